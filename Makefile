@@ -1,0 +1,59 @@
+# make demo: the whole way on data that it makes. make test: gates and all tests. Both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := .venv-core
+
+.PHONY: help demo test setup gates tests core-tests docs bench clean
+help:  ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.made
+	$(BIN)/python -m pip install --quiet -e '.[all]'
+	touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
+	touch $@
+
+$(CORE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/python -m pip install --quiet --upgrade pip
+	$(CORE)/bin/python -m pip install --quiet -e . --group core-test
+	touch $@
+
+setup: $(VENV)/.developing  ## Make the local environment (.venv); quick the second time
+
+demo: $(VENV)/.installed  ## Simulate, merge, evaluate, compare; prints the path of a report
+	$(BIN)/qrowd demo -o demo
+
+gates: setup  ## Format, lint, types, imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+tests: setup  ## All tests
+	$(BIN)/python tests/warm.py
+	$(BIN)/python -m pytest -n 2 -q
+
+core-tests: $(CORE)/.installed  ## The tests again, in an environment without any extra
+	$(CORE)/bin/python -m pytest -n 2 -q
+
+docs: setup  ## Build the documentation strictly, into site/
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict --quiet
+
+test: gates docs tests core-tests  ## Everything that must be green
+
+bench: setup  ## Benchmarks beside the peers (takes long; see benchmarks/README.md)
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove what was made
+	rm -rf $(VENV) $(CORE) demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

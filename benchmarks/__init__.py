@@ -1,0 +1,1 @@
+"""Benchmarks beside the peers, as ratios in one run."""

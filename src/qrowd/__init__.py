@@ -1,0 +1,80 @@
+"""qrowd: from the disagreeing judgements of many to relevance, and scores, that can be trusted."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qrowd.data.documents import Documents as Documents
+    from qrowd.data.given import NOTHING as NOTHING
+    from qrowd.data.given import Given as Given
+    from qrowd.data.given import Merger as Merger
+    from qrowd.data.given import ScoreMerger as ScoreMerger
+    from qrowd.data.index import Index as Index
+    from qrowd.data.index import Pairs as Pairs
+    from qrowd.data.judgements import Judgements as Judgements
+    from qrowd.data.merged import AssessorTable as AssessorTable
+    from qrowd.data.merged import Fit as Fit
+    from qrowd.data.merged import Merged as Merged
+    from qrowd.data.qrels import Qrels as Qrels
+    from qrowd.data.qrels import QrelsSet as QrelsSet
+    from qrowd.data.qrels import SoftQrels as SoftQrels
+    from qrowd.data.runs import RunSet as RunSet
+    from qrowd.data.scale import Scale as Scale
+    from qrowd.data.scores import Scores as Scores
+    from qrowd.registry import get as get
+    from qrowd.registry import measure as measure
+    from qrowd.registry import method as method
+    from qrowd.registry import param as param
+    from qrowd.registry import rule as rule
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AssessorTable": "data.merged",
+    "Documents": "data.documents",
+    "Fit": "data.merged",
+    "Given": "data.given",
+    "Index": "data.index",
+    "Judgements": "data.judgements",
+    "Merged": "data.merged",
+    "Merger": "data.given",
+    "NOTHING": "data.given",
+    "Pairs": "data.index",
+    "Qrels": "data.qrels",
+    "QrelsSet": "data.qrels",
+    "RunSet": "data.runs",
+    "Scale": "data.scale",
+    "ScoreMerger": "data.given",
+    "Scores": "data.scores",
+    "SoftQrels": "data.qrels",
+    "get": "registry",
+    "measure": "registry",
+    "method": "registry",
+    "param": "registry",
+    "rule": "registry",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Nouns and verbs from their modules; methods, measures and rules from the registry."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"qrowd.{_HOMES[name]}"), name)
+    if not name.startswith("_") and not find_spec(f"qrowd.{name}"):
+        registry = importlib.import_module("qrowd.registry")
+        for kind in ("method", "rule"):
+            for card in registry.cards(kind).values():
+                if card.cls.__name__ == name:
+                    return card.cls
+        measures = registry.cards("measure")
+        if name in measures:
+            return measures[name].cls()
+    raise AttributeError(f"module 'qrowd' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,1 @@
+"""BELIEF: hidden grades and weights, estimated."""

@@ -1,0 +1,1 @@
+"""Judgement-level methods, one paper per file: Judgements in, Merged out."""

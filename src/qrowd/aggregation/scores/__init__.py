@@ -1,0 +1,1 @@
+"""Measure-level methods, one paper per file: Scores in, Scores out."""

@@ -1,0 +1,1 @@
+"""CONTRAST: numbers against numbers, labels against gold."""

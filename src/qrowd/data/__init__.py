@@ -1,0 +1,1 @@
+"""The nouns: numpy only, frozen, no input or output."""

@@ -1,0 +1,31 @@
+"""The array types of the nouns: int32 codes, int8 grades, float64 numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int64]
+Grades = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Names = npt.NDArray[np.object_]
+
+
+def freeze(array: Array, dtype: Any) -> Array:
+    """The array with this dtype, contiguous and read-only; copied only where it must be."""
+    fixed = np.ascontiguousarray(array, dtype=dtype)
+    if fixed is array and fixed.flags.writeable:
+        fixed = fixed.view()
+    fixed.flags.writeable = False
+    return fixed
+
+
+def starts_of(sorted_codes: Array, n: int) -> Offsets:
+    """Where each of the codes 0..n-1 starts in a sorted array; n + 1 offsets."""
+    counts = np.bincount(sorted_codes, minlength=n)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

@@ -1,0 +1,71 @@
+"""What a method may see beside the judgements, and what it looks like to who calls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from qrowd.data.arrays import Grades
+from qrowd.data.documents import Documents
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.scores import Scores
+from qrowd.errors import ScaleError
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Gold for some pairs, documents with their text, reference scores, random assessors' scores,
+    and what was learned of assessors elsewhere.
+    """
+
+    gold: Qrels | None = None
+    documents: Documents | None = None
+    reference: Scores | None = None
+    random: Scores | None = None
+    priors: AssessorTable | None = None
+
+    def with_gold(self, judgements: Judgements, clamp: bool = True) -> tuple[Judgements, Grades]:
+        """The judgements over a pool with the gold's pairs too, and the gold code of each pair.
+
+        UNKNOWN (-1) where there is no gold, or everywhere if `clamp` is false.
+        """
+        if self.gold is None:
+            return judgements, np.full(len(judgements.pairs), UNKNOWN, np.int8)
+        off = sorted(set(self.gold.grade.tolist()) - set(judgements.scale.grades))
+        if off:
+            raise ScaleError(
+                f"gold has grades {' '.join(map(str, self.gold.scale.grades))} but judgements have "
+                f"{' '.join(map(str, judgements.scale.grades))}; say from which grade on gold is "
+                f"relevant: gold.binary(at_least=...), on the command line --gold-rel"
+            )
+        judgements = judgements.with_pool(self.gold.pairs)
+        codes = np.full(len(judgements.pairs), UNKNOWN, np.int8)
+        if clamp:
+            at = judgements.pairs.locate(self.gold.pairs)
+            codes[at] = judgements.scale.codes(self.gold.grade)
+        return judgements, codes
+
+
+NOTHING = Given()
+
+
+class Merger(Protocol):
+    """A judgement-level method."""
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """Merge the judgements of many into one belief about every pair."""
+        ...
+
+
+class ScoreMerger(Protocol):
+    """A measure-level method."""
+
+    def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
+        """Merge the scores under many assessors into one."""
+        ...

@@ -1,0 +1,233 @@
+"""Names and their codes: `Index` (sorted, so that codes depend on the names only) and `Pairs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from qrowd.data.arrays import Codes, Mask, Names, Offsets, freeze, starts_of
+from qrowd.errors import InputError, ParameterError, UnknownNameError
+
+_PRIME = np.uint64(0x100000001B3)
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Sorted, distinct names; a name's code is its position."""
+
+    names: Names
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", freeze(self.names, object))
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """An index of the distinct names among these."""
+        return cls(np.array(sorted(set(names)), dtype=object))
+
+    @classmethod
+    def encode(cls, names: Sequence[str] | Names) -> tuple[Self, Codes]:
+        """An index of these names, and the code of each."""
+        index = cls.of(names)
+        return index, index.codes(names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._code
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and (
+            self is other or np.array_equal(self.names, other.names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:3]) + (", ..." if len(self) > 3 else "")
+        return f"Index({len(self)}: {shown})"
+
+    @cached_property
+    def _code(self) -> dict[str, int]:
+        return dict(zip(self.names, range(len(self)), strict=True))
+
+    def codes(self, names: Iterable[str]) -> Codes:
+        """The code of each name; -1 for names that are not here."""
+        find = self._code.get
+        return np.fromiter((find(name, -1) for name in names), dtype=np.int32)
+
+    def code(self, name: str, what: str = "name") -> int:
+        """The code of one name; an error with a suggestion if it is not here."""
+        if name not in self._code:
+            raise UnknownNameError.among(what, name, self.names.tolist())
+        return self._code[name]
+
+    def union(self, other: Index) -> Index:
+        """All names of both."""
+        return self if self == other else Index.of([*self.names, *other.names])
+
+    def intersection(self, other: Index) -> Index:
+        """The names that both have."""
+        return self if self == other else Index(self.names[other.codes(self.names) >= 0])
+
+    def without(self, other: Index) -> Index:
+        """The names that the other does not have."""
+        return Index(self.names[other.codes(self.names) < 0])
+
+    def split(self, share: float, seed: int) -> tuple[Index, Index]:
+        """Two disjoint parts at random, the first with this share of the names (at least one)."""
+        if not 0 < share < 1 or len(self) < 2:
+            raise ParameterError(
+                f"a split needs a share between 0 and 1 and two names, got {share} of {len(self)}"
+            )
+        size = min(max(round(share * len(self)), 1), len(self) - 1)
+        order = np.random.default_rng(seed).permutation(len(self))
+        return Index(self.names[np.sort(order[:size])]), Index(self.names[np.sort(order[size:])])
+
+    def hashes(self, codes: Codes) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """A 64-bit hash of each coded name that depends on the name's UTF-8 bytes alone."""
+        used, back = np.unique(codes, return_inverse=True)
+        coded = np.char.encode(self.names[used].astype(str), "utf-8")
+        letters = (
+            coded.view(np.uint8).reshape(len(used), coded.dtype.itemsize) if len(used) else None
+        )
+        result = np.full(len(used), 0xCBF29CE484222325, np.uint64)
+        for column in () if letters is None else letters.T:
+            result = np.where(column > 0, (result ^ column) * _PRIME, result)
+        return result[back]
+
+
+def mixed(
+    hashed: np.ndarray[tuple[int], np.dtype[np.uint64]], seed: int
+) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Scramble hashes with a seed (the finaliser of splitmix64)."""
+    z = hashed + np.uint64((0x9E3779B97F4A7C15 * (seed + 1)) % 2**64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Distinct (topic, document) pairs, sorted by topic, then document; position = code."""
+
+    topics: Index
+    documents: Index
+    topic: Codes
+    document: Codes
+
+    def __post_init__(self) -> None:
+        for field in ("topic", "document"):
+            object.__setattr__(self, field, freeze(getattr(self, field), np.int32))
+        keys = self.keys
+        if len(keys) and not bool((np.diff(keys) > 0).all()):
+            raise InputError("pairs must be sorted by topic and document, and distinct")
+
+    @classmethod
+    def of(cls, topics: Sequence[str] | Names, documents: Sequence[str] | Names) -> Self:
+        """The distinct pairs among these (the i-th topic with the i-th document)."""
+        topic_index, topic = Index.encode(topics)
+        document_index, document = Index.encode(documents)
+        return cls.from_codes(topic_index, document_index, topic, document)[0]
+
+    @classmethod
+    def from_codes(
+        cls, topics: Index, documents: Index, topic: Codes, document: Codes
+    ) -> tuple[Self, Codes]:
+        """The distinct pairs among coded rows, and each row's pair."""
+        keys = topic.astype(np.int64) * max(len(documents), 1) + document
+        distinct, back = np.unique(keys, return_inverse=True)
+        first, second = np.divmod(distinct, max(len(documents), 1))
+        return cls(topics, documents, first.astype(np.int32), second.astype(np.int32)), back.astype(
+            np.int32
+        )
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Pairs)
+            and len(self) == len(other)
+            and np.array_equal(self.topic_names, other.topic_names)
+            and np.array_equal(self.document_names, other.document_names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Pairs({len(self)} pairs of {len(self.topics)} topics)"
+
+    @cached_property
+    def keys(self) -> Offsets:
+        """One ascending number per pair: topic * number of documents + document."""
+        return self.topic.astype(np.int64) * max(len(self.documents), 1) + self.document
+
+    @cached_property
+    def topic_starts(self) -> Offsets:
+        """Where each topic's pairs start; one more offset than topics."""
+        return starts_of(self.topic, len(self.topics))
+
+    @property
+    def topic_names(self) -> Names:
+        """The topic of each pair, by name."""
+        return self.topics.names[self.topic]
+
+    @property
+    def document_names(self) -> Names:
+        """The document of each pair, by name."""
+        return self.documents.names[self.document]
+
+    def locate(self, other: Pairs) -> Codes:
+        """Where each of the other's pairs is among these; -1 where it is not."""
+        if other is self:
+            return np.arange(len(self), dtype=np.int32)
+        topic = self.topics.codes(other.topics.names)[other.topic]
+        document = self.documents.codes(other.documents.names)[other.document]
+        wanted = topic.astype(np.int64) * max(len(self.documents), 1) + document
+        at = np.searchsorted(self.keys, wanted).astype(np.int32)
+        at[at == len(self)] = 0
+        known = (topic >= 0) & (document >= 0) & (len(self) > 0)
+        if len(self):
+            known &= self.keys[at] == wanted
+        return np.where(known, at, -1).astype(np.int32)
+
+    def union(self, other: Pairs) -> Pairs:
+        """All pairs of both."""
+        if other is self or (len(other) and bool((self.locate(other) >= 0).all())):
+            return self
+        topics, documents = self.topics.union(other.topics), self.documents.union(other.documents)
+        topic = [topics.codes(p.topics.names)[p.topic] for p in (self, other)]
+        document = [documents.codes(p.documents.names)[p.document] for p in (self, other)]
+        return Pairs.from_codes(topics, documents, np.concatenate(topic), np.concatenate(document))[
+            0
+        ]
+
+    def select(self, mask: Mask) -> Pairs:
+        """The pairs where the mask is true; names that are left without a pair go too."""
+        topic, document = self.topic[mask], self.document[mask]
+        used_topics, topic_codes = np.unique(topic, return_inverse=True)
+        used_documents, document_codes = np.unique(document, return_inverse=True)
+        return Pairs(
+            Index(self.topics.names[used_topics]),
+            Index(self.documents.names[used_documents]),
+            topic_codes.astype(np.int32),
+            document_codes.astype(np.int32),
+        )
+
+    def of_topics(self, topics: Index) -> Mask:
+        """Which pairs belong to these topics."""
+        return np.asarray((topics.codes(self.topics.names) >= 0)[self.topic], dtype=np.bool_)
+
+    def hashes(self, pairs: Codes, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """A hash of (seed, topic, document) for these pairs, independent of all other pairs."""
+        topic = mixed(self.topics.hashes(self.topic[pairs]), 0)
+        return mixed(topic ^ self.documents.hashes(self.document[pairs]), seed)

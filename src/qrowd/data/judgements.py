@@ -1,0 +1,247 @@
+"""Who said what about which pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.index import Index, Pairs
+from qrowd.data.scale import BINARY, Scale
+from qrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from qrowd.data.qrels import QrelsSet
+
+_EXTRAS = ("weight", "seconds", "time")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Integer-coded columns, one row per judgement, sorted by (pair, assessor, time, grade).
+
+    `pairs` is the pool: it may hold pairs that nobody judged. `grade` holds codes of the `scale`.
+    An assessor may judge a pair zero, one or several times. `weight` is the weight of a vote (1 if
+    absent), `seconds` how long it took, `time` when it was made.
+    """
+
+    pairs: Pairs
+    assessors: Index
+    scale: Scale
+    pair: Codes
+    assessor: Codes
+    grade: Grades
+    weight: Floats | None = None
+    seconds: Floats | None = None
+    time: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for field, dtype in (("pair", np.int32), ("assessor", np.int32), ("grade", np.int8)):
+            object.__setattr__(self, field, freeze(getattr(self, field), dtype))
+        for field in _EXTRAS:
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        self._check()
+        if not self._sorted():
+            self._sort()
+
+    def _check(self) -> None:
+        limits = (len(self.pairs), len(self.assessors), len(self.scale))
+        for field, limit in zip(("pair", "assessor", "grade"), limits, strict=True):
+            column = getattr(self, field)
+            if len(column) != len(self.pair):
+                raise InputError(f"{field} has {len(column)} rows, pair has {len(self.pair)}")
+            if len(column) and not (column.min() >= 0 and column.max() < limit):
+                raise InputError(f"{field} codes must lie in 0..{limit - 1}")
+        for field, least in (("weight", 0.0), ("seconds", 0.0), ("time", -np.inf)):
+            extra = getattr(self, field)
+            if extra is None:
+                continue
+            bad = ~(np.isnan(extra) | ((extra >= least) & (extra < np.inf)))
+            if field == "weight":
+                bad |= np.isnan(extra)
+            if bad.any():
+                row = int(np.argmax(bad))
+                message = f"{field} must be a finite number{' of at least 0' * (least == 0)}"
+                raise InputError(f"{message}, got {extra[row]}", row=row)
+
+    def _sorted(self) -> bool:
+        if any(getattr(self, field) is not None for field in _EXTRAS):
+            return False
+        key = self.pair.astype(np.int64) * max(len(self.assessors), 1) + self.assessor
+        key *= len(self.scale)
+        key += self.grade
+        return bool((key[1:] >= key[:-1]).all())
+
+    def _sort(self) -> None:
+        extras = [getattr(self, f) for f in ("weight", "seconds") if getattr(self, f) is not None]
+        times = [self.time] if self.time is not None else []
+        order = np.lexsort([*extras, self.grade, *times, self.assessor, self.pair])
+        for field in ("pair", "assessor", "grade", *_EXTRAS):
+            column = getattr(self, field)
+            if column is not None:
+                object.__setattr__(self, field, freeze(column[order], column.dtype))
+
+    # --- making -----------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        topics: Sequence[str] | Names,
+        documents: Sequence[str] | Names,
+        assessors: Sequence[str] | Names,
+        grades: Sequence[int] | Array,
+        *,
+        scale: Scale | None = None,
+        **extras: Any,
+    ) -> Self:
+        """Judgements from columns of names and grades, in any row order."""
+        topic_index, topic = Index.encode(topics)
+        document_index, document = Index.encode(documents)
+        assessor_index, assessor = Index.encode(assessors)
+        return cls.from_codes(
+            (topic_index, document_index, assessor_index),
+            (topic, document, assessor),
+            np.asarray(grades),
+            scale=scale,
+            **extras,
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        indexes: tuple[Index, Index, Index],
+        codes: tuple[Codes, Codes, Codes],
+        grades: Array,
+        *,
+        scale: Scale | None = None,
+        **extras: Any,
+    ) -> Self:
+        """Judgements from coded rows, any order: (topics, documents, assessors) and their codes."""
+        (topics, documents, assessors), (topic, document, assessor) = indexes, codes
+        scale = scale or Scale.of(grades)
+        grade = scale.codes_strictly(grades, "grade")
+        sizes = (len(topics), len(documents), len(assessors), len(scale))
+        fits = float(np.prod([float(max(size, 1)) for size in sizes])) < 2**62
+        if extras or not fits:
+            pairs, pair = Pairs.from_codes(topics, documents, topic, document)
+            return cls(pairs, assessors, scale, pair, assessor, grade, **extras)
+        return cls._packed(indexes, scale, (topic, document, assessor, grade))
+
+    @classmethod
+    def _packed(
+        cls,
+        indexes: tuple[Index, Index, Index],
+        scale: Scale,
+        columns: tuple[Codes, Codes, Codes, Grades],
+    ) -> Self:
+        """Sort whole rows as one number each, which is several times faster than by an order."""
+        topics, documents, assessors = indexes
+        topic, document, assessor, grade = columns
+        key = topic.astype(np.int64)
+        for column, size in (
+            (document, len(documents)),
+            (assessor, len(assessors)),
+            (grade, len(scale)),
+        ):
+            key *= max(size, 1)
+            key += column
+        key.sort()
+        key, sorted_grade = np.divmod(key, len(scale))
+        key, sorted_assessor = np.divmod(key, max(len(assessors), 1))
+        first = np.ones(len(key), np.bool_)
+        np.not_equal(key[1:], key[:-1], out=first[1:])
+        pair = np.cumsum(first, dtype=np.int32) - np.int32(1)
+        pair_topic, pair_document = np.divmod(key[first], max(len(documents), 1))
+        pairs = Pairs(
+            topics, documents, pair_topic.astype(np.int32), pair_document.astype(np.int32)
+        )
+        return cls(pairs, assessors, scale, pair, sorted_assessor, sorted_grade)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    def __repr__(self) -> str:
+        return (
+            f"Judgements({len(self)} judgements of {len(self.pairs)} pairs in {len(self.topics)} "
+            f"topics by {len(self.assessors)} assessors; grades {self.scale})"
+        )
+
+    @property
+    def topics(self) -> Index:
+        """The topics of the pool."""
+        return self.pairs.topics
+
+    @cached_property
+    def pair_starts(self) -> Offsets:
+        """Where each pair's judgements start; one more offset than pairs."""
+        return starts_of(self.pair, len(self.pairs))
+
+    @cached_property
+    def per_assessor(self) -> Offsets:
+        """How many judgements each assessor made."""
+        return np.bincount(self.assessor, minlength=len(self.assessors)).astype(np.int64)
+
+    @cached_property
+    def votes(self) -> Floats:
+        """The (weighted) votes of each pair for each grade: float64[pairs, grades]."""
+        cell = self.pair.astype(np.int64) * len(self.scale) + self.grade
+        size = len(self.pairs) * len(self.scale)
+        counts = np.bincount(cell, weights=self.weight, minlength=size).astype(np.float64)
+        return counts.reshape(len(self.pairs), len(self.scale))
+
+    # --- other judgements -------------------------------------------------------------------------
+
+    def binary(self, at_least: int) -> Judgements:
+        """The same judgements with two grades: 1 from `at_least` on, else 0."""
+        cut = (np.array(self.scale.grades) >= at_least).astype(np.int8)
+        return replace(self, grade=cut[self.grade], scale=BINARY)
+
+    def with_pool(self, pairs: Pairs) -> Judgements:
+        """The same judgements over a pool that holds these pairs too."""
+        pool = self.pairs.union(pairs)
+        if pool is self.pairs:
+            return self
+        return replace(self, pairs=pool, pair=pool.locate(self.pairs)[self.pair])
+
+    def select(self, rows: Mask) -> Judgements:
+        """The judgements where the mask is true, over the same pool and assessors."""
+        extras = {
+            field: getattr(self, field)[rows]
+            for field in _EXTRAS
+            if getattr(self, field) is not None
+        }
+        return replace(
+            self,
+            pair=self.pair[rows],
+            assessor=self.assessor[rows],
+            grade=self.grade[rows],
+            **extras,
+        )
+
+    def of_assessors(self, assessors: Index) -> Judgements:
+        """The judgements of these assessors only, over the same pool."""
+        kept = self.assessors.intersection(assessors)
+        recode = kept.codes(self.assessors.names)
+        rows = recode[self.assessor] >= 0
+        chosen = self.select(rows)
+        return replace(chosen, assessors=kept, assessor=recode[chosen.assessor])
+
+    def __getitem__(self, topics: Index) -> Judgements:
+        """The judgements on these topics; the pool shrinks to them, the assessors stay."""
+        inside = self.pairs.of_topics(topics)
+        chosen = self.select(inside[self.pair])
+        recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
+        return replace(chosen, pairs=self.pairs.select(inside), pair=recode[chosen.pair])
+
+    def by_assessor(self) -> QrelsSet:
+        """One qrels per assessor; of repeated judgements the latest counts, else the commonest."""
+        from qrowd.data.qrels import QrelsSet
+
+        return QrelsSet.of_judgements(self)

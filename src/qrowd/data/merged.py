@@ -1,0 +1,145 @@
+"""What a judgement-level method believes: `Merged`, its `Fit`, and the `AssessorTable`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
+from qrowd.data.index import Index, Pairs
+from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+from qrowd.data.scale import Scale
+from qrowd.errors import InputError, ParameterError
+
+TIES = ("coin", "relevant", "nonrelevant")
+_ALMOST = 1e-9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a fit went: the method's spec, whether it settled, and what it learned on the way."""
+
+    method: str
+    converged: bool = True
+    iterations: int = 0
+    trace: tuple[float, ...] = ()
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class AssessorTable:
+    """One row per assessor, named columns; NaN where a value is not known."""
+
+    assessors: Index
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, column in self.columns.items():
+            if len(column) != len(self.assessors):
+                raise InputError(f"column {name} has {len(column)} rows, not {len(self.assessors)}")
+
+    def __getitem__(self, column: str) -> Array:
+        return self.columns[column]
+
+    def __len__(self) -> int:
+        return len(self.assessors)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """posterior[pairs, grades] for every pair of the pool, and what was learned of the assessors.
+
+    `given` marks pairs whose gold was given to the method: they are left out when it is scored.
+    `samples[pairs, draws]` (codes) are posterior draws, where the method has them.
+    """
+
+    pairs: Pairs
+    scale: Scale
+    posterior: Floats
+    assessors: AssessorTable
+    fit: Fit
+    given: Mask
+    samples: Grades | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "posterior", freeze(self.posterior, np.float64))
+        object.__setattr__(self, "given", freeze(self.given, np.bool_))
+
+    def __repr__(self) -> str:
+        state = "" if self.fit.converged else ", not converged"
+        return f"Merged({self.fit.method}: {len(self.pairs)} pairs, grades {self.scale}{state})"
+
+    @property
+    def topics(self) -> Index:
+        """The topics of the pool."""
+        return self.pairs.topics
+
+    @property
+    def relevant(self) -> Floats:
+        """The probability that each pair is relevant."""
+        return np.asarray(self.posterior[:, self.scale.relevant].sum(axis=1))
+
+    def grades(self, ties: str = "coin", seed: int = 0) -> Grades:
+        """The likeliest grade of each pair; equal ones by the tie rule.
+
+        `coin`: fair, keyed by a hash of (seed, topic, document), so that nothing else matters;
+        `relevant`: the highest of the tied grades; `nonrelevant`: the lowest.
+        """
+        codes = tied_argmax(self.posterior, self.pairs, ties, seed)
+        return np.array(self.scale.grades, np.int8)[codes]
+
+    def qrels(self, ties: str = "coin", seed: int = 0) -> Qrels:
+        """Hard qrels over the whole pool."""
+        return Qrels(self.pairs, self.grades(ties, seed))
+
+    def soft(self) -> SoftQrels:
+        """The posterior as random relevance."""
+        total = self.posterior.sum(axis=1, keepdims=True)
+        return SoftQrels(self.pairs, self.scale, self.posterior / total)
+
+    def draws(self, n: int = 1000, seed: int = 0) -> QrelsSet:
+        """`n` qrels drawn from what is believed: the method's own draws, or independent ones."""
+        if n < 1:
+            raise ParameterError(f"draws: n must be at least 1, got {n}")
+        codes = self._own_draws(n, seed) if self.samples is not None else self._new_draws(n, seed)
+        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes])
+
+    def _own_draws(self, n: int, seed: int) -> Grades:
+        assert self.samples is not None
+        kept = self.samples.shape[1]
+        if n <= kept:
+            return self.samples[:, np.linspace(0, kept - 1, n).round().astype(np.int64)]
+        return self.samples[:, np.random.default_rng(seed).integers(0, kept, n)]
+
+    def _new_draws(self, n: int, seed: int) -> Grades:
+        random = np.random.default_rng(seed)
+        edges = np.cumsum(self.posterior, axis=1)[:, :-1]
+        result = np.zeros((len(self.pairs), n), np.int8)
+        for draw in range(n):
+            coin = random.random(len(self.pairs))
+            result[:, draw] = (coin[:, None] >= edges).sum(axis=1)
+        return result
+
+
+def tied_argmax(weights: Floats, pairs: Pairs, ties: str = "coin", seed: int = 0) -> Codes:
+    """The column with the largest weight in each row (one row per pair); ties by the one rule."""
+    if ties not in TIES:
+        raise ParameterError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+    best = weights.max(axis=1, keepdims=True)
+    top = weights >= best - _ALMOST * np.maximum(np.abs(best), 1e-300)
+    if ties == "relevant":
+        return np.asarray(weights.shape[1] - 1 - top[:, ::-1].argmax(axis=1), dtype=np.int32)
+    codes: Codes = top.argmax(axis=1).astype(np.int32)
+    if ties == "coin":
+        rows = np.flatnonzero(top.sum(axis=1) > 1).astype(np.int32)
+        chosen = (pairs.hashes(rows, seed) % top[rows].sum(axis=1).astype(np.uint64)).astype(
+            np.int64
+        )
+        order = np.argsort(~top[rows], axis=1, kind="stable")
+        codes[rows] = order[np.arange(len(rows)), chosen]
+    return codes

@@ -1,0 +1,235 @@
+"""Relevance: certain (`Qrels`), random (`SoftQrels`), and many at once (`QrelsSet`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.index import Index, Pairs
+from qrowd.data.scale import HIGHEST, LOWEST, Scale
+from qrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from qrowd.data.judgements import Judgements
+
+NOT_JUDGED = -128
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """One grade per pair. `grade` holds grades as files have them, not codes."""
+
+    pairs: Pairs
+    grade: Grades
+
+    def __post_init__(self) -> None:
+        grade = np.asarray(self.grade)
+        if len(grade) != len(self.pairs):
+            raise InputError(f"{len(grade)} grades for {len(self.pairs)} pairs")
+        off = (grade < LOWEST) | (grade > HIGHEST)
+        if off.any():
+            row = int(np.argmax(off))
+            message = f"grade {grade[row]} does not lie between {LOWEST} and {HIGHEST}"
+            raise InputError(message, row=row)
+        object.__setattr__(self, "grade", freeze(grade, np.int8))
+
+    @classmethod
+    def of(
+        cls,
+        topics: Sequence[str] | Names,
+        documents: Sequence[str] | Names,
+        grades: Sequence[int] | Array,
+    ) -> Self:
+        """Qrels from columns, in any row order; a pair may repeat only with the same grade."""
+        topic_index, topic = Index.encode(topics)
+        document_index, document = Index.encode(documents)
+        return cls.from_codes((topic_index, document_index), (topic, document), np.asarray(grades))
+
+    @classmethod
+    def from_codes(
+        cls, indexes: tuple[Index, Index], codes: tuple[Codes, Codes], grades: Array
+    ) -> Self:
+        """Qrels from coded rows; the row that contradicts an earlier one is named in the error."""
+        pairs, pair = Pairs.from_codes(*indexes, *codes)
+        order = np.argsort(pair, kind="stable")
+        first = np.ones(len(order), np.bool_)
+        first[1:] = pair[order][1:] != pair[order][:-1]
+        kept = grades[order[first]]
+        clash = kept[pair] != grades if len(grades) else np.zeros(0, np.bool_)
+        if clash.any():
+            row = int(np.argmax(clash))
+            topic, document = pairs.topic_names[pair[row]], pairs.document_names[pair[row]]
+            message = (
+                f"topic {topic} document {document} has grade {grades[row]} here and "
+                f"{kept[pair[row]]} earlier; keep one of them"
+            )
+            raise InputError(message, row=row)
+        return cls(pairs, kept)
+
+    def __len__(self) -> int:
+        return len(self.grade)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Qrels)
+            and self.pairs == other.pairs
+            and np.array_equal(self.grade, other.grade)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Qrels({len(self)} pairs of {len(self.topics)} topics; grades {self.scale})"
+
+    @property
+    def topics(self) -> Index:
+        """The topics that have judged pairs."""
+        return self.pairs.topics
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the grades that occur."""
+        return Scale.of(self.grade)
+
+    def __getitem__(self, topics: Index) -> Qrels:
+        """The qrels of these topics."""
+        return self.select(self.pairs.of_topics(topics))
+
+    def select(self, mask: Mask) -> Qrels:
+        """The pairs where the mask is true."""
+        return Qrels(self.pairs.select(mask), self.grade[mask])
+
+    def binary(self, at_least: int) -> Qrels:
+        """The same pairs with two grades: 1 from `at_least` on, else 0."""
+        return replace(self, grade=(self.grade >= at_least).astype(np.int8))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftQrels:
+    """A distribution over the grades of a scale for each pair: p[pairs, grades]."""
+
+    pairs: Pairs
+    scale: Scale
+    p: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", freeze(self.p, np.float64))
+        if self.p.shape != (len(self.pairs), len(self.scale)):
+            raise InputError(f"p has shape {self.p.shape}, not (pairs, grades)")
+        bad = ~((self.p >= 0).all(1) & (np.abs(self.p.sum(1) - 1) < 1e-6))
+        if bad.any():
+            raise InputError(
+                f"not a distribution: {self.p[np.argmax(bad)].tolist()}", row=int(np.argmax(bad))
+            )
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"SoftQrels({len(self)} pairs of {len(self.topics)} topics; grades {self.scale})"
+
+    @property
+    def topics(self) -> Index:
+        """The topics that have pairs."""
+        return self.pairs.topics
+
+    @property
+    def relevant(self) -> Floats:
+        """The probability that each pair is relevant."""
+        return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
+
+    def __getitem__(self, topics: Index) -> SoftQrels:
+        """The soft qrels of these topics."""
+        mask = self.pairs.of_topics(topics)
+        return SoftQrels(self.pairs.select(mask), self.scale, self.p[mask])
+
+
+@dataclass(frozen=True, eq=False)
+class QrelsSet:
+    """Many qrels over one pool, along a named axis: one per assessor, or one per draw.
+
+    Sparse (`starts`, `column`, `grade` row-compressed by pair) or dense (`dense[pairs, columns]`).
+    Grades are as files have them; NOT_JUDGED marks what a column does not have. Rows of the sparse
+    form are sorted by (pair, column) and distinct.
+    """
+
+    pairs: Pairs
+    axis: str
+    columns: Index
+    starts: Offsets | None = None
+    column: Codes | None = None
+    grade: Grades | None = None
+    dense: Grades | None = None
+
+    @classmethod
+    def of_judgements(cls, judgements: Judgements) -> Self:
+        """One column per assessor; of repeated judgements the latest, else the commonest, lower."""
+        pair, column, grade = _one_each(judgements)
+        values = np.array(judgements.scale.grades, np.int8)[grade]
+        starts = starts_of(pair, len(judgements.pairs))
+        return cls(judgements.pairs, "assessor", judgements.assessors, starts, column, values)
+
+    @classmethod
+    def of_draws(cls, pairs: Pairs, grades: Grades) -> Self:
+        """One column per draw, from grades[pairs, draws]."""
+        digits = len(str(max(grades.shape[1] - 1, 0)))
+        names = [f"{draw:0{digits}d}" for draw in range(grades.shape[1])]
+        return cls(pairs, "draw", Index.of(names), dense=freeze(grades, np.int8))
+
+    @classmethod
+    def of_qrels(cls, qrels: Qrels) -> Self:
+        """A set of one."""
+        return cls(qrels.pairs, "", Index.of(["-"]), dense=freeze(qrels.grade[:, None], np.int8))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        return f"QrelsSet({len(self)} {self.axis}s over {len(self.pairs)} pairs)"
+
+    @property
+    def topics(self) -> Index:
+        """The topics of the pool."""
+        return self.pairs.topics
+
+    def block(self, topic: int, lo: int, hi: int) -> Grades:
+        """Dense grades[pool of the topic, columns lo..hi)."""
+        first, last = self.pairs.topic_starts[topic : topic + 2]
+        if self.dense is not None:
+            return self.dense[first:last, lo:hi]
+        assert self.starts is not None
+        assert self.column is not None
+        assert self.grade is not None
+        rows = slice(self.starts[first], self.starts[last])
+        pair = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
+        column, grade = self.column[rows], self.grade[rows]
+        inside = (column >= lo) & (column < hi)
+        result = np.full((last - first, hi - lo), NOT_JUDGED, np.int8)
+        result[pair[inside], column[inside] - lo] = grade[inside]
+        return result
+
+    def qrels(self, name: str) -> Qrels:
+        """One column as qrels."""
+        at = self.columns.code(name, self.axis)
+        parts = [self.block(topic, at, at + 1)[:, 0] for topic in range(len(self.topics))]
+        grades = np.concatenate(parts) if parts else np.zeros(0, np.int8)
+        judged = grades != NOT_JUDGED
+        return Qrels(self.pairs.select(judged), grades[judged])
+
+
+def _one_each(judgements: Judgements) -> tuple[Codes, Codes, Grades]:
+    """One row per (pair, assessor)."""
+    key = judgements.pair.astype(np.int64) * max(len(judgements.assessors), 1) + judgements.assessor
+    last = np.ones(len(key), np.bool_)
+    last[:-1] = key[1:] != key[:-1]
+    if last.all() or judgements.time is not None:  # sorted by time: the last one is the latest
+        return judgements.pair[last], judgements.assessor[last], judgements.grade[last]
+    group: Offsets = np.cumsum(last) - last
+    size = len(judgements.scale)
+    cells = np.bincount(group * size + judgements.grade, minlength=int(last.sum()) * size)
+    commonest = cells.reshape(-1, size).argmax(axis=1).astype(np.int8)
+    return judgements.pair[last], judgements.assessor[last], commonest

@@ -1,0 +1,122 @@
+"""The ranked lists of many systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets, freeze, starts_of
+from qrowd.data.index import Index
+from qrowd.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class RunSet:
+    """Documents of every (topic, run) cell in rank order; cell = topic * number of runs + run.
+
+    Ranked by score, compared as float32, ties by document name, both descending, as trec_eval does;
+    a rank column in the file is ignored.
+    """
+
+    runs: Index
+    topics: Index
+    documents: Index
+    starts: Offsets
+    document: Codes
+    score: Floats
+
+    def __post_init__(self) -> None:
+        for field, dtype in (("starts", np.int64), ("document", np.int32), ("score", np.float64)):
+            object.__setattr__(self, field, freeze(getattr(self, field), dtype))
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[str] | Names,
+        topics: Sequence[str] | Names,
+        documents: Sequence[str] | Names,
+        scores: Sequence[float] | Array,
+    ) -> Self:
+        """Runs from columns, in any row order."""
+        run_index, run = Index.encode(runs)
+        topic_index, topic = Index.encode(topics)
+        document_index, document = Index.encode(documents)
+        indexes = (run_index, topic_index, document_index)
+        return cls.from_codes(indexes, (run, topic, document), np.asarray(scores, np.float64))
+
+    @classmethod
+    def from_codes(
+        cls, indexes: tuple[Index, Index, Index], codes: tuple[Codes, Codes, Codes], scores: Floats
+    ) -> Self:
+        """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
+        (runs, topics, documents), (run, topic, document) = indexes, codes
+        if np.isnan(scores).any():
+            raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
+        cell = topic.astype(np.int64) * len(runs) + run
+        _refuse_duplicates(cell, document, indexes)
+        order = _rank_order(cell, scores, document)
+        starts = starts_of(cell, len(runs) * len(topics))
+        return cls(runs, topics, documents, starts, document[order], scores[order])
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return (
+            f"RunSet({len(self.runs)} runs, {len(self.topics)} topics, "
+            f"{len(self.document)} ranked documents)"
+        )
+
+    @cached_property
+    def depth(self) -> int:
+        """The length of the longest list."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    def lists(self, topic: int) -> tuple[Codes, Codes]:
+        """One topic's lists: documents[runs, depth], filled up with -1, and their lengths[runs]."""
+        at = self.starts[topic * len(self.runs) : (topic + 1) * len(self.runs) + 1]
+        lengths = np.diff(at).astype(np.int32)
+        place = np.arange(lengths.max(initial=0))
+        inside = place[None, :] < lengths[:, None]
+        result = np.full(inside.shape, -1, np.int32)
+        result[inside] = self.document[at[0] : at[-1]]
+        return result, lengths
+
+
+def _rank_order(cell: Offsets, scores: Floats, document: Codes) -> Offsets:
+    """Rows by cell, then score as float32 descending, then document descending."""
+    bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.int32)  # + 0.0 turns -0 into 0
+    ascending = np.where(bits < 0, ~bits, bits | np.int32(-(2**31))).view(np.uint32)
+    key = (cell.astype(np.uint64) << np.uint64(32)) | ~ascending.astype(np.uint32)
+    order = np.argsort(key, kind="stable")
+    ranked = key[order]
+    tied = np.zeros(len(key), np.bool_)
+    same = ranked[1:] == ranked[:-1]
+    tied[1:] |= same
+    tied[:-1] |= same
+    if tied.any():  # only the tied rows are sorted again
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((-document[rows], ranked[tied]))]
+    return order
+
+
+def _refuse_duplicates(cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]) -> None:
+    runs, topics, documents = indexes
+    key = cell * max(len(documents), 1) + document
+    ordered = np.sort(key)
+    again = ordered[1:] == ordered[:-1]
+    if again.any():
+        twice = ordered[1:][again]
+        rows = np.flatnonzero(np.isin(key, twice))
+        repeated = [row for row in rows if key[row] in set(key[rows[rows < row]].tolist())]
+        row = int(min(repeated))
+        topic, run = divmod(int(cell[row]), len(runs))
+        raise InputError(
+            f"document {documents.names[document[row]]} appears twice in run {runs.names[run]} "
+            f"for topic {topics.names[topic]}; keep one of them",
+            row=row,
+        )

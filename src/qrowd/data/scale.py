@@ -1,0 +1,74 @@
+"""The grades that judgements may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Grades, Mask
+from qrowd.errors import InputError, ScaleError
+
+LOWEST, HIGHEST = -127, 127
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An ordered tuple of whole-number grades; `relevant_from` is the lowest relevant one.
+
+    Methods see *codes*, the positions 0..K-1 in `grades`; grades are what files and people see.
+    """
+
+    grades: tuple[int, ...]
+    relevant_from: int = 1
+
+    def __post_init__(self) -> None:
+        if list(self.grades) != sorted(set(self.grades)) or len(self.grades) < 2:
+            raise ScaleError(f"a scale needs two or more ascending grades, got {self.grades}")
+        if self.grades[0] < LOWEST or self.grades[-1] > HIGHEST:
+            raise ScaleError(f"grades must lie between {LOWEST} and {HIGHEST}, got {self.grades}")
+
+    @classmethod
+    def of(cls, grades: Array, relevant_from: int = 1) -> Self:
+        """The scale of the grades that occur; 0 and 1 if nothing else does."""
+        seen = set(np.unique(grades).tolist()) if len(grades) else set()
+        if seen <= {0, 1}:
+            seen = {0, 1}
+        if len(seen) < 2:  # a lone grade: its scale needs a second one
+            seen |= {0}
+        return cls(tuple(sorted(int(grade) for grade in seen)), relevant_from)
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.grades)) + f" (relevant from {self.relevant_from})"
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two grades, one of them relevant."""
+        return len(self.grades) == 2 and self.grades[0] < self.relevant_from <= self.grades[1]
+
+    @property
+    def relevant(self) -> Mask:
+        """Which codes are relevant."""
+        return np.array(self.grades) >= self.relevant_from
+
+    def codes(self, grades: Array) -> Grades:
+        """The code of each grade; -1 for grades that are not on the scale."""
+        table = np.array(self.grades)
+        at = np.minimum(np.searchsorted(table, grades), len(table) - 1)
+        return np.where(table[at] == grades, at, -1).astype(np.int8)
+
+    def codes_strictly(self, grades: Array, what: str) -> Grades:
+        """The code of each grade; an error that names the first row off the scale."""
+        codes = self.codes(grades)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            message = f"{what} {grades[row]} is not on the scale {' '.join(map(str, self.grades))}"
+            raise InputError(message, row=row)
+        return codes
+
+
+BINARY = Scale((0, 1), 1)

@@ -1,0 +1,84 @@
+"""Numbers of runs: one dense array with named axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qrowd.data.arrays import Floats, freeze
+from qrowd.data.index import Index
+from qrowd.errors import InputError, UnknownNameError
+
+ALL = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """values[measure, column, topic, run], run last; NaN = undefined.
+
+    `axis` names what the columns are: `assessor`, `draw`, or "" where there is only one. `notes`
+    say what a reader of the numbers should know (topics missing from runs, empty recall bases).
+    """
+
+    measures: tuple[str, ...]
+    axis: str
+    columns: Index
+    topics: Index
+    runs: Index
+    values: Floats
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", freeze(self.values, np.float64))
+        shape = (len(self.measures), len(self.columns), len(self.topics), len(self.runs))
+        if self.values.shape != shape:
+            raise InputError(f"values have shape {self.values.shape}, not {shape}")
+        if ALL in self.topics:
+            raise InputError(f"a topic may not be named {ALL!r}: that name stands for the mean")
+
+    def __repr__(self) -> str:
+        columns = f"{len(self.columns)} {self.axis}s, " if self.axis else ""
+        return (
+            f"Scores({', '.join(self.measures)}: {columns}{len(self.topics)} topics, "
+            f"{len(self.runs)} runs)"
+        )
+
+    def means(self) -> Floats:
+        """Means over topics, [measure, column, run]; undefined topics are left out of a mean."""
+        defined = ~np.isnan(self.values)
+        count = defined.sum(axis=2)
+        total = np.where(defined, self.values, 0.0).sum(axis=2)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def measure(self, name: str) -> Scores:
+        """The scores of one measure."""
+        if name not in self.measures:
+            raise UnknownNameError.among("measure in these scores", name, self.measures)
+        at = self.measures.index(name)
+        return replace(self, measures=(name,), values=self.values[at : at + 1])
+
+    def __getitem__(self, topics: Index) -> Scores:
+        """The scores on these topics."""
+        at = self.topics.codes(topics.names)
+        if (at < 0).any():
+            raise UnknownNameError.among(
+                "topic in these scores", topics.names[at < 0][0], self.topics.names.tolist()
+            )
+        return replace(self, topics=topics, values=self.values[:, :, at, :])
+
+    def of_runs(self, runs: Index) -> Scores:
+        """The scores of these runs, in their order."""
+        at = self.runs.codes(runs.names)
+        if (at < 0).any():
+            raise UnknownNameError.among(
+                "run in these scores", runs.names[at < 0][0], self.runs.names.tolist()
+            )
+        return replace(self, runs=runs, values=self.values[:, :, :, at])
+
+    def of_columns(self, names: Sequence[str]) -> Scores:
+        """The scores under these columns only (assessors, draws)."""
+        chosen = Index.of(names)
+        at = [self.columns.code(name, self.axis or "column") for name in chosen]
+        return replace(self, columns=chosen, values=self.values[:, at])

@@ -1,0 +1,91 @@
+"""Everything qrowd raises and warns of.
+
+QrowdError                   the base: catch this to catch all
+├── UsageError               misuse; the command line exits with 2
+│   ├── ParameterError       a parameter's value is not allowed
+│   ├── UnknownNameError     no method, measure, rule or name like this
+│   └── MissingExtraError    an optional dependency is not installed
+└── InputError               bad data; the command line exits with 1
+    ├── FormatError          a file cannot be read as what it should be
+    └── ScaleError           grades of two things do not fit together
+
+QrowdWarning
+├── NotConvergedWarning      a fit stopped before it settled
+└── DataWarning              the data are usable but somebody should know
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Self
+
+
+class QrowdError(Exception):
+    """The base of every error that qrowd raises on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(QrowdError):
+    """The call itself is wrong, whatever the data."""
+
+    exit_code = 2
+
+
+class ParameterError(UsageError):
+    """A parameter's value is not allowed."""
+
+
+class UnknownNameError(UsageError):
+    """A name that nobody registered; says what was perhaps meant."""
+
+    @classmethod
+    def among(cls, what: str, name: str, known: Iterable[str]) -> Self:
+        """The error for `name`, one of `known` being expected."""
+        known = sorted(known)
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        return cls(f"no {what} {name!r}; {hint}")
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is not installed; says how to install it."""
+
+    @classmethod
+    def needed(cls, what: str, extra: str) -> Self:
+        """The error for `what`, which comes with the extra named `extra`."""
+        return cls(f"{what} needs an optional part; install it with: pip install 'qrowd[{extra}]'")
+
+
+class InputError(QrowdError):
+    """Bad data. Carries the file and the line, or the row of a table, where they are known."""
+
+    def __init__(self, message: str, *, file: str = "", line: int = 0, row: int = -1) -> None:
+        self.message, self.file, self.line, self.row = message, file, line, row
+        place = file + (f":{line}" if line else "")
+        super().__init__(f"{place}: {message}" if place else message)
+
+    def at(self, file: str, line: int = 0) -> Self:
+        """The same error, placed in a file."""
+        return type(self)(self.message, file=file, line=line, row=self.row)
+
+
+class FormatError(InputError):
+    """A file cannot be read as what it should be."""
+
+
+class ScaleError(InputError):
+    """Grades of two things do not fit together."""
+
+
+class QrowdWarning(UserWarning):
+    """The base of qrowd's warnings."""
+
+
+class NotConvergedWarning(QrowdWarning):
+    """A fit stopped at its last allowed iteration before it settled."""
+
+
+class DataWarning(QrowdWarning):
+    """The data can be used, but somebody should know this about them."""

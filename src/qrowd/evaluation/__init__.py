@@ -1,0 +1,1 @@
+"""NUMBERS: a ranking and relevance make a number."""

@@ -1,0 +1,1 @@
+"""FILE <-> NOUN: one file per format."""

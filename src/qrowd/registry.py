@@ -1,0 +1,314 @@
+"""Methods, measures and screening rules: parameters as data, cards, and spec strings.
+
+One declaration feeds the library, the command line, experiment grids, menus, the documentation
+and the contract tests:
+
+    @method("ds", paper="Dawid & Skene 1979", uses=("gold",))
+    class DawidSkene:
+        max_iter: int = param(1000, "EM iterations at most", at_least=1)
+        def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged: ...
+
+A *spec string* names a value of such a class, `ds(max_iter=50)` or `nDCG(dcg='jk')@20`: the name by
+a regular expression (names have hyphens), the arguments by `ast`. `repr` prints it back.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, TypeVar, dataclass_transform
+
+from qrowd.errors import ParameterError, UnknownNameError, UsageError
+
+T = TypeVar("T")
+
+KINDS = ("method", "measure", "rule")
+_HOMES = {
+    "method": ("qrowd.aggregation.judgements", "qrowd.aggregation.scores"),
+    "measure": ("qrowd.evaluation.measures",),
+    "rule": ("qrowd.quality.rules",),
+}
+_SPEC = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(\(.*\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
+_WORDS: dict[str, object] = {"true": True, "false": False, "none": None}
+
+
+@dataclasses.dataclass(frozen=True)
+class Param:
+    """What is known of one parameter: enough to check it, to document it and to offer it."""
+
+    name: str
+    type: type
+    default: Any
+    help: str
+    choices: tuple[Any, ...] = ()
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    optional: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The values it takes, in words."""
+        if self.choices:
+            return "one of " + ", ".join(map(str, self.choices))
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+        bounds = [
+            f"{word} {value:g}"
+            for word, value in (
+                ("at least", self.at_least),
+                ("above", self.above),
+                ("at most", self.at_most),
+                ("below", self.below),
+            )
+            if value is not None
+        ]
+        text = " ".join([kinds.get(self.type, self.type.__name__), " and ".join(bounds)]).strip()
+        return f"{text}, or none" if self.optional else text
+
+    def check(self, value: Any, owner: str) -> Any:
+        """`value` as this parameter stores it; a `ParameterError` if it is not allowed."""
+        if value is None and self.optional:
+            return None
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        fits = isinstance(value, self.type) and isinstance(value, bool) == (self.type is bool)
+        if not (fits and self._within(value)):
+            raise ParameterError(f"{owner}: {self.name} must be {self.allowed}, got {value!r}")
+        return value
+
+    def _within(self, value: Any) -> bool:
+        return (
+            (not self.choices or value in self.choices)
+            and (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.below is None or value < self.below)
+        )
+
+
+def param(
+    default: T,
+    help: str,
+    *,
+    choices: tuple[Any, ...] = (),
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> T:
+    """Declare a parameter of a method, measure or rule, in its class body."""
+    limits = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
+    about = {"help": help, "choices": choices, **limits}
+    return dataclasses.field(default=default, metadata={"param": about})
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """What the registry knows of one method, measure or rule."""
+
+    id: str
+    kind: str
+    cls: type
+    paper: str
+    params: tuple[Param, ...]
+    needs: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.cls) or "").split("\n")[0].rstrip(".")
+
+    @property
+    def level(self) -> str:
+        """For methods: what `fit` returns, `judgements` (Merged) or `scores` (Scores)."""
+        returned = str(inspect.signature(self.cls.fit).return_annotation)  # type: ignore[attr-defined]
+        return "scores" if "Scores" in returned else "judgements"
+
+
+_cards: dict[str, dict[str, Card]] = {kind: {} for kind in KINDS}
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def method(
+    id: str,
+    *,
+    paper: str,
+    needs: tuple[str, ...] = (),
+    uses: tuple[str, ...] = (),
+    aliases: Mapping[str, str] = types.MappingProxyType({}),
+) -> Callable[[type[T]], type[T]]:
+    """Register a merging method. `aliases` maps other names to full spec strings."""
+    return _registering("method", id, paper, needs, uses, aliases)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def measure(
+    id: str, *, paper: str, aliases: Mapping[str, str] = types.MappingProxyType({})
+) -> Callable[[type[T]], type[T]]:
+    """Register a measure of a ranking."""
+    return _registering("measure", id, paper, (), (), aliases)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=False)
+def rule(
+    id: str, *, paper: str, needs: tuple[str, ...] = (), uses: tuple[str, ...] = ()
+) -> Callable[[type[T]], type[T]]:
+    """Register a screening rule; its parameters may be given by position."""
+    return _registering("rule", id, paper, needs, uses, {})
+
+
+def _registering(
+    kind: str,
+    id: str,
+    paper: str,
+    needs: tuple[str, ...],
+    uses: tuple[str, ...],
+    aliases: Mapping[str, str],
+) -> Callable[[type[T]], type[T]]:
+    def register(cls: type[T]) -> type[T]:
+        made = _dataclass_of(cls, id, kw_only=kind != "rule")
+        others = tuple(sorted(aliases.items()))
+        card = Card(id, kind, made, paper, _params_of(made), needs, uses, others)
+        other = _cards[kind].get(id)
+        if other and other.cls.__qualname__ != made.__qualname__:
+            raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")
+        _cards[kind][id] = card
+        made.card = card  # type: ignore[attr-defined]
+        return made
+
+    return register
+
+
+def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
+    own_check = cls.__dict__.get("__post_init__")
+
+    def check_parameters(self: Any) -> None:
+        for known in self.card.params:
+            object.__setattr__(self, known.name, known.check(getattr(self, known.name), id))
+        if own_check:
+            own_check(self)
+
+    cls.__post_init__ = check_parameters  # type: ignore[attr-defined]
+    if "__repr__" not in cls.__dict__:
+        cls.__repr__ = spec_of  # type: ignore[method-assign]
+    return dataclasses.dataclass(frozen=True, kw_only=kw_only, repr=False)(cls)
+
+
+def _params_of(cls: type) -> tuple[Param, ...]:
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        _param_of(field, hints[field.name])
+        for field in dataclasses.fields(cls)
+        if "param" in field.metadata
+    )
+
+
+def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
+    kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not types.NoneType]
+    optional = types.NoneType in typing.get_args(hint)
+    return Param(field.name, kinds[0], field.default, optional=optional, **field.metadata["param"])
+
+
+# --- spec strings ---------------------------------------------------------------------------------
+
+
+def spec_of(value: Any) -> str:
+    """The spec string of a method, measure or rule: its name and what differs from the defaults."""
+    changed = [
+        f"{known.name}={getattr(value, known.name)!r}"
+        for known in value.card.params
+        if getattr(value, known.name) != known.default and known.name != "cutoff"
+    ]
+    cutoff = getattr(value, "cutoff", None)
+    arguments = f"({', '.join(changed)})" if changed else ""
+    return f"{value.card.id}{arguments}" + (f"@{cutoff}" if cutoff else "")
+
+
+def parse_spec(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Name, positional and named arguments of a spec string; `name@k` gives cutoff=k."""
+    found = _SPEC.fullmatch(spec)
+    if not found:
+        raise UsageError(f"cannot read {spec!r}; expected a name with arguments, as in ds(tol=0.1)")
+    name, arguments, cutoff = found.groups()
+    positional, named = _arguments(arguments or "()", spec)
+    if cutoff:
+        named["cutoff"] = int(cutoff)
+    return name, positional, named
+
+
+def _arguments(text: str, spec: str) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        call = ast.parse(f"f{text}", mode="eval").body
+        assert isinstance(call, ast.Call)
+        named = {str(word.arg): _literal(word.value) for word in call.keywords}
+        return [_literal(value) for value in call.args], named
+    except (SyntaxError, ValueError, AssertionError):
+        message = f"cannot read the arguments of {spec!r}; expected name=value, separated by commas"
+        raise UsageError(message) from None
+
+
+def _literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return _WORDS.get(node.id.lower(), node.id)
+    return ast.literal_eval(node)
+
+
+def build(card: Card, positional: list[Any], named: Mapping[str, Any]) -> Any:
+    """An instance from a card and arguments; unknown names get a suggestion."""
+    names = [known.name for known in card.params]
+    if len(positional) > len(names):
+        raise ParameterError(f"{card.id} takes {len(names)} parameters, got {len(positional)}")
+    given = dict(zip(names, positional, strict=False)) | dict(named)
+    for name in given:
+        if name not in names:
+            raise UnknownNameError.among(f"parameter of {card.id}", name, names or ["(none)"])
+    return card.cls(**given)
+
+
+def get(spec: str, kind: str = "method") -> Any:
+    """The method (measure, rule) that a spec string names: `get("ds(max_iter=50)")`."""
+    name, positional, named = parse_spec(spec)
+    known = cards(kind)
+    if name in known:
+        return build(known[name], positional, named)
+    aliases = {alias: full for card in known.values() for alias, full in card.aliases}
+    if name not in aliases:
+        raise UnknownNameError.among(kind, name, [*known, *aliases])
+    base, _, preset = parse_spec(aliases[name])
+    return build(known[base], positional, {**preset, **named})
+
+
+def cards(kind: str = "method") -> dict[str, Card]:
+    """All registered cards of a kind, by id, sorted; imports the modules that register them."""
+    for home in _HOMES[kind]:
+        _import_all(home)
+    for point in entry_points(group=f"qrowd.{kind}s"):
+        point.load()
+    return dict(sorted(_cards[kind].items()))
+
+
+def _import_all(package: str) -> None:
+    try:
+        home = importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name and package.startswith(error.name):
+            return  # the room is not built yet
+        raise
+    for module in pkgutil.iter_modules(home.__path__):
+        importlib.import_module(f"{package}.{module.name}")
+
+
+def forget(id: str, kind: str = "method") -> None:
+    """Take a card out again (for tests that register something)."""
+    _cards[kind].pop(id, None)

@@ -1,0 +1,1 @@
+"""Crowds, pools and runs with known truth."""
