@@ -7,6 +7,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qrowd.comparison.correlation import places as places
+    from qrowd.comparison.correlation import rbo as rbo
+    from qrowd.comparison.correlation import spearman as spearman
+    from qrowd.comparison.correlation import tau_a as tau_a
+    from qrowd.comparison.correlation import tau_ap as tau_ap
+    from qrowd.comparison.correlation import tau_b as tau_b
+    from qrowd.comparison.distance import max_drop as max_drop
+    from qrowd.comparison.distance import rmse as rmse
     from qrowd.data.documents import Documents as Documents
     from qrowd.data.given import NOTHING as NOTHING
     from qrowd.data.given import Given as Given
@@ -51,10 +59,18 @@ _HOMES = {
     "Scores": "data.scores",
     "SoftQrels": "data.qrels",
     "get": "registry",
+    "max_drop": "comparison.distance",
     "measure": "registry",
     "method": "registry",
     "param": "registry",
+    "places": "comparison.correlation",
+    "rbo": "comparison.correlation",
+    "rmse": "comparison.distance",
     "rule": "registry",
+    "spearman": "comparison.correlation",
+    "tau_a": "comparison.correlation",
+    "tau_ap": "comparison.correlation",
+    "tau_b": "comparison.correlation",
 }
 
 __all__ = sorted(_HOMES)

@@ -1,0 +1,217 @@
+"""How well one ranking of systems agrees with another.
+
+Every function takes `estimate[..., n]` and `reference[..., n]`, scores of the same n systems; the
+larger the better. The leading axes broadcast, and what comes back has their shape: one number (an
+array without axes) for two vectors, 100,000 numbers for 100,000 vectors against one truth. A vector
+with an undefined score (NaN), or of fewer than two systems, gives NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qrowd.data.arrays import Floats
+from qrowd.errors import InputError, ParameterError
+
+TIES = ("independent", "together")
+OVER = ("estimate", "reference", "symmetric")
+VARIANTS = ("a", "b", "w")
+
+
+def tau_a(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+    """Kendall's tau_a: (concordant - discordant pairs) / all pairs; a tie counts as neither.
+
+    >>> float(tau_a([3, 2, 1, 0], [3, 1, 2, 0])).__round__(4)
+    0.6667
+    """
+    counts, n = _concordance(estimate, reference)
+    return np.asarray(counts[..., 0] / (n * (n - 1) / 2) if n > 1 else counts[..., 0] * np.nan)
+
+
+def tau_b(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+    """Kendall's tau_b: as tau_a, over the pairs untied in each; NaN where a vector is constant."""
+    counts, _ = _concordance(estimate, reference)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(counts[..., 0] / np.sqrt(counts[..., 1] * counts[..., 2]))
+
+
+def tau_ap(
+    estimate: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    *,
+    over: str = "estimate",
+    ties: str = "independent",
+    samples: int = 0,
+    seed: int = 0,
+) -> Floats:
+    r"""Average precision correlation (Yilmaz, Aslam & Robertson 2008), exact under ties.
+
+    $$\tau_{AP} = \frac{2}{n-1} \sum_{i=2}^{n} \frac{C(i)}{i-1} - 1$$
+
+    where i walks down one ranking and C(i) counts the systems above place i that the other ranking
+    puts above that system too. Errors at the top cost more than errors below.
+
+    `over`: the ranking that is walked, `estimate` (Yilmaz's), `reference` (the notation of
+    Ferrante, Ferro & Maistro 2017), or `symmetric`, the mean of both.
+
+    `ties`: what comes back is the *expectation* over random orders of tied systems, by a closed
+    form: `independent` orders for the two rankings, or one order for both (`together`; then two
+    equal vectors agree fully, whatever their ties). `samples` > 0 averages that many random orders
+    instead, as the papers do; it is slower and adds noise.
+
+    >>> float(tau_ap([3, 2, 1], [3, 1, 2])).__round__(4)
+    0.5
+    """
+    _known("over", over, OVER)
+    _known("ties", ties, TIES)
+    together = ties == "together"
+    if over == "symmetric":
+        both = [
+            tau_ap(estimate, reference, over=walk, ties=ties, samples=samples, seed=seed)
+            for walk in ("estimate", "reference")
+        ]
+        return np.asarray((both[0] + both[1]) / 2)
+    if over == "reference":
+        estimate, reference = reference, estimate
+    walked, other, shape = _rows(estimate, reference)
+    if samples:
+        return _sampled(walked, other, samples, together, seed).reshape(shape)
+    return _expected(walked, other, together).reshape(shape)
+
+
+def rbo(
+    estimate: npt.ArrayLike, reference: npt.ArrayLike, *, p: float = 0.9, variant: str = "a"
+) -> Floats:
+    """Rank-biased overlap (Webber, Moffat & Zobel 2010), with ties as in Corsi & Urbano 2024.
+
+    The mean agreement of the two top-d sets, depth d having weight (1 - p) p^(d-1). Both vectors
+    rank the same systems, so the agreement beyond depth n is 1: the extrapolated score is exact.
+    Variants: `a`, a tie is not knowing the order (the expectation over independent orders); `b`,
+    likewise, corrected for what ties leave unknown (a ranking agrees fully with itself); `w`, tied
+    systems are equals, and all of them are in as soon as one is (Webber's own treatment).
+
+    >>> float(rbo([4, 3, 2, 1], [4, 3, 1, 2], p=0.8)).__round__(4)
+    0.9573
+    """
+    _known("variant", variant, VARIANTS)
+    if not 0 < p < 1:
+        raise ParameterError(f"rbo: p must be a number above 0 and below 1, got {p}")
+    from qrowd.comparison.rank_kernels import biased_overlap
+
+    rows, other, shape = _rows(estimate, reference)
+    out = np.empty(len(rows))
+    at = VARIANTS.index(variant)
+    _run(len(rows), lambda lo, hi: biased_overlap(rows, other, float(p), at, out, lo, hi))
+    return _without_undefined(out, rows, other).reshape(shape)
+
+
+def spearman(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+    """Spearman's rho: Pearson's correlation of the places, tied systems sharing their mean place.
+
+    NaN where a vector is constant.
+    """
+    rows, other, shape = _rows(estimate, reference)
+    x, y = (places(side) - (rows.shape[1] + 1) / 2 for side in (rows, other))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho = (x * y).sum(1) / np.sqrt((x * x).sum(1) * (y * y).sum(1))
+    return _without_undefined(rho, rows, other).reshape(shape)
+
+
+def places(scores: npt.ArrayLike) -> Floats:
+    """The place of each system, 1 for the best; tied systems share their mean place.
+
+    >>> places([0.2, 0.9, 0.2]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    from qrowd.comparison.rank_kernels import average_ranks
+
+    values = np.asarray(scores, np.float64)
+    rows = np.ascontiguousarray(values.reshape(-1, values.shape[-1]))
+    out = np.empty(rows.shape)
+    _run(len(rows), lambda lo, hi: average_ranks(rows, out, lo, hi))
+    out[np.isnan(rows)] = np.nan
+    return out.reshape(values.shape)
+
+
+def _known(what: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ParameterError(f"{what} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _rows(
+    estimate: npt.ArrayLike, reference: npt.ArrayLike
+) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Rows of estimates, rows of references (one row where one serves all), the result's shape."""
+    left, right = np.asarray(estimate, np.float64), np.asarray(reference, np.float64)
+    if not left.ndim or not right.ndim or left.shape[-1] != right.shape[-1]:
+        raise InputError(
+            "the two must score the same systems along their last axis, "
+            f"got shapes {left.shape} and {right.shape}"
+        )
+    n, shape = left.shape[-1], np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+    rows = np.broadcast_to(left, (*shape, n)).reshape(-1, n)
+    one = right.size == n
+    other = right.reshape(1, n) if one else np.broadcast_to(right, (*shape, n)).reshape(-1, n)
+    return np.ascontiguousarray(rows), np.ascontiguousarray(other), shape
+
+
+def _run(n: int, work: Callable[[int, int], Any]) -> None:
+    from qrowd.kernel import in_blocks
+
+    in_blocks(work, n)
+
+
+def _concordance(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> tuple[Floats, int]:
+    from qrowd.comparison.rank_kernels import concordance
+
+    rows, other, shape = _rows(estimate, reference)
+    out = np.empty((len(rows), 3))
+    _run(len(rows), lambda lo, hi: concordance(rows, other, out, lo, hi))
+    out = _without_undefined(out, rows, other)
+    return out.reshape(*shape, 3), rows.shape[1]
+
+
+def _expected(rows: Floats, other: Floats, together: bool) -> Floats:
+    from qrowd.comparison.rank_kernels import ap_correlation
+
+    out = np.empty(len(rows))
+
+    def work(lo: int, hi: int) -> None:
+        order = np.argsort(-rows[lo:hi], axis=1, kind="stable")
+        part = other if len(other) == 1 else other[lo:hi]
+        ap_correlation(rows[lo:hi], part, order, together, out[lo:hi], 0, hi - lo)
+
+    if rows.shape[1] > 1:
+        _run(len(rows), work)
+    return _without_undefined(out, rows, other)
+
+
+def _sampled(rows: Floats, other: Floats, samples: int, together: bool, seed: int) -> Floats:
+    """The mean over random orders of tied systems: places, broken at random, have no ties."""
+    random = np.random.default_rng(seed)
+    total = np.zeros(len(rows))
+    for _ in range(samples):
+        coins = random.permuted(np.tile(np.arange(rows.shape[1]), (2, 1)), axis=1)
+        first, second = coins[0], coins[0] if together else coins[1]
+        total += _expected(_broken(rows, first), _broken(other, second), together)
+    return total / samples
+
+
+def _broken(rows: Floats, coins: npt.NDArray[np.int64]) -> Floats:
+    """Scores without ties, in the order of the rows' scores; ties by the coins."""
+    order = np.lexsort((np.broadcast_to(coins, rows.shape), rows), axis=1)
+    result = np.empty(rows.shape)
+    np.put_along_axis(result, order, np.arange(rows.shape[1], dtype=np.float64)[None, :], axis=1)
+    result[np.isnan(rows)] = np.nan
+    return result
+
+
+def _without_undefined(out: Floats, rows: Floats, other: Floats) -> Floats:
+    """`out` with NaN where a row has undefined scores or fewer than two systems."""
+    bad = np.isnan(rows).any(axis=1) | np.isnan(other).any(axis=1)
+    out[bad | (rows.shape[1] < 2)] = np.nan
+    return out
