@@ -37,11 +37,15 @@ if TYPE_CHECKING:
     from qrowd.registry import method as method
     from qrowd.registry import param as param
     from qrowd.registry import rule as rule
+    from qrowd.simulation.collection import Collection as Collection
+    from qrowd.simulation.collection import simulate as simulate
+    from qrowd.simulation.setting import Setting as Setting
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AssessorTable": "data.merged",
+    "Collection": "simulation.collection",
     "Documents": "data.documents",
     "Fit": "data.merged",
     "Given": "data.given",
@@ -57,6 +61,7 @@ _HOMES = {
     "Scale": "data.scale",
     "ScoreMerger": "data.given",
     "Scores": "data.scores",
+    "Setting": "simulation.setting",
     "SoftQrels": "data.qrels",
     "get": "registry",
     "max_drop": "comparison.distance",
@@ -67,6 +72,7 @@ _HOMES = {
     "rbo": "comparison.correlation",
     "rmse": "comparison.distance",
     "rule": "registry",
+    "simulate": "simulation.collection",
     "spearman": "comparison.correlation",
     "tau_a": "comparison.correlation",
     "tau_ap": "comparison.correlation",

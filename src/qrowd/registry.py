@@ -179,7 +179,7 @@ def _registering(
     def register(cls: type[T]) -> type[T]:
         made = _dataclass_of(cls, id, kw_only=kind != "rule")
         others = tuple(sorted(aliases.items()))
-        card = Card(id, kind, made, paper, _params_of(made), needs, uses, others)
+        card = Card(id, kind, made, paper, params_of(made), needs, uses, others)
         other = _cards[kind].get(id)
         if other and other.cls.__qualname__ != made.__qualname__:
             raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")
@@ -205,7 +205,8 @@ def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
     return dataclasses.dataclass(frozen=True, kw_only=kw_only, repr=False)(cls)
 
 
-def _params_of(cls: type) -> tuple[Param, ...]:
+def params_of(cls: type) -> tuple[Param, ...]:
+    """The parameters that a dataclass declares by `param`."""
     hints = typing.get_type_hints(cls)
     return tuple(
         _param_of(field, hints[field.name])

@@ -1,0 +1,177 @@
+"""A collection whose truth is known, made by `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Offsets
+from qrowd.data.index import Index, Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scale import Scale
+from qrowd.errors import UnknownNameError
+from qrowd.registry import params_of
+from qrowd.simulation import assessors, assignment, judging, systems
+from qrowd.simulation.setting import KINDS, PRESETS, Setting
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Topics, documents, runs and a crowd, and the truth about all of them.
+
+    `truth` has every pair of the pool, `gold` the share of them that was asked for. `assessors` has
+    each one's kind, sensitivity, specificity and accuracy as they are, not as they happened to
+    come out; `confusion[assessor, true, said]` is behind them. `quality` is the signal of each run,
+    `difficulty` how misleading each pair is (the lower, the more).
+    """
+
+    setting: Setting
+    judgements: Judgements
+    truth: Qrels
+    gold: Qrels
+    runs: RunSet
+    assessors: AssessorTable
+    confusion: Floats
+    quality: Floats
+    difficulty: Floats
+
+    def __repr__(self) -> str:
+        return f"Collection({self.judgements!r}, {self.runs!r})"
+
+
+def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection:  # noqa: B008
+    """A collection with known truth: `simulate(topics=10, votes=3, seed=7)`.
+
+    Starts from a `Setting`, or from the name of a preset (`demo`, `graded`, `panel`), and changes
+    the parameters that are named. The same setting gives the same collection.
+
+    >>> import qrowd as q
+    >>> q.simulate(topics=5, documents=40, assessors=9, votes=3, seed=1).judgements
+    Judgements(600 judgements of 200 pairs in 5 topics by 9 assessors; grades 0 1 (relevant from 1))
+    """
+    setting = _changed(preset, changes)
+    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(4)]
+    strength, grade = systems.relevance(setting, streams[0])
+    quality = systems.qualities(setting, streams[1])
+    ranked, scores = systems.rankings(setting, strength, quality, streams[1])
+    pool = systems.pooled(setting, ranked)
+    topics, documents = _names(setting)
+    topic, place = (codes.astype(np.int32) for codes in np.nonzero(pool))
+    pairs = Pairs(topics, documents, topic, topic * np.int32(setting.documents) + place)
+    crowd = _crowd(setting, streams[2])
+    difficulty = streams[3].standard_normal(len(pairs))
+    truth = Qrels(pairs, grade[pool])
+    return Collection(
+        setting=setting,
+        judgements=_judged(setting, crowd, truth, difficulty, streams[3]),
+        truth=truth,
+        gold=truth.select(streams[3].random(len(pairs)) < setting.gold),
+        runs=_runs(setting, (topics, documents), ranked, scores),
+        assessors=_table(crowd, truth.grade),
+        confusion=crowd.confusion,
+        quality=quality,
+        difficulty=difficulty,
+    )
+
+
+def _changed(preset: str | Setting, changes: Mapping[str, Any]) -> Setting:
+    if isinstance(preset, str):
+        if preset not in PRESETS:
+            raise UnknownNameError.among("preset", preset, PRESETS)
+        preset = PRESETS[preset]
+    names = [known.name for known in params_of(Setting)]
+    for name in changes:
+        if name not in names:
+            raise UnknownNameError.among("parameter of simulate", name, names)
+    return replace(preset, **changes)
+
+
+def _numbered(letter: str, n: int) -> Array:
+    """Names like t01, t02, ...: sorted as their numbers are."""
+    width = max(2, len(str(n)))
+    return np.char.add(letter, np.char.mod(f"%0{width}d", np.arange(1, n + 1)))
+
+
+def _names(setting: Setting) -> tuple[Index, Index]:
+    topics = _numbered("t", setting.topics)
+    documents = np.char.add(topics[:, None], _numbered("-d", setting.documents)[None, :])
+    return Index(topics.astype(object)), Index(documents.ravel().astype(object))
+
+
+def _crowd(setting: Setting, random: np.random.Generator) -> judging.Crowd:
+    """The assessors, in an order that does not tell their kinds."""
+    kind = random.permutation(assessors.kinds_of(setting))
+    confusion = assessors.confusions(kind, setting.grades, random)
+    sequence, length = assessors.patterns(len(kind), setting.grades, random)
+    inside = np.arange(sequence.shape[1])[None, :] < length[:, None]
+    shares = (np.eye(setting.grades)[sequence] * inside[:, :, None]).sum(1) / length[:, None]
+    repeating = kind == KINDS.index("pattern")
+    confusion[repeating] = shares[repeating][:, None, :]
+    load = assessors.workloads(kind, setting.skew, random)
+    return judging.Crowd(kind, confusion, load, assessors.paces(kind, random), sequence, length)
+
+
+def _judged(
+    setting: Setting,
+    crowd: judging.Crowd,
+    truth: Qrels,
+    difficulty: Floats,
+    random: np.random.Generator,
+) -> Judgements:
+    pair, assessor = _rows(setting, crowd, truth.pairs, random)
+    twice = random.random(len(pair)) < setting.again
+    pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
+    said = judging.answers(
+        crowd, (pair, assessor), truth.grade, (difficulty, setting.difficulty), random
+    )
+    clock = {"seconds": said.seconds, "time": said.time} if setting.timed else {}
+    names = Index(_numbered("a", setting.assessors).astype(object))
+    scale = Scale(tuple(range(setting.grades)))
+    return Judgements(
+        truth.pairs, names, scale, pair.astype(np.int32), assessor, said.grade, **clock
+    )
+
+
+def _rows(
+    setting: Setting, crowd: judging.Crowd, pairs: Pairs, random: np.random.Generator
+) -> tuple[Offsets, Codes]:
+    """Rows of (pair, assessor)."""
+    n = setting.topics if setting.whole else len(pairs)
+    counts = assignment.vote_counts(n, setting.votes, setting.assessors, random)
+    unit, assessor = assignment.assigned(counts, crowd.workload, random)
+    if not setting.whole:
+        return unit, assessor
+    sizes = np.diff(pairs.topic_starts)[unit]
+    shift = np.repeat(pairs.topic_starts[unit] - (np.cumsum(sizes) - sizes), sizes)
+    return np.arange(int(sizes.sum())) + shift, np.repeat(assessor, sizes)
+
+
+def _runs(setting: Setting, names: tuple[Index, Index], ranked: Offsets, scores: Floats) -> RunSet:
+    topics, documents = names
+    run, topic, _ = np.indices(ranked.shape, dtype=np.int32)
+    document = topic * np.int32(setting.documents) + ranked.astype(np.int32)
+    index = Index(_numbered("run", setting.runs).astype(object))
+    codes = (run.ravel(), topic.ravel(), document.ravel())
+    return RunSet.from_codes((index, topics, documents), codes, scores.ravel())
+
+
+def _table(crowd: judging.Crowd, truth: Grades) -> AssessorTable:
+    grades = crowd.confusion.shape[1]
+    share = np.bincount(truth, minlength=grades) / max(len(truth), 1)
+    yes = crowd.confusion[:, :, 1:].sum(axis=2)
+    relevant = share[1:] / max(share[1:].sum(), 1e-300)
+    columns = {
+        "kind": np.array(KINDS, dtype=object)[crowd.kind],
+        "sensitivity": yes[:, 1:] @ relevant,
+        "specificity": 1 - yes[:, 0],
+        "accuracy": np.diagonal(crowd.confusion, axis1=1, axis2=2) @ share,
+        "pace": crowd.pace,
+    }
+    names = Index(_numbered("a", len(crowd.kind)).astype(object))
+    return AssessorTable(names, columns)
