@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from qrowd.data.runs import RunSet as RunSet
     from qrowd.data.scale import Scale as Scale
     from qrowd.data.scores import Scores as Scores
+    from qrowd.quality.agreement import agreement as agreement
+    from qrowd.quality.agreement import cohen as cohen
+    from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
     from qrowd.registry import get as get
     from qrowd.registry import measure as measure
     from qrowd.registry import method as method
@@ -63,7 +66,10 @@ _HOMES = {
     "Scores": "data.scores",
     "Setting": "simulation.setting",
     "SoftQrels": "data.qrels",
+    "agreement": "quality.agreement",
+    "cohen": "quality.agreement",
     "get": "registry",
+    "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.distance",
     "measure": "registry",
     "method": "registry",

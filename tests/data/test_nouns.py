@@ -63,6 +63,20 @@ def test_extras_follow_their_rows_and_repeats_are_sorted_by_time() -> None:
 def test_repeats_without_time_take_the_commonest_grade_then_the_lower() -> None:
     made = q.Judgements.of(["1"] * 5, ["a", "a", "a", "b", "b"], ["x"] * 5, [1, 1, 0, 0, 1])
     assert made.by_assessor().qrels("x").grade.tolist() == [1, 0]
+    assert made.one_each().grade.tolist() == [1, 0]
+    assert len(made.one_each().one_each()) == 2
+
+
+def test_one_each_keeps_the_latest_with_its_seconds() -> None:
+    extras: dict[str, Any] = {
+        "time": np.array([2.0, 1.0, 5.0]),
+        "seconds": np.array([20.0, 10.0, 50.0]),
+    }
+    made = q.Judgements.of(["1"] * 3, ["a", "a", "b"], ["x"] * 3, [0, 1, 1], **extras)
+    single = made.one_each()
+    assert single.grade.tolist() == [0, 1]
+    assert single.seconds is not None
+    assert single.seconds.tolist() == [20.0, 50.0]
 
 
 @pytest.mark.parametrize(

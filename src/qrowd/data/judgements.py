@@ -240,6 +240,15 @@ class Judgements:
         recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
         return replace(chosen, pairs=self.pairs.select(inside), pair=recode[chosen.pair])
 
+    def one_each(self) -> Judgements:
+        """One judgement per pair and assessor: the latest, else the commonest grade, the lower."""
+        from qrowd.data.qrels import last_of_each, one_grade_each
+
+        last = last_of_each(self)
+        if last.all():
+            return self
+        return replace(self.select(last), grade=one_grade_each(self, last))
+
     def by_assessor(self) -> QrelsSet:
         """One qrels per assessor; of repeated judgements the latest counts, else the commonest."""
         from qrowd.data.qrels import QrelsSet

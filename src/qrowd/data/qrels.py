@@ -221,15 +221,26 @@ class QrelsSet:
         return Qrels(self.pairs.select(judged), grades[judged])
 
 
-def _one_each(judgements: Judgements) -> tuple[Codes, Codes, Grades]:
-    """One row per (pair, assessor)."""
+def last_of_each(judgements: Judgements) -> Mask:
+    """Which rows are the last of their (pair, assessor)."""
     key = judgements.pair.astype(np.int64) * max(len(judgements.assessors), 1) + judgements.assessor
     last = np.ones(len(key), np.bool_)
     last[:-1] = key[1:] != key[:-1]
+    return last
+
+
+def one_grade_each(judgements: Judgements, last: Mask) -> Grades:
+    """One grade code per (pair, assessor): the latest, else the commonest, the lower of equals."""
     if last.all() or judgements.time is not None:  # sorted by time: the last one is the latest
-        return judgements.pair[last], judgements.assessor[last], judgements.grade[last]
+        return judgements.grade[last]
     group: Offsets = np.cumsum(last) - last
     size = len(judgements.scale)
     cells = np.bincount(group * size + judgements.grade, minlength=int(last.sum()) * size)
-    commonest = cells.reshape(-1, size).argmax(axis=1).astype(np.int8)
-    return judgements.pair[last], judgements.assessor[last], commonest
+    return np.asarray(cells.reshape(-1, size).argmax(axis=1), dtype=np.int8)
+
+
+def _one_each(judgements: Judgements) -> tuple[Codes, Codes, Grades]:
+    """One row per (pair, assessor)."""
+    last = last_of_each(judgements)
+    grade = one_grade_each(judgements, last)
+    return judgements.pair[last], judgements.assessor[last], grade

@@ -1,0 +1,357 @@
+"""How far assessors agree with one another: raw, Fleiss, Krippendorff, Gwet, Cohen.
+
+All coefficients but Cohen's need only the *count vectors* of the pairs (how many assessors gave
+each grade), and equal vectors count as often as they occur. A crowd of a million judgements has
+a few hundred different vectors, so that a bootstrap over pairs is a multinomial draw over these.
+One assessor counts once per pair (the latest, else the commonest judgement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.data.index import Index
+from qrowd.data.judgements import Judgements
+from qrowd.errors import ParameterError, UsageError
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+COEFFICIENTS = (
+    "raw",
+    "fleiss",
+    "alpha-nominal",
+    "alpha-ordinal",
+    "alpha-interval",
+    "alpha-ratio",
+    "ac1",
+)
+
+
+# --- coefficients from count vectors --------------------------------------------------------------
+
+
+def counts_of(judgements: Judgements) -> Offsets:
+    """How many assessors gave each grade to each pair: int64[pairs, grades]."""
+    single = judgements.one_each()
+    size = len(single.scale)
+    cells = single.pair.astype(np.int64) * size + single.grade
+    return np.bincount(cells, minlength=len(single.pairs) * size).reshape(-1, size)
+
+
+def raw(counts: Array, times: Array | None = None) -> Floats:
+    r"""The mean over pairs of the share of agreeing couples of judgements.
+
+    $$ P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{n_i(n_i-1)} $$ for pairs with two judgements or more.
+    `times[draws, rows]` says how often each row counts; one value per draw comes back.
+    """
+    weight = _weights(counts, times)
+    total = counts.sum(axis=1)
+    several = total > 1
+    share = np.zeros(len(counts))
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    share[several] = agreeing[several] / (total * (total - 1))[several]
+    return _ratio(weight @ share, weight @ several.astype(np.float64))
+
+
+def fleiss(counts: Array, times: Array | None = None) -> Floats:
+    r"""Fleiss' kappa (1971), for any number of judgements per pair.
+
+    $$ \kappa = (\bar P - P_e)/(1 - P_e), \quad P_e = \sum_k \pi_k^2 $$ where $\pi_k$ is the mean
+    over pairs of the share of grade k. With equal numbers per pair it is Fleiss' own.
+    """
+    expected = (_shares(counts, times) ** 2).sum(axis=1)
+    return _corrected(raw(counts, times), expected)
+
+
+def ac1(counts: Array, times: Array | None = None) -> Floats:
+    r"""Gwet's AC1 (2008): as Fleiss' kappa with $P_e = \sum_k \pi_k(1-\pi_k)/(K-1)$.
+
+    It stays near the raw agreement where nearly all answers are the same, where kappa collapses.
+    """
+    shares = _shares(counts, times)
+    expected = (shares * (1 - shares)).sum(axis=1) / (counts.shape[1] - 1)
+    return _corrected(raw(counts, times), expected)
+
+
+def alpha(
+    counts: Array, grades: Array, level: str = "nominal", times: Array | None = None
+) -> Floats:
+    r"""Krippendorff's alpha (2004, 2011) with missing data.
+
+    $$ \alpha = 1 - (n-1)\,\frac{\sum_{ck} o_{ck}\,\delta^2_{ck}}{\sum_{ck} n_c n_k\,\delta^2_{ck}},
+    \quad o_{ck} = \sum_u \frac{n_{uc}(n_{uk} - [c=k])}{n_u - 1} $$
+    over pairs with two judgements or more. All answers equal: not defined, NaN.
+    """
+    if level not in LEVELS:
+        raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
+    weight = _weights(counts, times)
+    total = counts.sum(axis=1)
+    several = total > 1
+    used, weight = counts[several].astype(np.float64), weight[:, several]
+    size = counts.shape[1]
+    within = (used[:, :, None] * used[:, None, :] - used[:, :, None] * np.eye(size)) / (
+        total[several, None, None] - 1
+    )
+    coincidences = (weight @ within.reshape(-1, size * size)).reshape(-1, size, size)
+    margins = coincidences.sum(axis=2)
+    distance = _distances(margins, np.asarray(grades, np.float64), level)
+    observed = (coincidences * distance).sum(axis=(1, 2))
+    by_chance = np.einsum("bc,bk,bck->b", margins, margins, distance)
+    return np.asarray(1 - (margins.sum(axis=1) - 1) * _ratio(observed, by_chance))
+
+
+def _distances(margins: Floats, grades: Floats, level: str) -> Floats:
+    """Squared distances between grades, for each row of margins: [rows, grades, grades]."""
+    size = len(grades)
+    if level == "ordinal":  # judgements between the two grades, half of those at the ends
+        below = np.cumsum(margins, axis=1) - margins / 2
+        return np.asarray((below[:, :, None] - below[:, None, :]) ** 2)
+    gap = grades[:, None] - grades[None, :]
+    if level == "nominal":
+        fixed = (gap != 0).astype(np.float64)
+    elif level == "interval":
+        fixed = gap**2
+    else:
+        together = grades[:, None] + grades[None, :]
+        fixed = np.where(together == 0, 0.0, (gap / np.where(together == 0, 1, together)) ** 2)
+    return np.broadcast_to(fixed, (len(margins), size, size))
+
+
+def _weights(counts: Array, times: Array | None) -> Floats:
+    if times is None:
+        return np.ones((1, len(counts)))
+    return np.atleast_2d(np.asarray(times, np.float64))
+
+
+def _shares(counts: Array, times: Array | None) -> Floats:
+    weight = _weights(counts, times)
+    total = counts.sum(axis=1)
+    judged = total > 0
+    shares = counts[judged] / total[judged, None]
+    return _ratio(weight[:, judged] @ shares, weight[:, judged].sum(axis=1)[:, None])
+
+
+def _corrected(observed: Floats, expected: Floats) -> Floats:
+    return _ratio(observed - expected, 1 - expected)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(np.abs(below) < 1e-15, np.nan, above / below))
+
+
+def _coefficient(name: str, grades: Array) -> Callable[[Array, Array | None], Floats]:
+    if name.startswith("alpha-"):
+        return lambda counts, times: alpha(counts, grades, name[6:], times)
+    return {"raw": raw, "fleiss": fleiss, "ac1": ac1}[name]
+
+
+# --- the table of coefficients --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient and its bootstrap interval (NaN where it is not defined)."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Coefficients over all topics, and for each topic by itself if it was asked for."""
+
+    overall: Mapping[str, Coefficient]
+    per_topic: Mapping[str, Mapping[str, Coefficient]] = field(default_factory=dict)
+    pairs: int = 0
+    compared: int = 0
+    level: float = 0.95
+
+    def __getitem__(self, name: str) -> Coefficient:
+        return self.overall[name]
+
+    def __str__(self) -> str:
+        head = f"{self.compared} of {self.pairs} pairs have two judgements or more"
+        rows = [f"{name:16}{value}" for name, value in self.overall.items()]
+        return "\n".join([head, *rows])
+
+
+def agreement(
+    judgements: Judgements,
+    *,
+    coefficients: tuple[str, ...] = COEFFICIENTS,
+    per_topic: bool = False,
+    bootstrap: int = 1000,
+    level: float = 0.95,
+    resample: str = "pairs",
+    seed: int = 0,
+) -> Agreement:
+    """All coefficients of agreement, with percentile intervals from a bootstrap.
+
+    `resample="pairs"` draws pairs; `"topics"` draws whole topics, which is wider and honest
+    where pairs of one topic are alike. `bootstrap=0` leaves the intervals out (NaN).
+    """
+    _check(coefficients, bootstrap, level, resample)
+    random = np.random.default_rng(seed)
+    counts, topic = counts_of(judgements), judgements.pairs.topic
+    grades = np.array(judgements.scale.grades)
+    rows, back = _distinct(counts)
+    occurs = np.bincount(back, minlength=len(rows))
+    if resample == "topics":
+        cells = topic.astype(np.int64) * len(rows) + back
+        size = len(judgements.topics) * len(rows)
+        by_topic = np.bincount(cells, minlength=size).reshape(-1, len(rows))
+        draws = _draw_topics(by_topic, bootstrap, random)
+    else:
+        draws = _draw_pairs(occurs, bootstrap, random)
+    overall = _coefficients(rows, occurs, draws, coefficients, grades, level)
+    topics: dict[str, Mapping[str, Coefficient]] = {}
+    if per_topic:
+        starts = judgements.pairs.topic_starts
+        for code, name in enumerate(judgements.topics):
+            inside = np.bincount(back[starts[code] : starts[code + 1]], minlength=len(rows))
+            here = inside > 0
+            drawn = _draw_pairs(inside[here], bootstrap, random)
+            topics[name] = _coefficients(
+                rows[here], inside[here], drawn, coefficients, grades, level
+            )
+    several = int((counts.sum(axis=1) > 1).sum())
+    return Agreement(overall, topics, len(counts), several, level)
+
+
+def _check(coefficients: tuple[str, ...], bootstrap: int, level: float, resample: str) -> None:
+    for name in coefficients:
+        if name not in COEFFICIENTS:
+            raise ParameterError(f"coefficient must be one of {', '.join(COEFFICIENTS)}: {name!r}")
+    if bootstrap < 0 or not 0 < level < 1:
+        raise ParameterError(
+            f"bootstrap must be at least 0 and level between 0 and 1, got {bootstrap}, {level}"
+        )
+    if resample not in ("pairs", "topics"):
+        raise ParameterError(f"resample must be pairs or topics, got {resample!r}")
+
+
+def _distinct(counts: Offsets) -> tuple[Offsets, Offsets]:
+    """The different rows, and which of them each row is."""
+    base = int(counts.max(initial=0)) + 1
+    if float(base) ** counts.shape[1] < 2**62:  # a row as one number
+        key = np.zeros(len(counts), np.int64)
+        for column in counts.T:
+            key = key * base + column
+        _, first, back = np.unique(key, return_index=True, return_inverse=True)
+        return counts[first], back
+    rows, back = np.unique(counts, axis=0, return_inverse=True)
+    return rows, back.reshape(-1)
+
+
+def _draw_pairs(occurs: Offsets, n: int, random: np.random.Generator) -> Offsets:
+    total = int(occurs.sum())
+    if not n or not total:
+        return np.zeros((0, len(occurs)), np.int64)
+    return random.multinomial(total, occurs / total, size=n)
+
+
+def _draw_topics(by_topic: Offsets, n: int, random: np.random.Generator) -> Offsets:
+    topics = len(by_topic)
+    if not n or not topics:
+        return np.zeros((0, by_topic.shape[1]), np.int64)
+    return np.asarray(random.multinomial(topics, np.full(topics, 1 / topics), size=n) @ by_topic)
+
+
+def _coefficients(
+    rows: Offsets,
+    occurs: Offsets,
+    draws: Offsets,
+    names: tuple[str, ...],
+    grades: Array,
+    level: float,
+) -> dict[str, Coefficient]:
+    result = {}
+    for name in names:
+        value = _coefficient(name, grades)
+        low, high = _interval(value(rows, draws), level) if len(draws) else (np.nan, np.nan)
+        result[name] = Coefficient(float(value(rows, occurs)[0]), low, high)
+    return result
+
+
+def _interval(drawn: Floats, level: float) -> tuple[float, float]:
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return np.nan, np.nan
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def krippendorff_alpha(judgements: Judgements, level: str = "nominal") -> float:
+    """Krippendorff's alpha of all judgements, without an interval; a fast path."""
+    rows, back = _distinct(counts_of(judgements))
+    occurs = np.bincount(back, minlength=len(rows))
+    return float(alpha(rows, np.array(judgements.scale.grades), level, occurs)[0])
+
+
+# --- two assessors at a time ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Couples:
+    """How far each two assessors agree: dense [assessors, assessors], NaN without shared pairs."""
+
+    assessors: Index
+    shared: Offsets
+    raw: Floats
+    kappa: Floats
+
+    def order(self) -> Offsets:
+        """Assessors ordered so that alike ones are neighbours (average linkage on agreement)."""
+        if len(self.assessors) < 3:
+            return np.arange(len(self.assessors))
+        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+
+        middle = np.nanmean(self.raw[self.shared > 0]) if (self.shared > 0).any() else 0.5
+        distance = 1 - np.where(np.isnan(self.raw), middle, self.raw)
+        flat = distance[np.triu_indices(len(distance), 1)]
+        tree = linkage(flat, "average")
+        if len(self.assessors) <= 300:  # the best of all orders of the tree's leaves
+            tree = optimal_leaf_ordering(tree, flat)
+        return np.asarray(leaves_list(tree), np.int64)
+
+
+def cohen(judgements: Judgements, most: int | None = None) -> Couples:
+    r"""Raw agreement and Cohen's kappa (1960) of each two assessors on the pairs that both judged.
+
+    $$ \kappa = (p_o - p_e)/(1 - p_e), \quad p_e = \sum_k p_k^{(a)} p_k^{(b)} $$ with the shares
+    of both on their shared pairs. `most` keeps the assessors with the most judgements.
+    """
+    from scipy.sparse import csr_array
+
+    single = judgements.one_each()
+    if most is not None and most < len(single.assessors):
+        busiest = np.sort(np.argsort(-single.per_assessor, kind="stable")[:most])
+        single = single.of_assessors(Index(single.assessors.names[busiest]))
+    n, size = len(single.assessors), len(single.scale)
+    if n > 3000:
+        raise UsageError(f"a matrix of {n} assessors is too large to use; pass most=100, say")
+    said = [
+        csr_array(
+            (np.ones(int(here.sum()), np.float64), (single.assessor[here], single.pair[here])),
+            shape=(n, len(single.pairs)),
+        )
+        for here in (single.grade == code for code in range(size))
+    ]
+    judged = csr_array(sum(said[1:], said[0]))
+    shared = (judged @ judged.T).toarray()
+    same = sum((one @ one.T).toarray() for one in said)
+    margins = [(one @ judged.T).toarray() for one in said]
+    observed = _ratio(np.asarray(same), shared)
+    expected = _ratio(np.asarray(sum(one * one.T for one in margins)), shared**2)
+    kappa = _corrected(observed, expected)
+    np.fill_diagonal(observed, np.nan)
+    np.fill_diagonal(kappa, np.nan)
+    return Couples(single.assessors, shared.astype(np.int64), observed, kappa)
