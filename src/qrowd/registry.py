@@ -123,6 +123,9 @@ class Card:
     needs: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
+    grades: str = "any"
+    nominal: bool = True
+    sampled: bool = False
 
     @property
     def summary(self) -> str:
@@ -147,9 +150,18 @@ def method(
     needs: tuple[str, ...] = (),
     uses: tuple[str, ...] = (),
     aliases: Mapping[str, str] = types.MappingProxyType({}),
+    grades: str = "any",
+    nominal: bool = True,
+    sampled: bool = False,
 ) -> Callable[[type[T]], type[T]]:
-    """Register a merging method. `aliases` maps other names to full spec strings."""
-    return _registering("method", id, paper, needs, uses, aliases)
+    """Register a merging method. `aliases` maps other names to full spec strings.
+
+    `needs` and `uses` name fields of `Given`. `grades="binary"`: it merges two grades only.
+    `nominal=False`: the order of grades matters to it. `sampled=True`: its posterior carries the
+    error of a sampler.
+    """
+    about = {"grades": grades, "nominal": nominal, "sampled": sampled}
+    return _registering("method", id, paper, needs, uses, aliases, **about)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -175,11 +187,12 @@ def _registering(
     needs: tuple[str, ...],
     uses: tuple[str, ...],
     aliases: Mapping[str, str],
+    **about: Any,
 ) -> Callable[[type[T]], type[T]]:
     def register(cls: type[T]) -> type[T]:
         made = _dataclass_of(cls, id, kw_only=kind != "rule")
         others = tuple(sorted(aliases.items()))
-        card = Card(id, kind, made, paper, params_of(made), needs, uses, others)
+        card = Card(id, kind, made, paper, params_of(made), needs, uses, others, **about)
         other = _cards[kind].get(id)
         if other and other.cls.__qualname__ != made.__qualname__:
             raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")

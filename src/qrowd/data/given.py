@@ -18,10 +18,20 @@ from qrowd.errors import ScaleError
 UNKNOWN = -1
 
 
+class Progress(Protocol):
+    """Somebody who wants to know how far a long fit has come."""
+
+    def __call__(self, done: int, at_most: int, objective: float) -> None:
+        """So many iterations are done, of at most so many; the objective is now this."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Given:
     """Gold for some pairs, documents with their text, reference scores, random assessors' scores,
     and what was learned of assessors elsewhere.
+
+    `progress(done, at_most, objective)` is called after each iteration of a fit.
     """
 
     gold: Qrels | None = None
@@ -29,6 +39,7 @@ class Given:
     reference: Scores | None = None
     random: Scores | None = None
     priors: AssessorTable | None = None
+    progress: Progress | None = None
 
     def with_gold(self, judgements: Judgements, clamp: bool = True) -> tuple[Judgements, Grades]:
         """The judgements over a pool with the gold's pairs too, and the gold code of each pair.

@@ -1,0 +1,194 @@
+"""EM over assessors' confusion matrices: the state that Dawid-Skene's steps work on."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades
+from qrowd.data.index import Index
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable
+from qrowd.data.scale import Scale
+from qrowd.errors import InputError
+from qrowd.kernel import in_blocks
+
+BLOCKS = 8
+_NO_WEIGHTS, _NO_GROUPS = np.zeros(0), np.zeros(0, np.int32)
+
+
+class ConfusionEM:
+    """Posterior, parameters and expected counts; `m_step` and `e_step` go from one to the other.
+
+    `cell` is whose matrix a judgement belongs to (the assessor, or the assessor on a topic),
+    `owner` the assessor of each cell, `group` which prior a pair has; `pseudo[said, true]`, or one
+    such block per cell, are counts added to the matrices, `smoothing` one added to the priors.
+    """
+
+    def __init__(
+        self,
+        judgements: Judgements,
+        gold: Grades,
+        *,
+        cell: Codes | None = None,
+        owner: Codes | None = None,
+        group: Codes | None = None,
+        pseudo: Floats | None = None,
+        smoothing: float = 0.0,
+        hard: bool = False,
+    ) -> None:
+        size = len(judgements.scale)
+        cell = judgements.assessor if cell is None else cell
+        everybody = np.arange(len(judgements.assessors), dtype=np.int32)
+        self.owner: Codes = everybody if owner is None else owner
+        self.size, self.cells = size, len(self.owner)
+        self.judgements, self.gold, self.hard, self.smoothing = judgements, gold, hard, smoothing
+        self.packed: Codes = cell * np.int32(size) + judgements.grade
+        self.weight = _NO_WEIGHTS if judgements.weight is None else judgements.weight
+        self.group = _NO_GROUPS if group is None else group
+        groups = 1 if group is None else len(judgements.topics)
+        self.pseudo = np.zeros((size, size)) if pseudo is None else pseudo
+        self.posterior: Floats = np.full((len(judgements.pairs), size), 1.0 / size)
+        self.log_prior: Floats = np.full((groups, size), -np.log(size))
+        self.log_said: Floats = np.full((self.cells * size, size), -np.log(size))
+        self._cuts = self._cut(judgements)
+        self._counts = np.zeros((len(self._cuts), *self.log_said.shape))
+        self._prior_counts = np.zeros((len(self._cuts), groups, size))
+        self.moved = np.inf
+
+    @staticmethod
+    def _cut(judgements: Judgements) -> list[tuple[int, int]]:
+        """Ranges of pairs with nearly equally many judgements."""
+        blocks = max(1, min(BLOCKS, len(judgements) // 1000))
+        rows = [len(judgements) * block // blocks for block in range(1, blocks)]
+        inner = np.searchsorted(judgements.pair_starts, rows).tolist()
+        edges = [0, *inner, len(judgements.pairs)]
+        return list(itertools.pairwise(edges))
+
+    def count(self, posterior: Floats) -> None:
+        """Start from a posterior: its expected counts."""
+        self.posterior[:] = posterior
+        self._over_pairs(fixed=True)
+
+    def e_step(self) -> float:
+        """Posterior and expected counts from the parameters; the log-likelihood of these."""
+        return self._over_pairs(fixed=False)
+
+    def _over_pairs(self, fixed: bool) -> float:
+        from qrowd.aggregation.kernels.confusion import e_step
+
+        starts = self.judgements.pair_starts
+
+        def block(number: int, _: int) -> tuple[float, float]:
+            counts, prior_counts = self._counts[number], self._prior_counts[number]
+            counts.fill(0.0)
+            prior_counts.fill(0.0)
+            return e_step(
+                *self._cuts[number],
+                starts,
+                self.packed,
+                self.weight,
+                self.group,
+                self.gold,
+                self.log_prior,
+                self.log_said,
+                fixed,
+                self.hard,
+                self.posterior,
+                counts,
+                prior_counts,
+            )
+
+        done = in_blocks(block, len(self._cuts), len(self._cuts))
+        self.moved = max((moved for _, moved in done), default=0.0)
+        return float(sum(part for part, _ in done))
+
+    def m_step(self) -> float:
+        """Parameters from the expected counts; the log of their prior density (0 if flat)."""
+        from qrowd.aggregation.kernels.confusion import TINY, m_step
+
+        prior = self._prior_counts.sum(axis=0) + self.smoothing
+        total = prior.sum(axis=1, keepdims=True)
+        share = np.divide(prior, total, out=np.full_like(prior, 1 / self.size), where=total > 0)
+        self.log_prior = np.log(np.maximum(share, TINY))
+        parts = in_blocks(
+            lambda lo, hi: m_step(lo, hi, self._counts, self.pseudo, self.log_said), self.cells
+        )
+        return float(sum(parts)) + self.smoothing * float(self.log_prior.sum())
+
+    @property
+    def prior(self) -> Floats:
+        """prior[group, grade] of the latest M step."""
+        return np.exp(self.log_prior)
+
+    @property
+    def cell_counts(self) -> Floats:
+        """Expected counts[cell, said, true] under the present posterior."""
+        total = self._counts.sum(axis=0)
+        return np.asarray(total.reshape(self.cells, self.size, self.size))
+
+    @property
+    def counts(self) -> Floats:
+        """Expected counts[assessor, said, true] under the present posterior."""
+        result = np.zeros((len(self.judgements.assessors), self.size, self.size))
+        np.add.at(result, self.owner, self.cell_counts)
+        return result
+
+
+def confusion_columns(counts: Floats, known: Floats, scale: Scale) -> dict[str, Array]:
+    """Columns of an assessors' table from counts[assessor, said, true] and pseudo-counts:
+
+    `sensitivity` and `specificity` (binary scales), `n(g)`, the expected number of judgements on
+    pairs of true grade g, and `p(h|g)`, the share of these that said h.
+    """
+    total = counts + known
+    of_true = total.sum(axis=1)
+    unknown = np.full_like(total, np.nan)
+    p = np.divide(total, of_true[:, None], out=unknown, where=of_true[:, None] > 0)
+    columns: dict[str, Array] = {}
+    if scale.binary:
+        columns |= {"sensitivity": p[:, 1, 1], "specificity": p[:, 0, 0]}
+    columns |= {f"n({grade})": of_true[:, code] for code, grade in enumerate(scale.grades)}
+    for true, grade in enumerate(scale.grades):
+        columns |= {f"p({h}|{grade})": p[:, said, true] for said, h in enumerate(scale.grades)}
+    return columns
+
+
+def counts_of_table(table: AssessorTable, assessors: Index, scale: Scale) -> Floats:
+    """Pseudo-counts[assessor, said, true] from an assessors' table of an earlier fit.
+
+    Needs the columns `p(h|g)`, or `sensitivity` and `specificity`, or `accuracy`; `n(g)` or
+    `judgements` say how much was seen of each assessor. Who is not in the table gets zeros.
+    """
+    p = _shares_of_table(table, scale)
+    size = len(scale)
+    if all(f"n({grade})" in table.columns for grade in scale.grades):
+        seen = np.stack([table[f"n({grade})"] for grade in scale.grades], axis=1)
+    elif "judgements" in table.columns:
+        seen = np.repeat(table["judgements"][:, None] / size, size, axis=1)
+    else:
+        raise InputError("an assessors' table needs a column judgements to serve as a prior")
+    counts = np.nan_to_num(p * seen[:, None, :])
+    at = table.assessors.codes(assessors.names)
+    return np.where((at >= 0)[:, None, None], counts[at], 0.0)
+
+
+def _shares_of_table(table: AssessorTable, scale: Scale) -> Floats:
+    columns, grades, size = table.columns, scale.grades, len(scale)
+    p = np.zeros((len(table), size, size))
+    if all(f"p({h}|{g})" in columns for g in grades for h in grades):
+        for true, g in enumerate(grades):
+            for said, h in enumerate(grades):
+                p[:, said, true] = columns[f"p({h}|{g})"]
+        return p
+    if scale.binary and "sensitivity" in columns and "specificity" in columns:
+        right = np.stack([columns["specificity"], columns["sensitivity"]], axis=1)
+    elif "accuracy" in columns:
+        right = np.repeat(np.asarray(columns["accuracy"])[:, None], size, axis=1)
+    else:
+        wanted = f"p({grades[0]}|{grades[0]}) ..., or sensitivity and specificity, or accuracy"
+        raise InputError(f"an assessors' table needs the columns {wanted} to serve as a prior")
+    p[:] = (1 - right[:, None, :]) / (size - 1)
+    p[:, np.arange(size), np.arange(size)] = right
+    return p

@@ -1,0 +1,162 @@
+"""One fit under way: what every judgement-level method does before, between and after its steps.
+
+A method's `fit` reads
+
+    fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+    for _ in fitting.iterations(self.max_iter):
+        ...                                         # one step, on fitting.judgements, fitting.gold
+        fitting.settled = fitting.gain(objective) < self.tol
+    return fitting.merged(posterior, {"ability": ability})
+
+and gets the checks, gold clamped, the trace, progress, the warning and the result's form in return.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Grades, Mask
+from qrowd.data.given import UNKNOWN, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
+from qrowd.registry import spec_of
+
+
+@dataclass
+class Fitting:
+    """What a fit works on (`judgements` over the whole pool, the `gold` code of each pair or -1),
+    and how it goes.
+    """
+
+    method: Any
+    given: Given
+    judgements: Judgements
+    gold: Grades
+    started: float
+    trace: list[float] = field(default_factory=list)
+    steps: int = 0
+    settled: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, method: Any, judgements: Judgements, given: Given, *, clamp: bool = True
+    ) -> Fitting:
+        """Start: check that the method can merge this, and bring gold into the pool."""
+        started = time.perf_counter()
+        _check(method, judgements, given)
+        judgements, gold = given.with_gold(judgements, clamp)
+        return cls(method, given, judgements, gold, started)
+
+    @property
+    def voted(self) -> Mask:
+        """Which pairs have any (weighted) vote."""
+        return np.asarray(self.judgements.votes.sum(axis=1) > 0)
+
+    def iterations(self, at_most: int) -> Iterator[int]:
+        """1, 2, ... until the method sets `settled`; says so where it did not in time."""
+        self.settled = False
+        for self.steps in range(1, at_most + 1):
+            yield self.steps
+            if self.given.progress:
+                objective = self.trace[-1] if self.trace else math.nan
+                self.given.progress(self.steps, at_most, objective)
+            if self.settled:
+                return
+        message = f"{spec_of(self.method)} has not settled after {at_most} iterations"
+        warnings.warn(f"{message}; allow more of them", NotConvergedWarning, stacklevel=3)
+
+    def gain(self, objective: float) -> float:
+        """Note the objective (a log-likelihood, say) in the trace; what it gained."""
+        before = self.trace[-1] if self.trace else -math.inf
+        self.trace.append(float(objective))
+        return float(objective) - before
+
+    def clamped(self, posterior: Floats) -> Floats:
+        """A copy of the posterior with certainty where gold is known."""
+        result = np.array(posterior, np.float64)
+        known = np.flatnonzero(self.gold != UNKNOWN)
+        result[known] = 0.0
+        result[known, self.gold[known]] = 1.0
+        return result
+
+    def shares(self) -> Floats:
+        """Each pair's share of (weighted) votes per grade; uniform without votes; gold clamped."""
+        votes = self.judgements.votes
+        total = votes.sum(axis=1, keepdims=True)
+        uniform = np.full_like(votes, 1.0 / votes.shape[1])
+        return self.clamped(np.divide(votes, total, out=uniform, where=total > 0))
+
+    def merged(
+        self,
+        posterior: Floats,
+        columns: Mapping[str, Array] | None = None,
+        *,
+        given: Mask | None = None,
+        unvoted: str = "uniform",
+        details: Mapping[str, Any] | None = None,
+        samples: Grades | None = None,
+    ) -> Merged:
+        """The result: gold clamped, pairs without votes uniform, the assessors' table begun with
+        the number of judgements and the expected share of right ones (`accuracy`).
+        """
+        if unvoted == "uniform":
+            posterior = np.where(self.voted[:, None], posterior, 1.0 / posterior.shape[1])
+        posterior = self.clamped(posterior)
+        table = {
+            "judgements": self.judgements.per_assessor,
+            "accuracy": self._accuracy(posterior),
+            **(columns or {}),
+        }
+        return Merged(
+            self.judgements.pairs,
+            self.judgements.scale,
+            posterior,
+            AssessorTable(self.judgements.assessors, table),
+            self._fit(),
+            (self.gold != UNKNOWN) if given is None else given,
+            samples,
+            details or {},
+        )
+
+    def _fit(self) -> Fit:
+        clamped = int((self.gold != UNKNOWN).sum())
+        notes = [*self.notes, *([f"gold fixes {clamped} pairs"] if clamped else [])]
+        seconds = time.perf_counter() - self.started
+        spec = spec_of(self.method)
+        return Fit(spec, self.settled, self.steps, tuple(self.trace), seconds, tuple(notes))
+
+    def _accuracy(self, posterior: Floats) -> Floats:
+        """The expected share of each assessor's (weighted) judgements that are right."""
+        rows = self.judgements
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        right = np.bincount(
+            rows.assessor, weight * posterior[rows.pair, rows.grade], len(rows.assessors)
+        )
+        total = np.bincount(rows.assessor, weight, len(rows.assessors))
+        unknown = np.full(len(total), np.nan)
+        return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
+
+
+def _check(method: Any, judgements: Judgements, given: Given) -> None:
+    card = method.card
+    if card.grades == "binary" and len(judgements.scale) != 2:
+        raise ScaleError(
+            f"{card.id} merges two grades, got {' '.join(map(str, judgements.scale.grades))}; say "
+            f"from which grade on a pair is relevant: judgements.binary(at_least=...), on the "
+            f"command line --rel"
+        )
+    for need in card.needs:
+        if getattr(given, need) is None:
+            message = (
+                f"{card.id} needs {need}: pass Given({need}=...), on the command line --{need}"
+            )
+            raise UsageError(message)

@@ -1,0 +1,177 @@
+"""Dawid & Skene's EM over assessors' confusion matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, counts_of_table
+from qrowd.aggregation.fitting import Fitting
+from qrowd.data.arrays import Codes, Floats
+from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.errors import UsageError
+from qrowd.registry import method, param
+
+HONEST = 0.9
+
+
+@method("ds", paper="Dawid & Skene 1979", uses=("gold", "priors"))
+class DawidSkene:
+    r"""Dawid-Skene: EM with a full confusion matrix per assessor.
+
+    The true grade $z_i$ of pair $i$ is drawn from the prior $p$, and assessor $k$ says $h$ where
+    $g$ is true with probability $\pi^k_{gh}$. EM alternates between the posterior (E step)
+
+    $$T_{ig} = P(z_i = g) \propto p_g \prod_{k} \prod_{h} (\pi^k_{gh})^{n^k_{ih}}$$
+
+    with $n^k_{ih}$ the (weighted) number of times that $k$ said $h$ on $i$, and the parameters from
+    soft counts (M step)
+
+    $$\pi^k_{gh} = \frac{\sum_i T_{ig} n^k_{ih} + a}{\sum_{h'} (\sum_i T_{ig} n^k_{ih'} + a)},
+      \qquad p_g = \frac{\sum_i T_{ig} + a}{\sum_{g'} (\sum_i T_{ig'} + a)}$$
+
+    where $a$ is `smoothing` (0: maximum likelihood). The log-likelihood, the sum over pairs of
+    $\log \sum_g p_g \prod_k \prod_h (\pi^k_{gh})^{n^k_{ih}}$, never falls; the fit stops when it
+    gains less than `tol` per judgement, or, with `stop=posterior`, when no posterior moves by more
+    than `move`. Only pairs with votes take part; the others stay at $1/K$. An assessor for whom
+    $\pi^k_{gh}$ is the same for all $g$ (for two grades: sensitivity = 1 - specificity) changes no
+    posterior.
+
+    Matrices and prior are shared over topics. `prior=topic` gives each topic its own prior,
+    `per_topic` its own matrices too, as if topics were merged one by one.
+
+    EM finds a local maximum, so that the start matters: `init=mv` starts from the shares of votes,
+    `honest` from matrices with 0.9 on the diagonal, `random` from random posteriors (it may end
+    with the grades' names exchanged), `gold` from matrices counted on gold pairs only, each
+    assessor's leaning with the weight of one judgement per grade towards everybody's.
+
+    Gold pairs are certain: they are never overturned, and teach the matrices and the prior
+    (`clamp=false` turns that off). `Given(priors=...)` adds an earlier fit's assessors' table as
+    pseudo-counts, each of its judgements counting `trust`. `counts=hard` counts only each pair's
+    likeliest grade in the M step, as Piazzon 2019 writes it.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(
+    ...     ["t"] * 9, list("aaabbbccc"), ["ann", "bob", "eve"] * 3, [1, 1, 0, 0, 0, 0, 1, 1, 0]
+    ... )
+    >>> merged = q.DawidSkene().fit(crowd)
+    >>> merged.relevant.round(2).tolist()
+    [1.0, 0.0, 1.0]
+    >>> merged.assessors["accuracy"].round(2).tolist()
+    [1.0, 1.0, 0.33]
+
+    References: Dawid & Skene 1979; Piazzon 2019, section 2.5.2.
+    """
+
+    init: str = param("mv", "how EM starts", choices=("mv", "random", "honest", "gold"))
+    prior: str = param("shared", "one prior, or one per topic", choices=("shared", "topic"))
+    per_topic: bool = param(False, "separate matrices and prior for each topic")
+    counts: str = param("soft", "what the M step counts", choices=("soft", "hard"))
+    smoothing: float = param(0.0, "added to every count of matrices and prior", at_least=0)
+    trust: float = param(1.0, "how much a judgement behind `priors` counts", at_least=0)
+    stop: str = param("likelihood", "what must settle", choices=("likelihood", "posterior"))
+    tol: float = param(1e-7, "stop when the log-likelihood gains less per judgement", above=0)
+    move: float = param(1e-3, "with stop=posterior: the largest move of a posterior", above=0)
+    max_iter: int = param(1000, "EM iterations at most", at_least=1)
+    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    seed: int = param(0, "of the random start", at_least=0)
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """Posterior of every pair of the pool, and the assessors' confusion matrices."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        known = self._known(fitting)
+        em = self._model(fitting, known)
+        self._start(em, fitting)
+        enough = self.tol * max(len(judgements), 1)
+        for _ in fitting.iterations(self.max_iter):
+            gain = fitting.gain(em.m_step() + em.e_step())
+            close = em.moved <= self.move if self.stop == "posterior" else abs(gain) < enough
+            fitting.settled = close
+        return self._merged(em, fitting, known)
+
+    # --- the model --------------------------------------------------------------------------------
+
+    def _model(self, fitting: Fitting, known: Floats) -> ConfusionEM:
+        rows = fitting.judgements
+        cell, owner = _topic_cells(rows) if self.per_topic else (None, None)
+        by_topic = self.per_topic or self.prior == "topic"
+        pseudo = np.full((len(rows.scale), len(rows.scale)), self.smoothing)
+        if known.any():
+            of_cell = known if owner is None else known[owner]
+            pseudo = (of_cell + self.smoothing).reshape(-1, len(rows.scale))
+        return ConfusionEM(
+            rows,
+            fitting.gold,
+            cell=cell,
+            owner=owner,
+            group=rows.pairs.topic if by_topic else None,
+            pseudo=pseudo,
+            smoothing=self.smoothing,
+            hard=self.counts == "hard",
+        )
+
+    def _known(self, fitting: Fitting) -> Floats:
+        """Pseudo-counts[assessor, said, true] from what was learned elsewhere."""
+        rows, priors = fitting.judgements, fitting.given.priors
+        if priors is None:
+            return np.zeros((len(rows.assessors), len(rows.scale), len(rows.scale)))
+        return self.trust * counts_of_table(priors, rows.assessors, rows.scale)
+
+    def _start(self, em: ConfusionEM, fitting: Fitting) -> None:
+        if self.init == "mv":
+            em.count(fitting.shares())
+        elif self.init == "random":
+            em.count(fitting.clamped(_random_posterior(fitting.judgements, self.seed)))
+        else:
+            em.log_said[:] = np.log(self._first_matrices(em, fitting))
+            em.e_step()
+
+    def _first_matrices(self, em: ConfusionEM, fitting: Fitting) -> Floats:
+        size = em.size
+        if self.init == "honest":
+            matrix = np.full((size, size), (1 - HONEST) / (size - 1))
+            np.fill_diagonal(matrix, HONEST)
+            return np.tile(matrix, (em.cells, 1))
+        gold = _gold_posterior(fitting)
+        em.count(gold)
+        own = em.cell_counts
+        everybody = own.sum(axis=0) + 1.0
+        own = own + everybody / everybody.sum(axis=0)
+        return np.asarray((own / own.sum(axis=1, keepdims=True)).reshape(-1, size))
+
+    def _merged(self, em: ConfusionEM, fitting: Fitting, known: Floats) -> Merged:
+        rows = fitting.judgements
+        columns = confusion_columns(em.counts, known, rows.scale)
+        seen = self.init == "gold"
+        given = fitting.given.with_gold(rows)[1] != UNKNOWN if seen else None
+        return fitting.merged(em.posterior, columns, given=given, details={"prior": em.prior})
+
+
+def _gold_posterior(fitting: Fitting) -> Floats:
+    """Certainty on gold pairs, nothing elsewhere."""
+    if fitting.given.gold is None:
+        raise UsageError("ds(init='gold') needs gold: Given(gold=...), on the command line --gold")
+    codes = fitting.given.with_gold(fitting.judgements)[1]
+    known = np.flatnonzero(codes != UNKNOWN)
+    result = np.zeros((len(codes), len(fitting.judgements.scale)))
+    result[known, codes[known]] = 1.0
+    return result
+
+
+def _random_posterior(rows: Judgements, seed: int) -> Floats:
+    """Uniform over distributions, keyed by (seed, topic, document): Dirichlet(1, ..., 1)."""
+    every = np.arange(len(rows.pairs), dtype=np.int32)
+    size = len(rows.scale)
+    hashed = [rows.pairs.hashes(every, seed * size + code) for code in range(size)]
+    uniform = (np.stack(hashed, axis=1) >> np.uint64(11)) * 2.0**-53
+    weights = -np.log1p(-uniform) + 1e-300
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _topic_cells(rows: Judgements) -> tuple[Codes, Codes]:
+    """A code for each (topic, assessor) with judgements, per judgement; and whose code it is."""
+    key = rows.pairs.topic[rows.pair].astype(np.int64) * len(rows.assessors) + rows.assessor
+    distinct, cell = np.unique(key, return_inverse=True)
+    owner = distinct % max(len(rows.assessors), 1)
+    return cell.astype(np.int32), owner.astype(np.int32)

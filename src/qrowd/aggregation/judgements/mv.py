@@ -1,0 +1,42 @@
+"""Majority vote."""
+
+from __future__ import annotations
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.registry import method, param
+
+
+@method("mv", paper="Davtyan, Eickhoff & Hofmann 2015; Piazzon 2019", uses=("gold",))
+class MajorityVote:
+    r"""Majority vote: the share of votes is the probability.
+
+    With $n_{ig}$ the votes for grade $g$ on pair $i$, each counted with its weight where
+    judgements have weights,
+
+    $$p_i(g) = \frac{n_{ig}}{\sum_h n_{ih}}$$
+
+    and the merged grade is the one with the most votes. Grades with equally many votes are tied,
+    and ties are broken by the one rule of all methods (`coin`, `relevant` or `nonrelevant`), never
+    by the order of rows. A pair without any vote has $p_i(g) = 1/K$. Every assessor counts the
+    same, so that one spammer with many judgements can outvote a careful minority: where assessors
+    differ, use `ds`.
+
+    Gold overwrites the output on its pairs (`clamp=false` leaves the vote), and that is said.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 3, ["d"] * 3, ["ann", "bob", "eve"], [1, 1, 0])
+    >>> q.MajorityVote().fit(crowd).relevant.round(2).tolist()
+    [0.67]
+
+    References: Davtyan, Eickhoff & Hofmann 2015, algorithm 2; Piazzon 2019, section 2.5.1.
+    """
+
+    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The share of votes of each grade, for every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        return fitting.merged(fitting.shares())
