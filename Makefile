@@ -47,7 +47,7 @@ core-tests: $(CORE)/.installed  ## The tests again, in an environment without an
 
 docs: setup  ## Build the documentation strictly, into site/
 	$(BIN)/python docs/generate.py
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: gates docs tests core-tests  ## Everything that must be green
 

@@ -1,0 +1,112 @@
+"""The documentation has a place for everything, and its examples are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import qrowd
+from qrowd import registry
+
+ROOT = Path(__file__).parents[1]
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = _load(ROOT / "docs" / "generate.py")
+
+
+def _registered() -> list[registry.Card]:
+    return [card for kind in registry.KINDS for card in registry.cards(kind).values()]
+
+
+def _documented() -> dict[str, Any]:
+    public = {name: getattr(qrowd, name) for name in qrowd.__all__}
+    return public | {card.cls.__name__: card.cls for card in _registered()}
+
+
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_each_card_has_its_heading_and_parameters(kind: str) -> None:
+    page = generate.registry_page(kind)
+    for card in registry.cards(kind).values():
+        assert len(re.findall(rf"^## `{re.escape(card.id)}` ", page, re.MULTILINE)) == 1
+        assert all(f"| `{parameter.name}` |" in page for parameter in card.params)
+
+
+def test_each_command_has_its_heading() -> None:
+    page = generate.command_page()
+    for path, _, _ in generate.verbs():
+        assert len(re.findall(rf"^## `{path}` ", page, re.MULTILINE)) == 1
+
+
+def test_a_new_method_appears_by_itself() -> None:
+    @registry.method("dummy-doc", paper="Nobody 1900")
+    class DummyDoc:
+        """A dummy that merges nothing."""
+
+        size: int = registry.param(1, "how large", at_least=1)
+
+        def fit(self) -> None: ...
+
+    try:
+        page = generate.registry_page("method")
+    finally:
+        registry.forget("dummy-doc")
+    assert "## `dummy-doc` { #dummy-doc }" in page
+    assert "| `size` | `1` | a whole number at least 1 | how large |" in page
+    assert DummyDoc.__doc__ is not None
+    assert DummyDoc.__doc__ in page
+
+
+def test_everything_public_has_a_docstring() -> None:
+    bare = [name for name, thing in _documented().items() if not (inspect.getdoc(thing) or "")]
+    assert bare == []
+
+
+@pytest.mark.parametrize("name", sorted(_documented()))
+def test_examples_are_true(name: str) -> None:
+    thing = _documented()[name]
+    if not inspect.isroutine(thing) and not inspect.isclass(thing):
+        return
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    said: list[str] = []
+    names = vars(sys.modules[thing.__module__]) | {"q": qrowd, "qrowd": qrowd}
+    for example in doctest.DocTestFinder(recurse=False).find(thing, name, globs=names):
+        runner.run(example, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_doctest_blocks_become_code() -> None:
+    def documented() -> None:
+        """Text.
+
+        >>> 1 + 1
+        2
+
+        More.
+        """
+
+    assert generate.markdown_of(documented) == "Text.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+
+
+def test_equations_become_mathml() -> None:
+    pytest.importorskip("latex2mathml", reason="builds the documentation; not part of the core")
+    hooks = _load(ROOT / "docs" / "hooks.py")
+    page = hooks.on_page_content(r'<p>a <span class="arithmatex">\(p_i &lt; 1\)</span></p>')
+    assert "<msub><mi>p</mi><mi>i</mi></msub>" in page
+    assert "arithmatex" not in page

@@ -1,0 +1,91 @@
+"""What must be true of the project as a whole."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import qrowd
+from qrowd import registry
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("numpy", "polars", "numba", "scipy", "rich", "matplotlib", "jinja2", "pandas")
+
+
+def test_all_is_sorted_and_every_name_is_there() -> None:
+    assert list(qrowd.__all__) == sorted(qrowd.__all__)
+    assert list(qrowd._HOMES) == sorted(qrowd._HOMES)
+    for name in qrowd.__all__:
+        assert getattr(qrowd, name) is not None
+
+
+def test_no_public_function_is_named_like_a_package() -> None:
+    packages = {module.name for module in pkgutil.iter_modules(qrowd.__path__)}
+    registered = {
+        card.cls.__name__ for kind in registry.KINDS for card in registry.cards(kind).values()
+    }
+    assert not packages & {*qrowd.__all__, *registered}
+
+
+def test_registered_classes_do_not_hide_public_names() -> None:
+    names = [card.cls.__name__ for kind in registry.KINDS for card in registry.cards(kind).values()]
+    assert len(names) == len(set(names))
+    assert not set(names) & {
+        name for name in qrowd.__all__ if not inspect.isclass(getattr(qrowd, name))
+    }
+
+
+def test_every_module_has_a_docstring() -> None:
+    for module in pkgutil.walk_packages(qrowd.__path__, "qrowd."):
+        if importlib.util.find_spec(module.name) and not module.name.endswith("__main__"):
+            assert importlib.import_module(module.name).__doc__, module.name
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import json, sys\n"
+        "from qrowd.cli.main import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit as stop:\n    assert not stop.code\n"
+        f"print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def _committed() -> list[Path]:
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout: cannot tell what is committed")
+    return [ROOT / name for name in listed.split("\0") if name]
+
+
+def test_nothing_committed_names_a_machine() -> None:
+    folders = ["work", "root", "home", "opt", "Users"]
+    marks = [f"/{folder}/".encode() for folder in folders] + [b"file:" + b"///"]
+    found = [
+        f"{path.relative_to(ROOT)}: {mark.decode()}"
+        for path in _committed()
+        if path.is_file()
+        for mark in marks
+        if mark in path.read_bytes()
+    ]
+    assert found == []
+
+
+def test_no_drawer_modules() -> None:
+    drawers = {"utils", "helpers", "common", "misc", "util"}
+    assert not [path for path in (ROOT / "src").rglob("*.py") if path.stem in drawers]
