@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qrowd.comparison.calibration import Calibration as Calibration
     from qrowd.comparison.correlation import places as places
     from qrowd.comparison.correlation import rbo as rbo
     from qrowd.comparison.correlation import spearman as spearman
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from qrowd.comparison.correlation import tau_b as tau_b
     from qrowd.comparison.distance import max_drop as max_drop
     from qrowd.comparison.distance import rmse as rmse
+    from qrowd.comparison.labels import LabelScores as LabelScores
+    from qrowd.comparison.labels import score_labels as score_labels
     from qrowd.data.documents import Documents as Documents
     from qrowd.data.given import NOTHING as NOTHING
     from qrowd.data.given import Given as Given
@@ -48,12 +51,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AssessorTable": "data.merged",
+    "Calibration": "comparison.calibration",
     "Collection": "simulation.collection",
     "Documents": "data.documents",
     "Fit": "data.merged",
     "Given": "data.given",
     "Index": "data.index",
     "Judgements": "data.judgements",
+    "LabelScores": "comparison.labels",
     "Merged": "data.merged",
     "Merger": "data.given",
     "NOTHING": "data.given",
@@ -78,6 +83,7 @@ _HOMES = {
     "rbo": "comparison.correlation",
     "rmse": "comparison.distance",
     "rule": "registry",
+    "score_labels": "comparison.labels",
     "simulate": "simulation.collection",
     "spearman": "comparison.correlation",
     "tau_a": "comparison.correlation",

@@ -1,0 +1,266 @@
+"""Merged labels against gold: the verb `score_labels` and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qrowd.comparison import label_measures as lm
+from qrowd.comparison.calibration import Calibration, calibration_of
+from qrowd.data.arrays import Codes, Floats, Grades, Mask
+from qrowd.data.index import Index, Pairs
+from qrowd.data.merged import Merged, tied_argmax
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.scale import Scale
+from qrowd.errors import InputError, ScaleError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FRACTIONAL = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScores:
+    """How right merged labels are: `scores["f1"]`, or per topic, `scores.by_topic["f1"]`.
+
+    `overall` pools all pairs, except that `map` and `ndcg` are means over topics; `topic_means` are
+    means over the topics where a measure is defined. `confusion[gold grade, merged grade]` counts
+    pairs. What was given to the method as gold is not in any of these but apart, in `given`.
+    """
+
+    topics: Index
+    scale: Scale
+    overall: dict[str, float]
+    by_topic: dict[str, Floats]
+    pairs_by_topic: Floats
+    confusion: Floats
+    calibration: Calibration
+    given: LabelScores | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, measure: str) -> float:
+        if measure not in self.overall:
+            from qrowd.errors import UnknownNameError
+
+            raise UnknownNameError.among("measure of labels", measure, self.overall)
+        return self.overall[measure]
+
+    def __len__(self) -> int:
+        return int(self.pairs_by_topic.sum())
+
+    def __repr__(self) -> str:
+        shown = ("accuracy", "f1", "auc", "log_loss")
+        figures = ", ".join(f"{name} {self.overall[name]:.4f}" for name in shown)
+        return f"LabelScores({len(self)} pairs of {len(self.topics)} topics: {figures})"
+
+    def __str__(self) -> str:
+        from qrowd.comparison.label_text import as_text
+
+        return as_text(self)
+
+    @property
+    def topic_means(self) -> dict[str, float]:
+        """Each measure's mean over the topics where it is defined."""
+        return {name: _mean(values) for name, values in self.by_topic.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON would have it (undefined figures are None)."""
+        from qrowd.comparison.label_text import as_dict
+
+        return as_dict(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per topic, one column per measure."""
+        import polars as pl
+
+        columns = {"topic": self.topics.names.tolist(), "pairs": self.pairs_by_topic.astype(int)}
+        return pl.DataFrame({**columns, **self.by_topic})
+
+
+def score_labels(
+    merged: Merged | Qrels | SoftQrels,
+    gold: Qrels | SoftQrels,
+    *,
+    given: Qrels | None = None,
+    ties: str = "coin",
+    bins: int = 10,
+    clip: float = lm.CLIP,
+) -> LabelScores:
+    """Score merged labels against gold, overall and per topic.
+
+    Two ways of answering are scored side by side. *Quantised*: one grade per pair, the likeliest
+    (ties by the rule `ties`). *Fractional* (`fractional_accuracy`, ...): a probability p of
+    relevance counts as p of an answer that it is relevant and 1 - p that it is not. `accuracy` is
+    agreement on the grade; the others are about relevance, from the scale's `relevant_from` on.
+
+    Pairs without gold are not scored. Those whose gold the method was given (marked in a `Merged`;
+    for others, name them by `given`) are reported apart.
+
+    >>> from qrowd import Qrels
+    >>> gold = Qrels.of(["t"] * 4, ["a", "b", "c", "d"], [1, 1, 0, 0])
+    >>> merged = Qrels.of(["t"] * 4, ["a", "b", "c", "d"], [1, 0, 0, 0])
+    >>> scores = score_labels(merged, gold)
+    >>> scores["accuracy"], scores["recall"], scores["precision"]
+    (0.75, 0.5, 1.0)
+    """
+    belief = _belief(merged, gold, ties)
+    truth = _truth(gold, belief.scale)
+    at = belief.pairs.locate(truth.pairs)
+    found = at >= 0
+    if not found.any():
+        raise InputError("merged labels and gold have no pair in common; are the topics' names so?")
+    seen = _given_mask(belief, given)[at] & found
+    scored = [_score(belief, truth, at, rows, bins, clip) for rows in (found & ~seen, seen)]
+    notes = _notes(found, seen, belief, truth)
+    headline = scored[0]
+    apart = scored[1] if seen.any() else None
+    return replace(headline, given=apart, notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """One side: a distribution over the grades of a scale for each pair, and one grade."""
+
+    pairs: Pairs
+    scale: Scale
+    p: Floats
+    code: Codes | Grades
+    given: Mask
+
+    @property
+    def relevant(self) -> Floats:
+        return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
+
+
+def _belief(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels, ties: str) -> _Labels:
+    if isinstance(merged, Qrels):
+        grade = np.maximum(merged.grade, 0).astype(np.int8)
+        return _certain(merged.pairs, grade, _scale_of(grade, gold))
+    p = merged.posterior if isinstance(merged, Merged) else merged.p
+    given = merged.given if isinstance(merged, Merged) else np.zeros(len(p), np.bool_)
+    p = p / p.sum(axis=1, keepdims=True)
+    codes = tied_argmax(p, merged.pairs, ties)
+    return _Labels(merged.pairs, merged.scale, p, codes, given)
+
+
+def _scale_of(grade: Grades, gold: Qrels | SoftQrels) -> Scale:
+    """The scale of hard labels; with more than two grades, one may be missing by chance."""
+    if isinstance(gold, Qrels) and len(Scale.of(grade)) > 2:
+        return Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
+    return Scale.of(grade)
+
+
+def _certain(pairs: Pairs, grade: Grades, scale: Scale) -> _Labels:
+    code = scale.codes(grade)
+    p = (code[:, None] == np.arange(len(scale))[None, :]).astype(np.float64)
+    return _Labels(pairs, scale, p, code, np.zeros(len(pairs), np.bool_))
+
+
+def _truth(gold: Qrels | SoftQrels, scale: Scale) -> _Labels:
+    """Gold on the scale of the merged labels; an error that names the cut if it does not fit."""
+    if isinstance(gold, SoftQrels):
+        if gold.scale.grades != scale.grades:
+            raise _misfit(gold.scale, scale)
+        codes = tied_argmax(gold.p, gold.pairs)
+        return _Labels(gold.pairs, scale, gold.p, codes, np.zeros(len(gold), np.bool_))
+    lowest = min(scale.grades[0], 0)
+    grade = np.maximum(gold.grade, lowest).astype(np.int8)  # negative grades are non-relevant
+    if not set(np.unique(grade).tolist()) <= set(scale.grades):
+        raise _misfit(gold.scale, scale)
+    return _certain(gold.pairs, grade, scale)
+
+
+def _misfit(gold: Scale, scale: Scale) -> ScaleError:
+    return ScaleError(
+        f"gold has grades {' '.join(map(str, gold.grades))} but merged labels have "
+        f"{' '.join(map(str, scale.grades))}; say from which grade on gold is relevant: "
+        "gold.binary(at_least=...), on the command line --gold-rel"
+    )
+
+
+def _given_mask(belief: _Labels, given: Qrels | None) -> Mask:
+    mask = belief.given.copy()
+    if given is not None:
+        at = belief.pairs.locate(given.pairs)
+        mask[at[at >= 0]] = True
+    return mask
+
+
+def _score(
+    belief: _Labels, truth: _Labels, at: Codes, rows: Mask, bins: int, clip: float
+) -> LabelScores:
+    """The scores of the gold pairs marked in `rows`; `at` says where merged labels have them."""
+    mine, pairs = at[rows], truth.pairs.select(rows)
+    group, groups = pairs.topic, len(pairs.topics)
+    p, g = belief.p[mine], truth.p[rows]
+    label, gold = belief.code[mine], truth.code[rows]
+    by_topic = _measures(belief.scale, p, g, label, gold, group, groups, clip)
+    pooled = _measures(belief.scale, p, g, label, gold, np.zeros_like(group), 1, clip)
+    overall = {name: float(value[0]) for name, value in pooled.items()}
+    overall |= {"map": _mean(by_topic["map"]), "ndcg": _mean(by_topic["ndcg"])}
+    size, relevant = len(belief.scale), belief.scale.relevant
+    confusion = _confusions(label, gold, np.zeros_like(group), 1, size)[0]
+    table = calibration_of(p[:, relevant].sum(axis=1), g[:, relevant].sum(axis=1), bins)
+    count = np.bincount(group, minlength=groups).astype(np.float64)
+    return LabelScores(pairs.topics, belief.scale, overall, by_topic, count, confusion, table)
+
+
+def _measures(
+    scale: Scale, p: Floats, g: Floats, label: Codes | Grades, gold: Codes | Grades,
+    group: Codes, groups: int, clip: float,
+) -> dict[str, Floats]:  # fmt: skip
+    """Every measure, one figure per group."""
+    answer, truth = p[:, scale.relevant].sum(axis=1), g[:, scale.relevant].sum(axis=1)
+    hard = np.asarray(scale.relevant[label], np.float64)
+    agreed, expected = g[np.arange(len(g)), label], (p * g).sum(axis=1)
+    size = np.bincount(group, minlength=groups).astype(np.float64)
+
+    def mean(values: Floats) -> Floats:
+        return lm.ratio(lm.totals(values, group, groups), size)
+
+    quantised = {"accuracy": mean(agreed)} | lm.rates(lm.counts_of(hard, truth, group, groups))
+    fractional = {"accuracy": mean(expected)} | lm.rates(lm.counts_of(answer, truth, group, groups))
+    grades = np.array(scale.grades, np.float64)
+    mse = mean(lm.squared_errors(answer, truth))
+    score, gain = (p @ grades, g @ grades) if len(scale) > 2 else (answer, truth)
+    return (
+        quantised
+        | {f"fractional_{name}": fractional[name] for name in _FRACTIONAL}
+        | {
+            "kappa": lm.kappa(_confusions(label, gold, group, groups, len(scale)), grades),
+            "auc": lm.auc(answer, truth, group, groups),
+            "log_loss": mean(lm.log_losses(answer, truth, clip)),
+            "mse": mse,
+            "rmse": np.sqrt(mse),
+            "map": lm.expected_ap(score, np.round(truth), group, groups),
+            "ndcg": lm.expected_ndcg(score, gain, group, groups),
+        }
+    )
+
+
+def _confusions(
+    label: Codes | Grades, gold: Codes | Grades, group: Codes, groups: int, size: int
+) -> Floats:
+    """Counts [group, gold grade, merged grade]."""
+    cell = (group.astype(np.int64) * size + gold) * size + label
+    counts = np.bincount(cell, minlength=groups * size * size)
+    return counts.reshape(groups, size, size).astype(np.float64)
+
+
+def _mean(values: Floats) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _notes(found: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:
+    missing, without = int((~found).sum()), len(belief.pairs) - int(found.sum())
+    lines = {
+        f"{missing} gold pairs have no merged label and are not scored": missing,
+        f"{without} merged pairs have no gold and are not scored": without,
+        f"{int(seen.sum())} pairs whose gold was given are left out": int(seen.sum()),
+        "every pair with gold was given: nothing is left to score": int(not (found & ~seen).any()),
+    }
+    return tuple(line for line, count in lines.items() if count)

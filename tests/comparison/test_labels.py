@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from qrowd.comparison.calibration import calibration_of
+from qrowd.comparison.label_measures import (
+    Counts,
+    auc,
+    counts_of,
+    expected_ap,
+    expected_ndcg,
+    kappa,
+    lam,
+    rates,
+)
+from qrowd.comparison.label_text import calibration_text, per_topic_text
+from qrowd.comparison.labels import score_labels
+from qrowd.data.arrays import Floats
+from qrowd.data.index import Index
+from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.scale import BINARY, Scale
+from qrowd.errors import InputError, ParameterError, ScaleError, UnknownNameError
+
+ONE = np.zeros(1, np.int64)
+
+
+def qrels(*grades: int, topics: str = "") -> Qrels:
+    names = list(topics) or ["t"] * len(grades)
+    return Qrels.of(names, [f"d{at:03d}" for at in range(len(grades))], np.array(grades))
+
+
+def soft(*p: float, topics: str = "") -> SoftQrels:
+    pairs = qrels(*[0] * len(p), topics=topics).pairs
+    return SoftQrels(pairs, BINARY, np.array([[1 - x, x] for x in p]))
+
+
+def merged(p: list[float], given: list[bool]) -> Merged:
+    pairs = qrels(*[0] * len(p)).pairs
+    nobody = AssessorTable(Index.of([]))
+    return Merged(pairs, BINARY, soft(*p).p, nobody, Fit("none"), np.array(given))
+
+
+# --- the papers' worked figures -------------------------------------------------------------------
+
+
+def test_fractional_counts_of_the_paper() -> None:
+    counts = counts_of(np.array([0.72]), np.array([0.72]), ONE, 1)
+    assert [float(cell[0]) for cell in counts] == pytest.approx([0.5184, 0.2016, 0.2016, 0.0784])
+
+
+def test_uniform_probabilities_of_the_paper() -> None:
+    p = (np.arange(200_000) + 0.5) / 200_000
+    zero = np.zeros(len(p), np.int64)
+    quantised = rates(counts_of((p > 0.5).astype(float), p, zero, 1))
+    fractional = rates(counts_of(p, p, zero, 1))
+    assert float(quantised["precision"][0]) == pytest.approx(0.75, abs=1e-4)
+    assert float(quantised["recall"][0]) == pytest.approx(0.75, abs=1e-4)
+    assert float(fractional["precision"][0]) == pytest.approx(2 / 3, abs=1e-4)
+    assert float(fractional["recall"][0]) == pytest.approx(2 / 3, abs=1e-4)
+
+
+def test_the_verb_takes_gold_that_is_random_too() -> None:
+    scores = score_labels(soft(0.72), soft(0.72))
+    assert scores["fractional_precision"] == pytest.approx(0.72)
+    assert scores["fractional_accuracy"] == pytest.approx(0.5184 + 0.0784)
+    assert scores["mse"] == pytest.approx(0.72 * 0.28)
+
+
+# --- single measures against plain loops ----------------------------------------------------------
+
+
+def test_measures_of_a_small_table_by_hand() -> None:
+    scores = score_labels(qrels(1, 1, 1, 0, 0, 0, 0), qrels(1, 1, 0, 1, 0, 0, 0))
+    assert scores["accuracy"] == pytest.approx(5 / 7)
+    assert scores["precision"] == pytest.approx(2 / 3)
+    assert scores["recall"] == pytest.approx(2 / 3)
+    assert scores["specificity"] == pytest.approx(3 / 4)
+    assert scores["f1"] == pytest.approx(2 / 3)
+    assert scores["balanced_accuracy"] == pytest.approx((2 / 3 + 3 / 4) / 2)
+    assert scores["mse"] == pytest.approx(2 / 7)
+    assert scores["rmse"] == pytest.approx(np.sqrt(2 / 7))
+    assert scores["log_loss"] == pytest.approx(-2 / 7 * np.log(1e-15), rel=1e-3)
+    assert scores["kappa"] == pytest.approx((5 / 7 - 25 / 49) / (1 - 25 / 49))
+    assert scores.confusion.tolist() == [[3, 1], [1, 2]]
+    # FPR 1/4, FNR 1/3: odds 1/3 and 1/2
+    odds = np.sqrt(1 / 3 * 1 / 2)
+    assert scores["lam"] == pytest.approx(odds / (1 + odds))
+
+
+def test_lam_smooths_zero_errors_by_half_an_error() -> None:
+    perfect = Counts(*(np.array([x]) for x in (10.0, 0.0, 0.0, 30.0)))
+    odds = np.sqrt((0.5 / 30.5) * (0.5 / 10.5))
+    assert float(lam(perfect)[0]) == pytest.approx(odds / (1 + odds))
+    nothing_relevant = Counts(*(np.array([x]) for x in (0.0, 1.0, 0.0, 3.0)))
+    assert np.isnan(lam(nothing_relevant)[0])
+
+
+def test_auc_is_the_share_of_pairs_in_order() -> None:
+    random = np.random.default_rng(3)
+    p, y = random.integers(0, 6, 60) / 5, random.integers(0, 2, 60).astype(float)
+    topic = np.sort(random.integers(0, 4, 60))
+    found = auc(p, y, topic, 5)
+    for t in range(4):
+        wins = [
+            (a > b) + (a == b) / 2
+            for a, b in itertools.product(p[(topic == t) & (y == 1)], p[(topic == t) & (y == 0)])
+        ]
+        assert found[t] == pytest.approx(np.mean(wins))
+    assert np.isnan(found[4])
+
+
+def plain_ap(order: tuple[int, ...], relevant: Floats) -> float:
+    hits, total = 0.0, 0.0
+    for rank, item in enumerate(order, 1):
+        if relevant[item]:
+            hits += 1
+            total += hits / rank
+    return total / float(relevant.sum())
+
+
+def plain_ndcg(order: tuple[int, ...], gain: Floats) -> float:
+    discount = 1 / np.log2(np.arange(len(gain)) + 2)
+    return float((gain[list(order)] * discount).sum() / (np.sort(gain)[::-1] * discount).sum())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ap_and_ndcg_are_expectations_over_ties(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    p, gain = random.integers(0, 3, 6) / 2, random.integers(0, 3, 6).astype(float)
+    gain[0] = 1.0
+    orders = [
+        order
+        for order in itertools.permutations(range(6))
+        if all(p[a] >= p[b] for a, b in itertools.pairwise(order))
+    ]
+    relevant = (gain > 0).astype(float)
+    zero = np.zeros(6, np.int64)
+    ap = np.mean([plain_ap(order, relevant) for order in orders])
+    ndcg = np.mean([plain_ndcg(order, gain) for order in orders])
+    assert float(expected_ap(p, relevant, zero, 1)[0]) == pytest.approx(ap)
+    assert float(expected_ndcg(p, gain, zero, 1)[0]) == pytest.approx(ndcg)
+
+
+def test_map_is_the_mean_of_the_topics_with_relevant_pairs() -> None:
+    scores = score_labels(
+        soft(0.9, 0.1, 0.3, 0.6, 0.5, topics="aabbc"), qrels(1, 0, 1, 0, 0, topics="aabbc")
+    )
+    assert scores.by_topic["map"][:2].tolist() == [1.0, 0.5]
+    assert np.isnan(scores.by_topic["map"][2])
+    assert scores["map"] == 0.75
+    assert scores.topic_means["map"] == 0.75
+
+
+# --- calibration ----------------------------------------------------------------------------------
+
+
+def test_brier_score_is_the_sum_of_its_parts() -> None:
+    random = np.random.default_rng(5)
+    p = random.random(4000)
+    y = (random.random(4000) < p).astype(float)
+    table = calibration_of(p, y)
+    assert table.brier == pytest.approx(np.mean((p - y) ** 2))
+    parts = table.reliability - table.resolution + table.uncertainty + table.within
+    assert table.brier == pytest.approx(parts)
+    assert table.reliability < 0.002
+    assert table.expected_error < 0.03
+    assert abs(table.within) < 0.005
+    few = calibration_of(np.array([0.25, 0.25, 0.75]), np.array([0.0, 1.0, 1.0]), bins=2)
+    assert few.within == pytest.approx(0)
+    assert few.reliability == pytest.approx((2 * 0.25**2 + 0.25**2) / 3)
+    assert [row["count"] for row in few.rows()] == [2, 1]
+
+
+def test_overconfidence_shows_as_reliability() -> None:
+    random = np.random.default_rng(6)
+    p = random.random(4000)
+    y = (random.random(4000) < 0.5 + (p - 0.5) / 2).astype(float)
+    assert calibration_of(p, y).reliability > 0.01
+    with pytest.raises(ParameterError, match="bins"):
+        calibration_of(p, y, bins=0)
+
+
+# --- what the verb promises -----------------------------------------------------------------------
+
+
+def test_given_pairs_are_left_out_and_reported_apart() -> None:
+    scores = score_labels(merged([1, 0, 0.9, 0.2], [True, True, False, False]), qrels(1, 0, 0, 0))
+    assert len(scores) == 2
+    assert scores["accuracy"] == 0.5
+    assert scores.given is not None
+    assert scores.given["accuracy"] == 1.0
+    assert "2 pairs whose gold was given are left out" in scores.notes
+    named = score_labels(soft(1, 0, 0.9, 0.2), qrels(1, 0, 0, 0), given=qrels(1, 0))
+    assert named.overall == pytest.approx(scores.overall, nan_ok=True)
+
+
+def test_all_given_leaves_nothing() -> None:
+    scores = score_labels(merged([1.0, 0.0], [True, True]), qrels(1, 0))
+    assert len(scores) == 0
+    assert np.isnan(scores["accuracy"])
+    assert any("nothing is left" in note for note in scores.notes)
+
+
+def test_pairs_on_one_side_only_are_counted() -> None:
+    scores = score_labels(qrels(1, 0, 1), qrels(1, 0, 1, 0))
+    assert len(scores) == 3
+    assert "1 gold pairs have no merged label and are not scored" in scores.notes
+    assert len(score_labels(qrels(1, 0, 1), qrels(1, 0))) == 2
+    with pytest.raises(InputError, match="no pair in common"):
+        score_labels(qrels(1), Qrels.of(["u"], ["e"], [1]))
+
+
+def test_gold_on_another_scale_needs_a_cut() -> None:
+    graded = qrels(0, 1, 2, 3)
+    with pytest.raises(ScaleError, match="--gold-rel"):
+        score_labels(qrels(0, 0, 1, 1), graded)
+    assert score_labels(qrels(0, 0, 1, 1), graded.binary(2))["accuracy"] == 1
+    assert score_labels(qrels(0, 0, 1, 1), qrels(-2, 0, 1, 1))["accuracy"] == 1
+
+
+def test_grades_are_compared_as_grades() -> None:
+    scores = score_labels(qrels(0, 1, 2, 2), qrels(0, 1, 2, 3))
+    assert scores["accuracy"] == 0.75
+    assert scores["recall"] == 1.0
+    assert scores.confusion.shape == (4, 4)
+    weight = np.subtract.outer(np.arange(4), np.arange(4)) ** 2
+    chance = np.outer([1, 1, 1, 1], [1, 1, 2, 0]) / 4
+    assert scores["kappa"] == pytest.approx(1 - 1 / (weight * chance).sum())
+    assert "gold 3" in str(scores)
+
+
+def test_graded_fractional_accuracy_and_ranking_by_expected_grade() -> None:
+    scale = Scale((0, 1, 2))
+    p = np.array([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1], [0.3, 0.6, 0.1]])
+    scores = score_labels(SoftQrels(qrels(0, 0, 0).pairs, scale, p), qrels(2, 0, 1))
+    assert scores["fractional_accuracy"] == pytest.approx((0.7 + 0.5 + 0.6) / 3)
+    assert scores["ndcg"] == pytest.approx(1)
+
+
+def test_kappa_of_two_grades_is_cohens() -> None:
+    table = np.array([[20.0, 5.0], [10.0, 15.0]])
+    assert float(kappa(table, np.array([0.0, 1.0]))[0]) == pytest.approx(0.4)
+
+
+def test_overall_pools_the_topics() -> None:
+    random = np.random.default_rng(8)
+    topics = "".join(sorted("abc"[t] for t in random.integers(0, 3, 90)))
+    p, y = random.random(90), random.integers(0, 2, 90)
+    scores = score_labels(soft(*p, topics=topics), qrels(*y, topics=topics))
+    weights = scores.pairs_by_topic / 90
+    for name in ("accuracy", "fractional_accuracy", "log_loss", "mse"):
+        assert scores[name] == pytest.approx(float(weights @ scores.by_topic[name]))
+    alone = score_labels(
+        soft(*p, topics=topics)[Index.of(["b"])], qrels(*y, topics=topics)[Index.of(["b"])]
+    )
+    at = list(scores.topics).index("b")
+    for name, values in scores.by_topic.items():
+        assert values[at] == pytest.approx(alone.by_topic[name][0])
+
+
+def test_text_json_and_frames() -> None:
+    scores = score_labels(soft(0.9, 0.2, 0.4, topics="aab"), qrels(1, 0, 0, topics="aab"))
+    assert "balanced_accuracy" in str(scores)
+    assert "accuracy 1.0000" in repr(scores)
+    found = json.loads(json.dumps(scores.to_dict(), allow_nan=False))
+    assert found["overall"]["accuracy"] == 1.0
+    assert found["by_topic"]["b"]["recall"] is None
+    assert found["calibration"]["brier"] == pytest.approx(scores["mse"])
+    assert scores.to_polars()["topic"].to_list() == ["a", "b"]
+    assert per_topic_text(scores).splitlines()[-1].startswith("mean of topics")
+    assert "reliability" in calibration_text(scores.calibration)
+    with pytest.raises(UnknownNameError, match="did you mean accuracy"):
+        scores["acuracy"]
