@@ -1,0 +1,188 @@
+"""Judgements packed for the kernels, with the gold that clamps pairs: what E steps work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Grades
+from qrowd.data.given import UNKNOWN
+from qrowd.data.judgements import Judgements
+from qrowd.kernel import BLOCKS, in_blocks
+
+TIES_INSIDE = ("split", "coin", "relevant", "nonrelevant")
+"""What a hard step does with a tied label: counts it in equal parts (so that names cannot matter),
+or decides it by the tie rule of qrels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """An E step: posterior[pair, value], counts[assessor, grade(, value)], the log-likelihood."""
+
+    posterior: Floats
+    counts: Floats
+    likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot:
+    """The votes by pair; `gold` has the code of each clamped pair, -1 elsewhere.
+
+    A vote's weight is how often it counts: weight 2 is the same as the judgement twice.
+    """
+
+    judgements: Judgements
+    gold: Grades
+
+    def __len__(self) -> int:
+        return len(self.judgements)
+
+    @property
+    def width(self) -> int:
+        """The number of grades."""
+        return len(self.judgements.scale)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(assessors, grades)."""
+        return len(self.judgements.assessors), self.width
+
+    @cached_property
+    def cell(self) -> Codes:
+        """The vote's assessor * number of grades + its grade."""
+        return self.judgements.assessor * np.int32(self.width) + self.judgements.grade
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each vote; empty if all are 1."""
+        weight = self.judgements.weight
+        return np.zeros(0) if weight is None else weight
+
+    @cached_property
+    def votes(self) -> Floats:
+        """How often each assessor gave each grade: [assessors, grades]."""
+        size = self.shape[0] * self.shape[1]
+        counts = np.bincount(self.cell, self.judgements.weight, minlength=size)
+        return counts.astype(np.float64).reshape(self.shape)
+
+    @property
+    def uniform(self) -> Floats:
+        """The log of equal chances for all grades."""
+        return np.full(self.width, -np.log(self.width))
+
+    def coins(self, ties: str) -> Array:
+        """A coin for each pair, where ties are decided by one."""
+        if ties != "coin":
+            return np.zeros(1, np.int64)
+        pairs = self.judgements.pairs
+        every = np.arange(len(pairs), dtype=np.int32)
+        return (pairs.hashes(every, 0) >> np.uint64(1)).astype(np.int64)
+
+    def expect(self, table: Floats, prior: Floats, ties: str = "") -> Expected:
+        """The E step in which a vote speaks for its own grade, by table[assessors, grades] in logs.
+
+        Soft, or hard with this rule for ties (`TIES_INSIDE`).
+        """
+        from qrowd.aggregation.kernels.expect import RULES, by_vote
+
+        posterior = np.empty((len(self.judgements.pairs), self.width))
+        flat, coins = np.ascontiguousarray(table).reshape(-1), self.coins(ties)
+        starts, grade, rule = self.judgements.pair_starts, self.judgements.grade, RULES[ties]
+
+        def part(lo: int, hi: int) -> tuple[float, Floats]:
+            counts = np.zeros(len(flat))
+            likelihood = by_vote(
+                starts,
+                self.cell,
+                grade,
+                self.weight,
+                flat,
+                prior,
+                self.gold,
+                rule,
+                coins,
+                posterior,
+                counts,
+                lo,
+                hi,
+            )
+            return likelihood, counts
+
+        likelihood, counts = self._added(part, flat.shape)
+        return Expected(posterior, counts.reshape(self.shape), likelihood)
+
+    def expect_table(
+        self, table: Floats, prior: Floats, ties: str = "", bounds: Codes | None = None
+    ) -> Expected:
+        """The E step by table[assessors, grades, values] in logs; values are the grades, and
+        `bounds` what gold leaves of them, unless told otherwise.
+        """
+        from qrowd.aggregation.kernels.expect import RULES, by_table
+
+        posterior = np.empty((len(self.judgements.pairs), len(prior)))
+        flat, coins = np.ascontiguousarray(table).reshape(-1, len(prior)), self.coins(ties)
+        inside = self.grade_bounds if bounds is None else bounds
+        starts, rule = self.judgements.pair_starts, RULES[ties]
+
+        def part(lo: int, hi: int) -> tuple[float, Floats]:
+            counts = np.zeros(flat.shape)
+            likelihood = by_table(
+                starts,
+                self.cell,
+                self.weight,
+                flat,
+                prior,
+                inside,
+                rule,
+                coins,
+                posterior,
+                counts,
+                lo,
+                hi,
+            )
+            return likelihood, counts
+
+        likelihood, counts = self._added(part, flat.shape)
+        return Expected(posterior, counts.reshape(*self.shape, len(prior)), likelihood)
+
+    def _added(
+        self, part: Callable[[int, int], tuple[float, Floats]], shape: tuple[int, ...]
+    ) -> tuple[float, Floats]:
+        """Sums over blocks of pairs, in their order; fewer blocks where the counts are large."""
+        blocks = max(1, min(BLOCKS, len(self) // max(int(np.prod(shape)), 1)))
+        likelihood, counts = 0.0, np.zeros(shape)
+        for own, some in in_blocks(part, len(self.judgements.pairs), blocks):
+            likelihood += own
+            counts += some
+        return likelihood, counts
+
+    @cached_property
+    def grade_bounds(self) -> Codes:
+        """First and one past the last grade that each pair may have."""
+        known = self.gold != UNKNOWN
+        first = np.where(known, self.gold, 0)
+        last = np.where(known, self.gold + 1, self.width)
+        return np.stack([first, last], axis=1).astype(np.int32)
+
+    def shares(self, weights: Floats) -> Floats:
+        """The share of each grade in votes weighted by assessor; equal where nothing weighs.
+
+        A vote of negative weight counts for all other grades.
+        """
+        from qrowd.aggregation.kernels.expect import weigh
+
+        totals = np.empty((len(self.judgements.pairs), self.width))
+        table = np.repeat(weights, self.width)
+        votes = (self.judgements.pair_starts, self.cell, self.judgements.grade, self.weight)
+        in_blocks(lambda lo, hi: weigh(*votes, table, totals, lo, hi), len(totals))
+        return shares_of(totals)
+
+
+def shares_of(totals: Floats) -> Floats:
+    """Rows divided by their sums; equal parts where the sum is 0."""
+    sums = totals.sum(axis=1, keepdims=True)
+    equal = np.full_like(totals, 1.0 / totals.shape[1])
+    return np.asarray(np.divide(totals, sums, out=equal, where=sums > 0))

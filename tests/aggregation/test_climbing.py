@@ -1,0 +1,50 @@
+"""What EM, variational Bayes and their kin promise: the objective never falls."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.errors import NotConvergedWarning
+
+CLIMBERS = [
+    "one-coin",
+    "one-coin(labels='soft')",
+    "one-coin(prior='learned')",
+    "one-coin(labels='soft', prior='learned')",
+]
+
+
+def crowd(grades: int, seed: int, weights: bool = False) -> q.Judgements:
+    random = np.random.default_rng(seed)
+    truth = random.integers(grades, size=160)
+    pair, assessor = np.repeat(np.arange(160), 3), random.integers(25, size=480)
+    right = random.random(480) < random.uniform(0.2, 0.95, 25)[assessor]
+    said = np.where(right, truth[pair], random.integers(grades, size=480))
+    extras = {"weight": random.uniform(0, 3, 480)} if weights else {}
+    return q.Judgements.of(
+        ["t"] * 480,
+        [f"d{i:03d}" for i in pair],
+        [f"a{j:02d}" for j in assessor],
+        said,
+        scale=q.Scale(tuple(range(grades))),
+        **extras,
+    )
+
+
+@pytest.mark.parametrize("spec", CLIMBERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_objective_never_falls(spec: str, seed: int) -> None:
+    grades = 2 if q.get(spec).card.grades == "binary" else 2 + seed % 3
+    rows = crowd(grades, seed, weights=seed == 3)
+    gold = q.Qrels(
+        rows.pairs.select(np.arange(len(rows.pairs)) < 9), (np.arange(9) % grades).astype(np.int8)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        trace = np.array(q.get(spec).fit(rows, q.Given(gold=gold if seed % 2 else None)).fit.trace)
+    assert len(trace) > 1
+    assert (np.diff(trace) >= -1e-9 * np.abs(trace[1:])).all()
