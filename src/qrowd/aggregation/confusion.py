@@ -106,16 +106,17 @@ class ConfusionEM:
 
     def m_step(self) -> float:
         """Parameters from the expected counts; the log of their prior density (0 if flat)."""
-        from qrowd.aggregation.kernels.confusion import TINY, m_step
+        from qrowd.aggregation.kernels.confusion import m_step
 
         prior = self._prior_counts.sum(axis=0) + self.smoothing
         total = prior.sum(axis=1, keepdims=True)
         share = np.divide(prior, total, out=np.full_like(prior, 1 / self.size), where=total > 0)
-        self.log_prior = np.log(np.maximum(share, TINY))
+        self.log_prior = np.log(share, out=np.full_like(share, -np.inf), where=share > 0)
         parts = in_blocks(
             lambda lo, hi: m_step(lo, hi, self._counts, self.pseudo, self.log_said), self.cells
         )
-        return float(sum(parts)) + self.smoothing * float(self.log_prior.sum())
+        flat = self.smoothing == 0
+        return float(sum(parts)) + (0 if flat else self.smoothing * float(self.log_prior.sum()))
 
     @property
     def prior(self) -> Floats:

@@ -1,7 +1,9 @@
 """Dawid-Skene's E step and M step over ranges of pairs and of assessors.
 
 `packed` = assessor * K + grade said, one number per judgement, sorted by pair; tables of
-parameters and of counts have one row per such number and one column per true grade.
+parameters and of counts have one row per such number and one column per true grade. What never
+happened has probability 0 and logarithm -inf. That is safe: the likeliest grade of a pair was
+counted with all of its votes, so that no pair finds all of its grades impossible.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Grades, Offsets
 from qrowd.kernel import kernel
-
-TINY = 1e-300
 
 
 @kernel
@@ -47,6 +47,8 @@ def e_step(
             score[true] = log_prior[where, true]
         for row in range(first, last):
             times = weight[row] if len(weight) else 1.0
+            if times == 0.0:
+                continue
             for true in range(size):
                 score[true] += times * log_said[packed[row], true]
         if fixed:
@@ -108,6 +110,7 @@ def m_step(lo: int, hi: int, partial: Floats, pseudo: Floats, log_said: Floats) 
                 extra = pseudo[said % len(pseudo), true]
                 part = partial[0, said, true] + extra
                 p = part / total if total > 0.0 else 1.0 / size
-                log_said[said, true] = np.log(max(p, TINY))
-                density += extra * log_said[said, true]
+                log_said[said, true] = np.log(p)
+                if extra > 0.0:
+                    density += extra * log_said[said, true]
     return density
