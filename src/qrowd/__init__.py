@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from qrowd.data.runs import RunSet as RunSet
     from qrowd.data.scale import Scale as Scale
     from qrowd.data.scores import Scores as Scores
+    from qrowd.io.assessors import read_assessors as read_assessors
+    from qrowd.io.judgements import read_judgements as read_judgements
+    from qrowd.io.probabilities import read_probabilities as read_probabilities
+    from qrowd.io.qrels import read_pairs as read_pairs
+    from qrowd.io.qrels import read_qrels as read_qrels
+    from qrowd.io.runs import read_runs as read_runs
+    from qrowd.io.save import save as save
+    from qrowd.io.scores import read_scores as read_scores
     from qrowd.quality.agreement import agreement as agreement
     from qrowd.quality.agreement import cohen as cohen
     from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
@@ -81,8 +89,16 @@ _HOMES = {
     "param": "registry",
     "places": "comparison.correlation",
     "rbo": "comparison.correlation",
+    "read_assessors": "io.assessors",
+    "read_judgements": "io.judgements",
+    "read_pairs": "io.qrels",
+    "read_probabilities": "io.probabilities",
+    "read_qrels": "io.qrels",
+    "read_runs": "io.runs",
+    "read_scores": "io.scores",
     "rmse": "comparison.distance",
     "rule": "registry",
+    "save": "io.save",
     "score_labels": "comparison.labels",
     "simulate": "simulation.collection",
     "spearman": "comparison.correlation",

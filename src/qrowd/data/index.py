@@ -9,7 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import Codes, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.arrays import Array, Codes, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.frames import Coded, Framed
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 
 _PRIME = np.uint64(0x100000001B3)
@@ -116,7 +117,7 @@ def mixed(
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Framed):
     """Distinct (topic, document) pairs, sorted by topic, then document; position = code."""
 
     topics: Index
@@ -165,6 +166,13 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"Pairs({len(self)} pairs of {len(self.topics)} topics)"
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc`."""
+        return {
+            "topic": Coded(self.topics, self.topic),
+            "doc": Coded(self.documents, self.document),
+        }
 
     @cached_property
     def keys(self) -> Offsets:

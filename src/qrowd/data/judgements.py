@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
@@ -21,7 +22,7 @@ _EXTRAS = ("weight", "seconds", "time")
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements:
+class Judgements(Framed):
     """Integer-coded columns, one row per judgement, sorted by (pair, assessor, time, grade).
 
     `pairs` is the pool: it may hold pairs that nobody judged. `grade` holds codes of the `scale`.
@@ -163,6 +164,17 @@ class Judgements:
         return cls(pairs, assessors, scale, pair, sorted_assessor, sorted_grade)
 
     # --- looking ----------------------------------------------------------------------------------
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc assessor grade`, then `weight seconds time` where they are known."""
+        columns: dict[str, Coded | Array] = {
+            "topic": Coded(self.topics, self.pairs.topic[self.pair]),
+            "doc": Coded(self.pairs.documents, self.pairs.document[self.pair]),
+            "assessor": Coded(self.assessors, self.assessor),
+            "grade": np.array(self.scale.grades, np.int8)[self.grade],
+        }
+        extras = {name: getattr(self, name) for name in _EXTRAS}
+        return columns | {name: extra for name, extra in extras.items() if extra is not None}
 
     def __len__(self) -> int:
         return len(self.pair)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.scale import Scale
@@ -31,7 +32,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class AssessorTable:
+class AssessorTable(Framed):
     """One row per assessor, named columns; NaN where a value is not known."""
 
     assessors: Index
@@ -45,16 +46,22 @@ class AssessorTable:
     def __getitem__(self, column: str) -> Array:
         return self.columns[column]
 
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`assessor`, then the table's own columns."""
+        codes = np.arange(len(self), dtype=np.int32)
+        return {"assessor": Coded(self.assessors, codes), **self.columns}
+
     def __len__(self) -> int:
         return len(self.assessors)
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class Merged(Framed):
     """posterior[pairs, grades] for every pair of the pool, and what was learned of the assessors.
 
     `given` marks pairs whose gold was given to the method: they are left out when it is scored.
-    `samples[pairs, draws]` (codes) are posterior draws, where the method has them.
+    `samples[pairs, draws]` (codes) are posterior draws, where the method has them. `decided` are
+    grades that a tie rule has chosen already (those of a file).
     """
 
     pairs: Pairs
@@ -65,6 +72,7 @@ class Merged:
     given: Mask
     samples: Grades | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    decided: Grades | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "posterior", freeze(self.posterior, np.float64))
@@ -73,6 +81,15 @@ class Merged:
     def __repr__(self) -> str:
         state = "" if self.fit.converged else ", not converged"
         return f"Merged({self.fit.method}: {len(self.pairs)} pairs, grades {self.scale}{state})"
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc grade given p(0) p(1) ...`."""
+        return {
+            **self.pairs.frame_columns(),
+            "grade": self.grades(),
+            "given": self.given.astype(np.int8),
+            **{f"p({grade})": self.posterior[:, k] for k, grade in enumerate(self.scale.grades)},
+        }
 
     @property
     def topics(self) -> Index:
@@ -84,17 +101,20 @@ class Merged:
         """The probability that each pair is relevant."""
         return np.asarray(self.posterior[:, self.scale.relevant].sum(axis=1))
 
-    def grades(self, ties: str = "coin", seed: int = 0) -> Grades:
+    def grades(self, ties: str | None = None, seed: int = 0) -> Grades:
         """The likeliest grade of each pair; equal ones by the tie rule.
 
         `coin`: fair, keyed by a hash of (seed, topic, document), so that nothing else matters;
-        `relevant`: the highest of the tied grades; `nonrelevant`: the lowest.
+        `relevant`: the highest of the tied grades; `nonrelevant`: the lowest. None: as decided
+        before, else `coin`.
         """
-        codes = tied_argmax(self.posterior, self.pairs, ties, seed)
+        if ties is None and self.decided is not None:
+            return self.decided
+        codes = tied_argmax(self.posterior, self.pairs, ties or "coin", seed)
         return np.array(self.scale.grades, np.int8)[codes]
 
-    def qrels(self, ties: str = "coin", seed: int = 0) -> Qrels:
-        """Hard qrels over the whole pool."""
+    def qrels(self, ties: str | None = None, seed: int = 0) -> Qrels:
+        """Hard qrels over the whole pool; ties as in `grades`."""
         return Qrels(self.pairs, self.grades(ties, seed))
 
     def soft(self) -> SoftQrels:

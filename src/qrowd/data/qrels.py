@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import HIGHEST, LOWEST, Scale
 from qrowd.errors import InputError
@@ -20,7 +21,7 @@ NOT_JUDGED = -128
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels:
+class Qrels(Framed):
     """One grade per pair. `grade` holds grades as files have them, not codes."""
 
     pairs: Pairs
@@ -85,6 +86,10 @@ class Qrels:
     def __repr__(self) -> str:
         return f"Qrels({len(self)} pairs of {len(self.topics)} topics; grades {self.scale})"
 
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc grade`."""
+        return {**self.pairs.frame_columns(), "grade": self.grade}
+
     @property
     def topics(self) -> Index:
         """The topics that have judged pairs."""
@@ -109,7 +114,7 @@ class Qrels:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftQrels:
+class SoftQrels(Framed):
     """A distribution over the grades of a scale for each pair: p[pairs, grades]."""
 
     pairs: Pairs
@@ -131,6 +136,11 @@ class SoftQrels:
 
     def __repr__(self) -> str:
         return f"SoftQrels({len(self)} pairs of {len(self.topics)} topics; grades {self.scale})"
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc p(0) p(1) ...`."""
+        chances = {f"p({grade})": self.p[:, k] for k, grade in enumerate(self.scale.grades)}
+        return {**self.pairs.frame_columns(), **chances}
 
     @property
     def topics(self) -> Index:

@@ -10,12 +10,13 @@ from typing import Self
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets, freeze, starts_of
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class RunSet:
+class RunSet(Framed):
     """Documents of every (topic, run) cell in rank order; cell = topic * number of runs + run.
 
     Ranked by score, compared as float32, ties by document name, both descending, as trec_eval does;
@@ -70,6 +71,19 @@ class RunSet:
             f"RunSet({len(self.runs)} runs, {len(self.topics)} topics, "
             f"{len(self.document)} ranked documents)"
         )
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`run topic doc rank score`, topics and runs in order, ranks from 1."""
+        lengths = np.diff(self.starts)
+        cell = np.repeat(np.arange(len(lengths)), lengths)
+        topic, run = np.divmod(cell, max(len(self.runs), 1))
+        return {
+            "run": Coded(self.runs, run.astype(np.int32)),
+            "topic": Coded(self.topics, topic.astype(np.int32)),
+            "doc": Coded(self.documents, self.document),
+            "rank": np.arange(1, len(cell) + 1) - self.starts[cell],
+            "score": self.score,
+        }
 
     @cached_property
     def depth(self) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Floats, freeze
+from qrowd.data.arrays import Array, Codes, Floats, freeze
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError, UnknownNameError
 
@@ -15,7 +16,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Framed):
     """values[measure, column, topic, run], run last; NaN = undefined.
 
     `axis` names what the columns are: `assessor`, `draw`, or "" where there is only one. `notes`
@@ -44,6 +45,22 @@ class Scores:
             f"Scores({', '.join(self.measures)}: {columns}{len(self.topics)} topics, "
             f"{len(self.runs)} runs)"
         )
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`run topic measure value`, before them the axis; for each run its topics and `all`."""
+        topics = Index(np.array([*self.topics.names, ALL], dtype=object))
+        values = np.concatenate([self.values, self.means()[:, :, None, :]], axis=2)
+        shape = (len(self.measures), len(self.columns), len(self.runs), len(topics))
+        measure, column, run, topic = (_axis(shape, at) for at in range(4))
+        names = Index(np.array(self.measures, dtype=object))
+        axis = {self.axis: Coded(self.columns, column)} if self.axis else {}
+        return {
+            **axis,
+            "run": Coded(self.runs, run),
+            "topic": Coded(topics, topic),
+            "measure": Coded(names, measure),
+            "value": values.transpose(0, 1, 3, 2).ravel(),
+        }
 
     def means(self) -> Floats:
         """Means over topics, [measure, column, run]; undefined topics are left out of a mean."""
@@ -82,3 +99,10 @@ class Scores:
         chosen = Index.of(names)
         at = [self.columns.code(name, self.axis or "column") for name in chosen]
         return replace(self, columns=chosen, values=self.values[:, at])
+
+
+def _axis(shape: tuple[int, ...], at: int) -> Codes:
+    """The position along one axis of every cell of an array, in its order."""
+    step = int(np.prod(shape[at + 1 :], dtype=np.int64))
+    codes = np.repeat(np.arange(shape[at], dtype=np.int32), step)
+    return np.tile(codes, int(np.prod(shape[:at], dtype=np.int64)))

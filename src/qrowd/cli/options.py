@@ -1,0 +1,183 @@
+"""Options that several verbs share, and what turns their values into nouns.
+
+Decorators (the parameter that the command gets is the option's long name):
+
+    judgements_argument   JUDGEMENTS... --columns --format --rel  -> judgements columns format rel
+    gold_option           --gold FILE --gold-rel N                -> gold gold_rel
+    pairs_option          --pairs FILE                            -> pairs
+    runs_option           --runs FILE (many) --run-names          -> runs run_names
+    qrels_option          --qrels FILE                            -> qrels
+    output_option         -o FILE                                 -> output
+    json_option           --json                                  -> as_json
+    ties_option           --ties RULE                             -> ties
+    seed_option           --seed N                                -> seed
+    quiet_option          -q                                      -> quiet
+
+Loaders (they import what they need when they are called):
+
+    load_judgements(judgements, columns, format, rel, pairs) -> Judgements
+    load_gold(gold, gold_rel, rel) -> Qrels | None
+    load_qrels(qrels) -> Qrels
+    load_runs(runs, run_names) -> RunSet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from qrowd.data.judgements import Judgements
+    from qrowd.data.qrels import Qrels
+    from qrowd.data.runs import RunSet
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec")
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several decorators as one, the first one outermost."""
+
+    def decorate(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+judgements_argument = _all(
+    click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS..."),
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        help="What the columns are: topic=query,doc=url,assessor=who,grade=stars for a file with a "
+        "header of its own; topic,doc,assessor,grade (in this order; _ skips one) for a file "
+        "without.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="The format of the judgements, where the content does not tell.",
+    ),
+    click.option(
+        "--rel",
+        type=int,
+        metavar="GRADE",
+        help="Make judgements and gold binary: relevant from this grade on. Without it grades "
+        "stay as they are, and count as relevant from 1 on.",
+    ),
+)
+
+gold_option = _all(
+    click.option("--gold", metavar="FILE", help="Qrels that are trusted, for some of the pairs."),
+    click.option(
+        "--gold-rel",
+        type=int,
+        metavar="GRADE",
+        help="Make gold binary: relevant from this grade on (where judgements are 0/1 and gold is "
+        "not). Default: --rel.",
+    ),
+)
+
+pairs_option = click.option(
+    "--pairs",
+    metavar="FILE",
+    help="Pairs (as qrels, or a table with topic and doc) that belong to the pool though nobody "
+    "judged them.",
+)
+
+runs_option = _all(
+    click.option(
+        "--runs",
+        multiple=True,
+        required=True,
+        metavar="FILES",
+        help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
+    ),
+    click.option(
+        "--run-names",
+        type=click.Choice(("auto", "tag", "file")),
+        default="auto",
+        show_default=True,
+        help="What names a run: its tag, its file, or the tag unless files share one.",
+    ),
+)
+
+qrels_option = click.option(
+    "--qrels", required=True, metavar="FILE", help="Qrels to score the runs with."
+)
+
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write there instead of stdout; the suffix says how: .tsv .csv .json .jsonl .parquet, "
+    "or TREC's form; .gz .xz .bz2 .zst after it compress.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(("coin", "relevant", "nonrelevant")),
+    default="coin",
+    show_default=True,
+    help="Which of equally likely grades: a fair coin (the same for the same seed), the highest, "
+    "the lowest.",
+)
+
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of all that is random.",
+)
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
+
+
+def load_judgements(
+    judgements: Sequence[str],
+    columns: str | None = None,
+    format: str | None = None,
+    rel: int | None = None,
+    pairs: str | None = None,
+) -> Judgements:
+    """The judgements that were named, binary if `rel` says so, over a pool with `pairs` too."""
+    from qrowd.io.judgements import read_judgements
+    from qrowd.io.qrels import read_pairs
+
+    one = judgements[0] if len(judgements) == 1 else judgements
+    found = read_judgements(one, columns=columns, format=format)
+    if rel is not None:
+        found = found.binary(rel)
+    return found.with_pool(read_pairs(pairs)) if pairs else found
+
+
+def load_gold(
+    gold: str | None, gold_rel: int | None = None, rel: int | None = None
+) -> Qrels | None:
+    """The gold that was named, binary if `gold_rel` or `rel` says so."""
+    if gold is None:
+        return None
+    found = load_qrels(gold)
+    cut = gold_rel if gold_rel is not None else rel
+    return found if cut is None else found.binary(cut)
+
+
+def load_qrels(qrels: str) -> Qrels:
+    """The qrels that were named."""
+    from qrowd.io.qrels import read_qrels
+
+    return read_qrels(qrels)
+
+
+def load_runs(runs: Sequence[str], run_names: str = "auto") -> RunSet:
+    """The runs that were named."""
+    from qrowd.io.runs import read_runs
+
+    return read_runs(list(runs), names=run_names)

@@ -1,0 +1,36 @@
+"""Write beside, then rename: a reader sees the old file or the whole new one, never a part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from qrowd.errors import InputError
+
+
+@contextmanager
+def written(path: str | Path) -> Iterator[Path]:
+    """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target  # /dev/null, a pipe
+        return
+    beside = _beside(target)
+    try:
+        yield beside
+        beside.replace(target.resolve() if target.is_symlink() else target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    folder = (target.resolve() if target.is_symlink() else target).parent
+    if target.is_dir():
+        raise InputError("this is a folder; give the name of a file in it", file=str(target))
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}; make it first", file=str(target))
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"the folder {folder} cannot be written to", file=str(target))
+    return folder / f".{target.name}.{os.getpid()}.part"
