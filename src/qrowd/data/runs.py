@@ -90,6 +90,16 @@ class RunSet(Framed):
         """The length of the longest list."""
         return int(np.diff(self.starts).max(initial=0))
 
+    def of_runs(self, runs: Index) -> RunSet:
+        """These runs only, in the order of their names."""
+        kept = self.runs.intersection(runs)
+        lengths = np.diff(self.starts).reshape(len(self.topics), len(self.runs))
+        chosen = kept.codes(self.runs.names) >= 0
+        rows = np.repeat(np.tile(chosen, len(self.topics)), lengths.ravel())
+        starts = np.concatenate([[0], np.cumsum(lengths[:, chosen])])
+        indexes = (kept, self.topics, self.documents)
+        return RunSet(*indexes, starts, self.document[rows], self.score[rows])
+
     def lists(self, topic: int) -> tuple[Codes, Codes]:
         """One topic's lists: documents[runs, depth], filled up with -1, and their lengths[runs]."""
         at = self.starts[topic * len(self.runs) : (topic + 1) * len(self.runs) + 1]

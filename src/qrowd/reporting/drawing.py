@@ -1,0 +1,94 @@
+"""Matplotlib figures as SVG whose text is text and whose colours are the page's.
+
+A figure is drawn with the colours of `INK`; each becomes a CSS variable (`var(--c-ink)`), so that
+one picture reads well on white, on black and on paper.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+from qrowd.errors import MissingExtraError
+
+INK = {
+    "ink": "#010101",
+    "muted": "#020202",
+    "grid": "#030303",
+    "page": "#fefefe",
+    "one": "#11aa01",
+    "two": "#11aa02",
+    "three": "#11aa03",
+    "four": "#11aa04",
+    "five": "#11aa05",
+    "six": "#11aa06",
+}
+SERIES = ("one", "two", "three", "four", "five", "six")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "font.family": "sans-serif",
+    "text.color": INK["ink"],
+    "axes.edgecolor": INK["muted"],
+    "axes.labelcolor": INK["ink"],
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": INK["muted"],
+    "ytick.color": INK["muted"],
+    "xtick.labelcolor": INK["ink"],
+    "ytick.labelcolor": INK["ink"],
+    "grid.color": INK["grid"],
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "lines.linewidth": 1.6,
+}
+_UNWANTED = [
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        r"<metadata>.*?</metadata>",
+        r"<!--.*?-->",
+        r"<style[^>]*>.*?</style>",  # would hold for the whole page
+        r"font-family: [^;\"]*; ?",
+        r' transform="rotate\(-0 [^"]*"',
+    )
+]
+
+
+def drawn(name: str, width: float, height: float, draw: Callable[[Any], None]) -> str:
+    """The SVG of a figure that `draw(figure)` fills; sizes in inches. `name` keeps ids apart."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise MissingExtraError.needed("a report", "report") from None
+    file = io.StringIO()
+    style: Any = {**_STYLE, "svg.hashsalt": name}
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format")))
+    return themed(file.getvalue(), name)
+
+
+def themed(svg: str, name: str) -> str:
+    """The picture alone, with the page's colours and typeface, and few ids, all its own."""
+    svg = svg[svg.index("<svg") :]
+    for unwanted in _UNWANTED:
+        svg = unwanted.sub("", svg)
+    for word, colour in INK.items():
+        svg = svg.replace(colour, f"var(--c-{word})")
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
+    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    return re.sub(r"\s*\n\s*", "\n", svg).strip()

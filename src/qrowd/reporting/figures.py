@@ -1,0 +1,204 @@
+"""The pictures of a report. Each takes arrays and names and gives a `Figure`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
+from qrowd.reporting.parts import Figure
+
+_MOST = 60  # systems in one picture
+
+
+def votes_per_pair(votes: Offsets) -> Figure:
+    """How many pairs have how many judgements."""
+    counts = np.bincount(votes)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.bar(np.arange(len(counts)), counts, color=INK["one"], width=0.8)
+        axes.set_xlabel("judgements of a pair")
+        axes.set_ylabel("pairs")
+        axes.grid(axis="y")
+        axes.locator_params(axis="x", integer=True)
+
+    alt = (
+        f"Bars: {len(votes)} pairs have between {votes.min()} and {votes.max()} judgements, "
+        f"{np.median(votes):g} in the middle."
+    )
+    return Figure(drawn("votes", 4.2, 2.8, draw), alt, "Judgements per pair.")
+
+
+def workload(per_assessor: Offsets) -> Figure:
+    """How unequally the work is shared: judgements of each assessor, most first."""
+    ordered = np.sort(per_assessor)[::-1]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = np.arange(1, len(ordered) + 1)
+        axes.fill_between(places, ordered, step="mid", color=INK["two"], alpha=0.25, linewidth=0)
+        axes.step(places, ordered, where="mid", color=INK["two"])
+        axes.set_xlabel("assessors, the busiest first")
+        axes.set_ylabel("judgements")
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+
+    alt = (
+        f"A falling curve: the busiest of {len(ordered)} assessors made {ordered[0]} judgements, "
+        f"the middle one {np.median(ordered):g}."
+    )
+    return Figure(drawn("workload", 4.2, 2.8, draw), alt, "Judgements per assessor.")
+
+
+def assessors(
+    sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: Sequence[str], how: str
+) -> Figure:
+    """Sensitivity against specificity; on the diagonal one might as well throw a coin."""
+    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
+    known = list(dict.fromkeys(sorted(kinds)))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.fill_between([0, 1], [1, 0], 0, color=INK["muted"], alpha=0.08, linewidth=0)
+        axes.plot([0, 1], [1, 0], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
+        axes.text(0.03, 0.04, "worse than chance", color=INK["muted"], fontsize=9)
+        for at, kind in enumerate(known):
+            chosen = np.array([name == kind for name in kinds])
+            axes.scatter(
+                specificity[chosen], sensitivity[chosen], s=size[chosen], alpha=0.75,
+                color=INK[SERIES[at % len(SERIES)]], marker=MARKERS[at % len(MARKERS)],
+                edgecolors=INK["page"], linewidths=0.6, label=kind, clip_on=False, zorder=3,
+            )  # fmt: skip
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="specificity", ylabel="sensitivity")
+        axes.set_aspect("equal")
+        axes.grid()
+        if len(known) > 1:
+            legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+            for handle in legend.legend_handles:
+                handle.set_sizes([40])
+
+    below = int((sensitivity + specificity < 1).sum())
+    alt = (
+        f"Scatter plot of {len(kinds)} assessors; {below} of them lie below the line of chance, "
+        "where sensitivity is 1 minus specificity."
+    )
+    caption = (
+        f"Each mark is an assessor, its size the number of judgements; {how}. On the dashed line "
+        "answers tell nothing, below it they mislead."
+    )
+    return Figure(drawn("assessors", 6.2, 4.6, draw), alt, caption)
+
+
+def reliability(methods: Mapping[str, tuple[Floats, Floats, Floats]]) -> Figure:
+    """Predicted against observed shares of relevant pairs: (predicted, observed, count) each."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
+        for at, (name, (predicted, observed, count)) in enumerate(methods.items()):
+            used = count > 0
+            colour = INK[SERIES[at % len(SERIES)]]
+            size = 12 + 120 * np.sqrt(count[used] / count.sum())
+            axes.plot(predicted[used], observed[used], color=colour, linewidth=1.2, alpha=0.8)
+            axes.scatter(
+                predicted[used], observed[used], s=size, color=colour, label=name, zorder=3,
+                marker=MARKERS[at % len(MARKERS)], edgecolors=INK["page"], linewidths=0.6,
+                clip_on=False,
+            )  # fmt: skip
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="probability of relevance that was predicted")
+        axes.set_ylabel("share that is relevant in gold")
+        axes.set_aspect("equal")
+        axes.grid()
+        legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+        for handle in legend.legend_handles:
+            handle.set_sizes([40])
+
+    alt = "Reliability diagram: " + "; ".join(
+        f"{name} is off by {np.average(abs(p - o)[c > 0], weights=c[c > 0]):.3f} on average"
+        for name, (p, o, c) in methods.items()
+        if (c > 0).any()
+    )
+    caption = (
+        "Pairs by the probability that a method gave them (larger marks: more pairs). On the "
+        "dashed line probabilities mean what they say."
+    )
+    return Figure(drawn("reliability", 6.2, 4.4, draw), alt + ".", caption)
+
+
+def ranking(
+    names: Sequence[str],
+    score: tuple[Floats, Floats, Floats],
+    rank: tuple[Floats, Floats, Floats],
+    gold: Floats | None,
+    measure: str,
+    level: float,
+) -> Figure:
+    """Scores and ranks of systems with their intervals (middle, low, high), best on top."""
+    shown = slice(0, min(len(names), _MOST))
+    place = np.arange(len(names))[shown]
+
+    def draw(figure: Any) -> None:
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        for axes, (middle, low, high), colour in (
+            (left, score, INK["one"]),
+            (right, rank, INK["two"]),
+        ):
+            axes.hlines(place, low[shown], high[shown], color=colour, linewidth=4, alpha=0.35)
+            axes.plot(middle[shown], place, "o", color=colour, markersize=5)
+            axes.grid(axis="x")
+        if gold is not None:
+            gold_rank = (gold[None, :] > gold[:, None]).sum(axis=1) + 1
+            for axes, values in ((left, gold), (right, gold_rank)):
+                axes.plot(
+                    values[shown], place, linestyle="none", marker="|", markersize=10,
+                    markeredgewidth=1.8, color=INK["ink"], label="gold",
+                )  # fmt: skip
+            left.legend(loc="lower right")
+        left.set_yticks(place, [str(name) for name in names[shown]])
+        left.set_ylim(len(place) - 0.4, -0.6)
+        left.set_xlabel(f"mean {measure}")
+        right.set_xlabel("rank")
+        right.locator_params(axis="x", integer=True)
+        right.tick_params(axis="y", length=0)
+
+    alt = (
+        f"Systems by mean {measure} with {level:.0%} intervals; {names[0]} is first with "
+        f"{score[0][0]:.3f} ({score[1][0]:.3f} to {score[2][0]:.3f}), rank {rank[1][0]:g} to "
+        f"{rank[2][0]:g}."
+    )
+    more = f" The first {_MOST} of {len(names)} systems." if len(names) > _MOST else ""
+    caption = (
+        f"Mean {measure} of each system, left, and its rank, right, with {level:.0%} intervals "
+        f"(what the merged judgements leave open).{more}"
+    )
+    height = 1.1 + 0.24 * len(place)
+    return Figure(drawn("ranking", 7.6, height, draw), alt, caption)
+
+
+def agreement(names: Sequence[str], value: Floats, low: Floats, high: Floats, what: str) -> Figure:
+    """One figure per way of merging, with its interval, best on top."""
+    order = np.argsort(-value, kind="stable")
+    place = np.arange(len(names))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        known: Array = ~(np.isnan(low) | np.isnan(high))
+        rows = place[known[order]]
+        axes.hlines(
+            rows, low[order][known[order]], high[order][known[order]], color=INK["three"],
+            linewidth=4, alpha=0.35,
+        )  # fmt: skip
+        axes.plot(value[order], place, "o", color=INK["three"], markersize=6)
+        axes.set_yticks(place, [names[at] for at in order])
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_xlabel(what)
+        axes.grid(axis="x")
+
+    best = int(order[0])
+    alt = f"{what} of {len(names)} ways of merging; {names[best]} is best with {value[best]:.3f}."
+    caption = f"{what}; intervals by drawing topics again."
+    return Figure(drawn("agreement", 6.2, 0.9 + 0.3 * len(names), draw), alt, caption)

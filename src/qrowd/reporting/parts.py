@@ -1,0 +1,140 @@
+"""What a report is made of: sections of prose, tables, figures and notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+UNKNOWN = "–"
+
+
+class Shown(NamedTuple):
+    """A cell that is shown as one thing and sorted by another."""
+
+    text: str
+    sort: float
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph; `code` between backticks."""
+
+    text: str
+    kind: str = field(default="prose", init=False)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a reader should know before trusting a number."""
+
+    text: str
+    kind: str = field(default="note", init=False)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be typed."""
+
+    text: str
+    kind: str = field(default="code", init=False)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture as SVG, with words for those who do not see it."""
+
+    svg: str
+    alt: str
+    caption: str
+    kind: str = field(default="figure", init=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name; the first one names the rows.
+
+    `best` says which end of a column is good (`max` or `min`): the best cell is set bold.
+    `words` explain columns. Only the first `limit` rows are open to view at once.
+    """
+
+    caption: str
+    columns: Mapping[str, list[Any]]
+    digits: int = 3
+    best: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    kind: str = field(default="table", init=False)
+
+    def rows(self) -> list[list[Any]]:
+        """The cells, row by row."""
+        return [list(row) for row in zip(*self.columns.values(), strict=True)]
+
+    def numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, and is set flush right."""
+        return all(isinstance(value, Shown | int | float) for value in self.columns[name])
+
+    def champions(self, name: str) -> set[int]:
+        """The rows that are best in a column."""
+        if name not in self.best:
+            return set()
+        values = [sort_key(value) for value in self.columns[name]]
+        known = [value for value in values if not math.isnan(value)]
+        if len(known) < 2:
+            return set()
+        top = max(known) if self.best[name] == "max" else min(known)
+        return {at for at, value in enumerate(values) if round(value - top, self.digits) == 0}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Probabilities of each row against each column, coloured from 0 to 1."""
+
+    caption: str
+    names: list[str]
+    values: list[list[float]]
+    words: str
+    kind: str = field(default="matrix", init=False)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A figure for the head of the page: a number, and what it is."""
+
+    value: str
+    name: str
+    about: str = ""
+
+
+Part = Prose | Note | Code | Figure | Table | Matrix
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+    @property
+    def anchor(self) -> str:
+        """The heading as the target of a link."""
+        return "-".join(word for word in self.title.lower().split() if word.isalnum())
+
+
+def sort_key(value: Any) -> float:
+    """The number behind a cell; NaN if there is none."""
+    if isinstance(value, Shown):
+        return value.sort
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def cell_text(value: Any, digits: int) -> str:
+    """A cell as it is read."""
+    if isinstance(value, Shown):
+        return value.text
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u202f")
+    return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}"
