@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qrowd.comparison.calibration import Calibration as Calibration
+    from qrowd.comparison.compare import Comparison as Comparison
+    from qrowd.comparison.compare import compare as compare
     from qrowd.comparison.correlation import places as places
     from qrowd.comparison.correlation import rbo as rbo
     from qrowd.comparison.correlation import spearman as spearman
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from qrowd.comparison.distance import rmse as rmse
     from qrowd.comparison.labels import LabelScores as LabelScores
     from qrowd.comparison.labels import score_labels as score_labels
+    from qrowd.comparison.significance import holm as holm
+    from qrowd.comparison.significance import paired_test as paired_test
     from qrowd.data.documents import Documents as Documents
     from qrowd.data.given import NOTHING as NOTHING
     from qrowd.data.given import Given as Given
@@ -61,6 +65,7 @@ _HOMES = {
     "AssessorTable": "data.merged",
     "Calibration": "comparison.calibration",
     "Collection": "simulation.collection",
+    "Comparison": "comparison.compare",
     "Documents": "data.documents",
     "Fit": "data.merged",
     "Given": "data.given",
@@ -81,11 +86,14 @@ _HOMES = {
     "SoftQrels": "data.qrels",
     "agreement": "quality.agreement",
     "cohen": "quality.agreement",
+    "compare": "comparison.compare",
     "get": "registry",
+    "holm": "comparison.significance",
     "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.distance",
     "measure": "registry",
     "method": "registry",
+    "paired_test": "comparison.significance",
     "param": "registry",
     "places": "comparison.correlation",
     "rbo": "comparison.correlation",

@@ -1,0 +1,295 @@
+"""Many estimates of the systems' scores against one reference: `compare` and its `Comparison`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qrowd.comparison.correlation import rbo, spearman, tau_a, tau_ap, tau_b
+from qrowd.comparison.distance import max_drop, rmse
+from qrowd.comparison.significance import (
+    CORRECTIONS,
+    TESTS,
+    holm,
+    interval,
+    paired_test,
+    topic_weights,
+    weighted_means,
+)
+from qrowd.data.arrays import Floats
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
+from qrowd.errors import InputError, ParameterError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Statistic = Callable[[Floats, Floats], Floats]
+
+STATISTICS: dict[str, Statistic] = {
+    "tau_a": tau_a,
+    "tau_b": tau_b,
+    "tau_ap": tau_ap,
+    "rbo": rbo,
+    "spearman": spearman,
+    "rmse": rmse,
+    "max_drop": max_drop,
+}
+LESS_IS_BETTER = ("rmse", "max_drop")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How near each estimate's ranking of systems is to the reference's, per measure.
+
+    `values[measure, estimate, statistic]` are of the systems' means over topics; `low` and `high`
+    are their percentile intervals over topics drawn with replacement (`samples[..., replicate]`).
+    `per_topic[measure, estimate, statistic, topic]` are of each topic alone: on these, paired over
+    topics, the tests are made. `p_values[measure, statistic, estimate, estimate]` are corrected
+    within one measure and statistic, over all pairs of estimates.
+    """
+
+    measures: tuple[str, ...]
+    estimates: tuple[str, ...]
+    statistics: tuple[str, ...]
+    topics: Index
+    runs: Index
+    values: Floats
+    low: Floats
+    high: Floats
+    samples: Floats
+    per_topic: Floats
+    p_values: Floats
+    level: float
+    test: str
+    correction: str
+    alpha: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison({', '.join(self.estimates)} on {', '.join(self.measures)}: "
+            f"{len(self.topics)} topics, {len(self.runs)} runs)"
+        )
+
+    def __str__(self) -> str:
+        from qrowd.comparison.compare_text import as_text
+
+        return as_text(self)
+
+    def value(self, estimate: str, statistic: str = "tau_ap", measure: str = "") -> float:
+        """One figure; of the first measure if none is named."""
+        at = (self.measures.index(measure) if measure else 0, self.estimates.index(estimate))
+        return float(self.values[*at, self.statistics.index(statistic)])
+
+    def beats(self, measure: int, estimate: int, statistic: int) -> tuple[int, ...]:
+        """The estimates that this one is significantly nearer to the reference than, by number."""
+        name = self.statistics[statistic]
+        means = _means(self.per_topic[measure, :, statistic])
+        sign = -1 if name in LESS_IS_BETTER else 1
+        p = self.p_values[measure, statistic, estimate]
+        better = sign * (means[estimate] - means) > 0
+        return tuple(int(at) for at in np.flatnonzero((p < self.alpha) & better))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per measure, estimate and statistic."""
+        return [
+            {
+                "measure": self.measures[m],
+                "estimate": self.estimates[e],
+                "statistic": self.statistics[s],
+                "value": float(self.values[m, e, s]),
+                "low": float(self.low[m, e, s]),
+                "high": float(self.high[m, e, s]),
+                "topic_mean": float(_means(self.per_topic[m, :, s])[e]),
+                "beats": " ".join(self.estimates[other] for other in self.beats(m, e, s)),
+            }
+            for m, e, s in np.ndindex(self.values.shape)
+        ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per measure, estimate and statistic."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    def to_tsv(self) -> str:
+        """The rows, tab-separated."""
+        from qrowd.comparison.tables import tsv
+
+        rows = self.rows()
+        return tsv(list(rows[0]), [list(row.values()) for row in rows])
+
+    def to_latex(self, digits: int = 3) -> str:
+        """One `tabular` per measure: estimates down, statistics across, the best in bold."""
+        from qrowd.comparison.compare_text import as_latex
+
+        return as_latex(self, digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the samples, as JSON has it."""
+        from qrowd.comparison.compare_text import as_dict
+
+        return as_dict(self)
+
+
+def compare(
+    estimates: Mapping[str, Scores],
+    reference: Scores,
+    *,
+    topics: Index | None = None,
+    leave_out: Index | None = None,
+    statistics: tuple[str, ...] = tuple(STATISTICS),
+    bootstrap: int = 1000,
+    level: float = 0.95,
+    test: str = "randomisation",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    over: str = "estimate",
+    ties: str = "independent",
+    p: float = 0.9,
+    seed: int = 0,
+) -> Comparison:
+    """Compare rankings of systems with the reference's, on topics that no method was trained on.
+
+    `topics` names the topics to compare on (default: those that all have), `leave_out` some not to
+    use. Each statistic is of the systems' means over topics, with a percentile interval from
+    `bootstrap` samples of topics, the same for all estimates. Estimates are tested against each
+    other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t or
+    wilcoxon), with Holm's correction over all pairs of estimates. `over` and `ties` are `tau_ap`'s,
+    `p` is `rbo`'s.
+    """
+    _check(estimates, statistics, test, correction)
+    aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
+    functions = _functions(statistics, over, ties, p)
+    count = len(truth.topics)
+    weights = topic_weights(count, bootstrap, seed) if count > 1 and bootstrap else np.ones((0, 1))
+    shape = (len(truth.measures), len(aligned), len(statistics))
+    values, samples = np.empty(shape), np.empty((*shape, len(weights)))
+    per_topic = np.empty((*shape, count))
+    for m in range(shape[0]):
+        right = truth.values[m, 0]
+        for e, scores in enumerate(aligned.values()):
+            left = scores.values[m, 0]
+            for s, function in enumerate(functions):
+                values[m, e, s] = function(_means(left.T), _means(right.T))
+                per_topic[m, e, s] = function(left, right)
+                samples[m, e, s] = _resampled(function, left, right, weights)
+    low, high = interval(samples, level) if len(weights) else (values * np.nan, values * np.nan)
+    p_values = _tested(per_topic, test, correction, seed)
+    return Comparison(
+        truth.measures, tuple(aligned), statistics, truth.topics, truth.runs, values, low, high,
+        samples, per_topic, p_values, level, test, correction, alpha, notes,
+    )  # fmt: skip
+
+
+def _check(
+    estimates: Mapping[str, Scores], statistics: tuple[str, ...], test: str, correction: str
+) -> None:
+    if not estimates:
+        raise UsageError("compare needs at least one estimate beside the reference")
+    for what, value, known in (("test", test, TESTS), ("correction", correction, CORRECTIONS)):
+        if value not in known:
+            raise ParameterError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+    for name in statistics:
+        if name not in STATISTICS:
+            from qrowd.errors import UnknownNameError
+
+            raise UnknownNameError.among("statistic", name, STATISTICS)
+
+
+def _functions(statistics: tuple[str, ...], over: str, ties: str, p: float) -> list[Statistic]:
+    chosen = STATISTICS | {
+        "tau_ap": partial(tau_ap, over=over, ties=ties),
+        "rbo": partial(rbo, p=p),
+    }
+    return [chosen[name] for name in statistics]
+
+
+def _means(values: Floats) -> Floats:
+    """Means over the last axis, undefined values left out."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _resampled(function: Statistic, left: Floats, right: Floats, weights: Floats) -> Floats:
+    if not len(weights):
+        return np.empty(0)
+    return function(weighted_means(weights, left), weighted_means(weights, right))
+
+
+def _tested(per_topic: Floats, test: str, correction: str, seed: int) -> Floats:
+    """p[measure, statistic, estimate, estimate], corrected within a measure and statistic."""
+    by_statistic = per_topic.swapaxes(1, 2)
+    count = by_statistic.shape[2]
+    result = np.full((*by_statistic.shape[:2], count, count), np.nan)
+    first, second = np.triu_indices(count, 1)
+    if not len(first) or per_topic.shape[-1] < 2:
+        return result
+    p = paired_test(by_statistic[:, :, first], by_statistic[:, :, second], test, seed=seed)
+    for m, s in np.ndindex(result.shape[:2]):
+        adjusted = holm(p[m, s]) if correction == "holm" else p[m, s]
+        result[m, s, first, second] = result[m, s, second, first] = adjusted
+    return result
+
+
+def _aligned(
+    estimates: Mapping[str, Scores],
+    reference: Scores,
+    topics: Index | None,
+    leave_out: Index | None,
+) -> tuple[dict[str, Scores], Scores, tuple[str, ...]]:
+    """Everything on the same measures, topics and runs, and what was left out for that."""
+    everyone = {"the reference": reference, **estimates}
+    for name, scores in everyone.items():
+        if len(scores.columns) != 1:
+            raise UsageError(
+                f"{name} has {len(scores.columns)} {scores.axis}s; compare takes scores with one "
+                "column: merge them first, or choose one with .of_columns([...])"
+            )
+    measures = [m for m in reference.measures if all(m in s.measures for s in estimates.values())]
+    common, runs = reference.topics, reference.runs
+    for scores in estimates.values():
+        common, runs = common.intersection(scores.topics), runs.intersection(scores.runs)
+    chosen = common if topics is None else topics
+    chosen = chosen if leave_out is None else chosen.without(leave_out)
+    _refuse_empty(measures, chosen, runs, everyone)
+    cut = {name: _cut(scores, measures, chosen, runs) for name, scores in everyone.items()}
+    return {name: cut[name] for name in estimates}, cut["the reference"], _left_out(everyone, cut)
+
+
+def _cut(scores: Scores, measures: list[str], topics: Index, runs: Index) -> Scores:
+    at = [scores.measures.index(name) for name in measures]
+    chosen = scores[topics].of_runs(runs)
+    return Scores(tuple(measures), "", scores.columns, topics, runs, chosen.values[at])
+
+
+def _refuse_empty(
+    measures: list[str], topics: Index, runs: Index, everyone: Mapping[str, Scores]
+) -> None:
+    for what, found in (("measure", measures), ("topic", topics), ("run", runs)):
+        if not len(found):
+            have = "; ".join(
+                f"{name}: {', '.join(list(getattr(scores, f'{what}s'))[:3])}"
+                for name, scores in everyone.items()
+            )
+            raise InputError(f"no {what} is in all of the scores to compare ({have})")
+    if len(runs) < 2:
+        raise InputError(f"comparing rankings needs at least two runs in common, got {len(runs)}")
+
+
+def _left_out(everyone: Mapping[str, Scores], cut: Mapping[str, Scores]) -> tuple[str, ...]:
+    notes = []
+    for name, scores in everyone.items():
+        kept = cut[name]
+        for what in ("measures", "runs", "topics"):
+            had, has = len(getattr(scores, what)), len(getattr(kept, what))
+            if has < had:
+                notes.append(f"{name}: {had - has} of {had} {what} not compared")
+    return tuple(notes)
