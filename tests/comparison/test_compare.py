@@ -40,7 +40,8 @@ def test_figures_are_of_the_means(truth: Floats) -> None:
     for at, (name, function) in enumerate(STATISTICS.items()):
         assert found.value("A", name) == float(function(left.mean(0), right.mean(0)))
         assert found.per_topic[0, 0, at] == pytest.approx(function(left, right))
-    assert (found.low <= found.high).all()
+    assert (found.low <= found.values).all()
+    assert (found.values <= found.high).all()
     assert (found.low[..., 2] < found.values[..., 2]).all()
 
 
@@ -71,6 +72,22 @@ def test_holm_only_raises_p(truth: Floats) -> None:
     assert (holm.p_values[known] >= plain.p_values[known] - 1e-12).all()
     assert (holm.p_values[known] > plain.p_values[known]).any()
     assert np.isnan(plain.low).all()
+
+
+def test_intervals_cover_what_as_many_other_topics_show_on_average() -> None:
+    random = np.random.default_rng(4)
+    quality = np.linspace(0.2, 0.5, 20)
+
+    def world() -> tuple[Scores, Scores]:
+        truth = quality + random.normal(0, 0.15, (30, 20))
+        return scores(0.8 * truth + random.normal(0, 0.3, truth.shape)), scores(truth)
+
+    found = [
+        compare({"A": a}, b, bootstrap=200, level=0.9) for a, b in (world() for _ in range(80))
+    ]
+    expected = np.mean([one.values for one in found], axis=0)
+    inside = np.mean([(one.low <= expected) & (expected <= one.high) for one in found], axis=0)
+    assert inside.ravel() == pytest.approx(np.full(inside.size, 0.9), abs=0.1)
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "randomisation"])
@@ -129,7 +146,7 @@ def test_text_latex_tsv_json_and_frames(truth: Floats) -> None:
     found = compare(estimates, scores(truth), bootstrap=100)
     text = str(found)
     assert "AP: 12 runs, 30 topics" in text
-    assert "95% interval over topics (100 bootstrap samples)" in text
+    assert "95% interval over topics (100 bootstrap samples, recentred)" in text
     assert "randomisation test (p < 0.05, Holm's correction" in text
     tex = found.to_latex()
     assert r"near\_by" in tex

@@ -15,8 +15,8 @@ from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
     holm,
-    interval,
     paired_test,
+    recentred,
     topic_weights,
     weighted_means,
 )
@@ -40,6 +40,8 @@ STATISTICS: dict[str, Statistic] = {
     "max_drop": max_drop,
 }
 LESS_IS_BETTER = ("rmse", "max_drop")
+_LEAST = {"rbo": 0.0, "rmse": 0.0, "max_drop": 0.0}
+_MOST = {"rmse": np.inf, "max_drop": np.inf}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class Comparison:
     """How near each estimate's ranking of systems is to the reference's, per measure.
 
     `values[measure, estimate, statistic]` are of the systems' means over topics; `low` and `high`
-    are their percentile intervals over topics drawn with replacement (`samples[..., replicate]`).
+    say where they would be with other topics of this kind, as many: the interval of what topics
+    drawn with replacement give (`samples[..., replicate]`), recentred at the value.
     `per_topic[measure, estimate, statistic, topic]` are of each topic alone: on these, paired over
     topics, the tests are made. `p_values[measure, statistic, estimate, estimate]` are corrected
     within one measure and statistic, over all pairs of estimates.
@@ -157,7 +160,7 @@ def compare(
     """Compare rankings of systems with the reference's, on topics that no method was trained on.
 
     `topics` names the topics to compare on (default: those that all have), `leave_out` some not to
-    use. Each statistic is of the systems' means over topics, with a percentile interval from
+    use. Each statistic is of the systems' means over topics, with an interval (recentred) from
     `bootstrap` samples of topics, the same for all estimates. Estimates are tested against each
     other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t or
     wilcoxon), with Holm's correction over all pairs of estimates. `over` and `ties` are `tau_ap`'s,
@@ -179,7 +182,7 @@ def compare(
                 values[m, e, s] = function(_means(left.T), _means(right.T))
                 per_topic[m, e, s] = function(left, right)
                 samples[m, e, s] = _resampled(function, left, right, weights)
-    low, high = interval(samples, level) if len(weights) else (values * np.nan, values * np.nan)
+    low, high = _ends(values, samples, statistics, level)
     p_values = _tested(per_topic, test, correction, seed)
     return Comparison(
         truth.measures, tuple(aligned), statistics, truth.topics, truth.runs, values, low, high,
@@ -222,6 +225,16 @@ def _resampled(function: Statistic, left: Floats, right: Floats, weights: Floats
     if not len(weights):
         return np.empty(0)
     return function(weighted_means(weights, left), weighted_means(weights, right))
+
+
+def _ends(
+    values: Floats, samples: Floats, statistics: tuple[str, ...], level: float
+) -> tuple[Floats, Floats]:
+    if not samples.shape[-1]:
+        return values * np.nan, values * np.nan
+    least = np.array([_LEAST.get(name, -1.0) for name in statistics])
+    most = np.array([_MOST.get(name, 1.0) for name in statistics])
+    return recentred(samples, values, level, least, most)
 
 
 def _tested(per_topic: Floats, test: str, correction: str, seed: int) -> Floats:

@@ -42,7 +42,7 @@ def legend(found: Comparison) -> str:
     if found.samples.shape[-1]:
         lines.append(
             f"[ ]: {found.level:.0%} interval over topics "
-            f"({found.samples.shape[-1]} bootstrap samples)."
+            f"({found.samples.shape[-1]} bootstrap samples, recentred)."
         )
     if len(found.estimates) > 1 and len(found.topics) > 1:
         correction = ", Holm's correction over all pairs" if found.correction == "holm" else ""

@@ -141,3 +141,19 @@ def interval(samples: Floats, level: float, axis: int = -1) -> tuple[Floats, Flo
         if len(known):
             ends[:, at] = np.quantile(known, tails)
     return ends[0].reshape(moved.shape[:-1]), ends[1].reshape(moved.shape[:-1])
+
+
+def recentred(
+    samples: Floats, values: Floats, level: float, least: Floats, most: Floats
+) -> tuple[Floats, Floats]:
+    """The interval of bootstrap samples[..., replicate], moved so that their mean is the value.
+
+    A correlation of two means over topics falls when topics are drawn again: the noise of the draw
+    comes on top of the noise that is there. Percentiles as they are would miss the value's own
+    expectation far too often; moved by that difference they do not. Cut to [least, most].
+    """
+    low, high = interval(samples, level)
+    known = ~np.isnan(samples)
+    mean = np.where(known, samples, 0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1)
+    shift = values - mean
+    return np.clip(low + shift, least, most), np.clip(high + shift, least, most)
