@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from qrowd.data.runs import RunSet as RunSet
     from qrowd.data.scale import Scale as Scale
     from qrowd.data.scores import Scores as Scores
+    from qrowd.evaluation.engine import evaluate as evaluate
+    from qrowd.evaluation.measure import Measure as Measure
     from qrowd.io.assessors import read_assessors as read_assessors
     from qrowd.io.judgements import read_judgements as read_judgements
     from qrowd.io.probabilities import read_probabilities as read_probabilities
@@ -72,6 +74,7 @@ _HOMES = {
     "Index": "data.index",
     "Judgements": "data.judgements",
     "LabelScores": "comparison.labels",
+    "Measure": "evaluation.measure",
     "Merged": "data.merged",
     "Merger": "data.given",
     "NOTHING": "data.given",
@@ -87,6 +90,7 @@ _HOMES = {
     "agreement": "quality.agreement",
     "cohen": "quality.agreement",
     "compare": "comparison.compare",
+    "evaluate": "evaluation.engine",
     "get": "registry",
     "holm": "comparison.significance",
     "krippendorff_alpha": "quality.agreement",

@@ -14,12 +14,14 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import current_thread
 from typing import ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 BLOCKS = 16
+_PREFIX = "qrowd-kernels"
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -40,7 +42,7 @@ def threads() -> int:
 
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="qrowd")
+    return ThreadPoolExecutor(workers, thread_name_prefix=_PREFIX)
 
 
 def ranges(n: int, blocks: int = BLOCKS) -> list[tuple[int, int]]:
@@ -53,6 +55,7 @@ def ranges(n: int, blocks: int = BLOCKS) -> list[tuple[int, int]]:
 def in_blocks(work: Callable[[int, int], R], n: int, blocks: int = BLOCKS) -> list[R]:
     """`work(lo, hi)` over the blocks of [0, n), on all threads; results in block order."""
     cuts = ranges(n, blocks)
-    if threads() == 1 or len(cuts) == 1:
+    nested = current_thread().name.startswith(_PREFIX)  # waiting there for the pool would hang
+    if threads() == 1 or len(cuts) == 1 or nested:
         return [work(lo, hi) for lo, hi in cuts]
     return list(_pool(threads()).map(lambda cut: work(*cut), cuts))

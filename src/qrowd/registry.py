@@ -231,7 +231,8 @@ def params_of(cls: type) -> tuple[Param, ...]:
 def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
     kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not types.NoneType]
     optional = types.NoneType in typing.get_args(hint)
-    return Param(field.name, kinds[0], field.default, optional=optional, **field.metadata["param"])
+    kind = typing.get_origin(kinds[0]) or kinds[0]
+    return Param(field.name, kind, field.default, optional=optional, **field.metadata["param"])
 
 
 # --- spec strings ---------------------------------------------------------------------------------

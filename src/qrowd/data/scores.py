@@ -13,6 +13,7 @@ from qrowd.data.index import Index
 from qrowd.errors import InputError, UnknownNameError
 
 ALL = "all"
+MEAN = "(mean)"  # the only topic of scores that were averaged over topics as they were made
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,17 @@ class Scores(Framed):
         count = defined.sum(axis=2)
         total = np.where(defined, self.values, 0.0).sum(axis=2)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether only means over topics were kept: then the one topic is named (mean)."""
+        return list(self.topics) == [MEAN]
+
+    def averages(self) -> Scores:
+        """The same scores with means over topics only."""
+        notes = (*self.notes, f"means over {len(self.topics)} topics")
+        values = self.means()[:, :, None, :]
+        return replace(self, topics=Index.of([MEAN]), values=values, notes=notes)
 
     def measure(self, name: str) -> Scores:
         """The scores of one measure."""

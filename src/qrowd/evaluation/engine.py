@@ -1,0 +1,190 @@
+"""Scores of all runs under all columns of a set of qrels, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.data.arrays import Codes, Floats, Mask
+from qrowd.data.index import Index, Pairs
+from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scores import MEAN, Scores
+from qrowd.errors import InputError, ParameterError, UsageError
+from qrowd.evaluation.measure import Measure, measures_of
+from qrowd.evaluation.notes import Findings, notes_of
+from qrowd.evaluation.relevance import Certain, Ranked, Rankings
+from qrowd.kernel import in_blocks
+
+WIDTH = 32  # columns that are scored together
+TOPICS = ("qrels", "both")
+KEEP = ("topics", "means")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be scored: the rankings of every topic that counts."""
+
+    runs: RunSet
+    pool: Pairs
+    measures: tuple[Measure, ...]
+    both: bool
+
+    @cached_property
+    def topics(self) -> Index:
+        """The topics with pairs in the pool; with `both`, those that a run has too."""
+        topics = Index(self.pool.topics.names[np.diff(self.pool.topic_starts) > 0])
+        chosen = topics.intersection(self.runs.topics) if self.both else topics
+        if len(chosen) == 0:
+            raise InputError(
+                "the runs and the judgements have no topic in common; do their topic names match?"
+                if len(topics)
+                else "there are no judged topics to score runs on"
+            )
+        return chosen
+
+    @cached_property
+    def in_pool(self) -> Codes:
+        """The pool's code of each topic."""
+        return self.pool.topics.codes(self.topics.names)
+
+    @cached_property
+    def in_runs(self) -> Codes:
+        """The runs' code of each topic; -1 where no run has it."""
+        return self.runs.topics.codes(self.topics.names)
+
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        """The rankings of each topic."""
+        rankings = Rankings(self.runs, self.pool)
+        cases = list(zip(self.in_runs.tolist(), self.in_pool.tolist(), strict=True))
+        made = in_blocks(
+            lambda lo, hi: [rankings.of_topic(*case) for case in cases[lo:hi]], len(cases)
+        )
+        return [one for block in made for one in block]
+
+    @cached_property
+    def missing(self) -> Mask:
+        """Which run lacks which topic: [topics, runs]."""
+        return np.array([one.lengths == 0 for one in self.ranked])
+
+
+def evaluate(
+    runs: RunSet,
+    relevance: Qrels | SoftQrels | QrelsSet,
+    measures: Measure | str | Iterable[Measure | str],
+    *,
+    topics: str = "qrels",
+    unjudged: float = 0.0,
+    keep: str = "topics",
+) -> Scores:
+    """The scores of all runs under certain relevance, random relevance, or many assessors or draws.
+
+    `measures` are values (`q.AP`, `q.nDCG @ 20`) or strings. A `QrelsSet` gives the scores its
+    axis; `SoftQrels` gives expected measures, with p = `unjudged` for documents outside the pool.
+    All topics of the judgements count; a run without one scores 0 there (`topics='both'`: is left
+    out there). `keep='means'` keeps only means over topics, for thousands of draws.
+    """
+    _check(topics, keep, unjudged, relevance)
+    chosen = measures_of(measures)
+    task = Task(runs, relevance.pairs, chosen, topics == "both")
+    if isinstance(relevance, SoftQrels):
+        scores = _expected(task, relevance, unjudged)
+    else:
+        many = QrelsSet.of_qrels(relevance) if isinstance(relevance, Qrels) else relevance
+        scores = _certain(task, many, keep == "means")
+    return scores if keep == "topics" or scores.averaged else scores.averages()
+
+
+def _check(
+    topics: str, keep: str, unjudged: float, relevance: Qrels | SoftQrels | QrelsSet
+) -> None:
+    for name, value, choices in (("topics", topics, TOPICS), ("keep", keep, KEEP)):
+        if value not in choices:
+            raise ParameterError(f"evaluate: {name} must be one of {choices}, got {value!r}")
+    if not 0 <= unjudged <= 1:
+        raise ParameterError(f"evaluate: unjudged must lie between 0 and 1, got {unjudged}")
+    if unjudged and not isinstance(relevance, SoftQrels):
+        raise UsageError("unjudged is a probability: it needs soft qrels, as merged.soft() gives")
+
+
+# --- certain relevance: one or many columns -------------------------------------------------------
+
+
+def _certain(task: Task, many: QrelsSet, means: bool) -> Scores:
+    task.ranked  # noqa: B018  made here, not inside the threads that use it
+    blocks = [(lo, min(lo + WIDTH, len(many))) for lo in range(0, len(many), WIDTH)]
+    return _averaged(task, many, blocks) if means else _each_topic(task, many, blocks)
+
+
+def _each_topic(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scores:
+    shape = (len(task.measures), len(many), len(task.topics), len(task.runs))
+    values = np.empty(shape)
+    found = Findings.none(task.measures, len(many), len(task.topics))
+    cells = [(topic, block) for topic in range(len(task.topics)) for block in blocks]
+
+    def work(first: int, last: int) -> None:
+        for topic, (lo, hi) in cells[first:last]:
+            values[:, lo:hi, topic, :] = _score(task, many, topic, lo, hi, found)
+
+    in_blocks(work, len(cells), blocks=64)
+    notes = notes_of(task, many.axis, found)
+    return Scores(
+        tuple(map(repr, task.measures)),
+        many.axis,
+        many.columns,
+        task.topics,
+        task.runs.runs,
+        values,
+        notes,
+    )
+
+
+def _averaged(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scores:
+    shape = (len(task.measures), len(many), 1, len(task.runs))
+    total, count = np.zeros(shape), np.zeros(shape)
+    found = Findings.none(task.measures, len(many), len(task.topics))
+
+    def work(first: int, last: int) -> None:
+        for lo, hi in blocks[first:last]:
+            for topic in range(len(task.topics)):
+                values = _score(task, many, topic, lo, hi, found)
+                defined = ~np.isnan(values)
+                total[:, lo:hi, 0] += np.where(defined, values, 0.0)
+                count[:, lo:hi, 0] += defined
+
+    in_blocks(work, len(blocks), blocks=len(blocks))
+    means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    notes = (*notes_of(task, many.axis, found), f"means over {len(task.topics)} topics")
+    return Scores(
+        tuple(map(repr, task.measures)),
+        many.axis,
+        many.columns,
+        Index.of([MEAN]),
+        task.runs.runs,
+        means,
+        notes,
+    )
+
+
+def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Findings) -> Floats:
+    """values[measures, columns lo..hi, runs] of one topic; what was found on the way is noted."""
+    grades = np.ascontiguousarray(many.block(int(task.in_pool[topic]), lo, hi))
+    case = Certain(task.ranked[topic], grades)
+    values = np.array([measure.score(case).T for measure in task.measures])
+    nothing: Mask = np.logical_not(case.graded.any(axis=0))
+    values[:, nothing] = np.nan
+    if task.both:
+        values[:, :, task.missing[topic]] = np.nan
+    found.see(topic, lo, hi, nothing, case)
+    return values
+
+
+# --- random relevance ----------------------------------------------------------------------------
+
+
+def _expected(task: Task, soft: SoftQrels, unjudged: float) -> Scores:
+    raise NotImplementedError

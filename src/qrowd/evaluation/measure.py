@@ -1,0 +1,124 @@
+"""What a measure is: a value that scores one topic's rankings under relevance.
+
+A measure is one file in `measures/`: a class with parameters, registered with `@measure`, whose
+instances are the values that people write: `q.AP`, `q.nDCG @ 20`, `q.AP(rel=2)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats
+from qrowd.errors import UsageError
+from qrowd.registry import Card, build, get
+
+if TYPE_CHECKING:
+    from qrowd.evaluation.relevance import Certain, Random
+
+DEEPEST = 2**31 - 1
+_TREC_NAMES = {
+    "map": "AP",
+    "map_cut": "AP",
+    "P": "P",
+    "recall": "R",
+    "set_recall": "R",
+    "ndcg": "nDCG",
+    "ndcg_cut": "nDCG",
+    "recip_rank": "RR",
+    "Rprec": "Rprec",
+    "bpref": "Bpref",
+    "infAP": "infAP",
+}
+_TREC = re.compile(r"([A-Za-z_]+?)(?:[_.](\d+))?")
+
+
+class Measure:
+    """The base of all measures: made into other values by calling it, and cut by `@`.
+
+    A subclass scores certain relevance in `score`; where it has an expectation under random
+    relevance, it gives that in `expected`.
+    """
+
+    card: ClassVar[Card]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **parameters: Any) -> None: ...
+
+    def __call__(self, **changes: Any) -> Self:
+        """The same measure with these parameters changed."""
+        now = {known.name: getattr(self, known.name) for known in self.card.params}
+        made: Self = build(self.card, [], now | changes)
+        return made
+
+    def __matmul__(self, cutoff: int) -> Self:
+        """The same measure of the first `cutoff` documents."""
+        if not any(known.name == "cutoff" for known in self.card.params):
+            raise UsageError(f"{self.card.id} takes no cutoff; write {self!r} without @{cutoff}")
+        return self.__call__(cutoff=cutoff)
+
+    @property
+    def level(self) -> int:
+        """The lowest grade that counts as relevant."""
+        return int(getattr(self, "rel", 1))
+
+    @property
+    def depth(self) -> int:
+        """How many documents of a ranking count."""
+        return int(getattr(self, "cutoff", None) or DEEPEST)
+
+    def check(self) -> None:
+        """Raise a `UsageError` if this value lacks something that it needs (a cutoff)."""
+
+    def score(self, case: Certain) -> Floats:
+        """The scores[runs, columns] of one topic."""
+        raise NotImplementedError
+
+    def expected(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        raise UsageError(
+            f"{self!r} has no expectation in closed form under random relevance; "
+            f"score draws instead: merged.draws(1000), on the command line --draws 1000"
+        )
+
+    def _needs_cutoff(self) -> None:
+        if getattr(self, "cutoff", None) is None:
+            raise UsageError(f"{self!r} needs a cutoff, as in {self!r}@10")
+
+
+def share(part: Array, whole: Array) -> Floats:
+    """A share: part / whole, and 0 where there is nothing to divide by."""
+    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
+    result: Floats = np.zeros(shape)
+    np.divide(part, whole, out=result, where=np.broadcast_to(np.asarray(whole) > 0, shape))
+    return result
+
+
+def measures_of(given: Measure | str | Iterable[Measure | str]) -> tuple[Measure, ...]:
+    """The measures that are named or given, each ready to score; at least one."""
+    several = [given] if isinstance(given, Measure | str) else list(given)
+    made = tuple(parse_measure(one) if isinstance(one, str) else one for one in several)
+    if not made:
+        raise UsageError("no measure is given; name at least one, as in AP or nDCG@20")
+    for one in made:
+        if not isinstance(one, Measure):
+            raise UsageError(f"a measure must be a value like AP or nDCG@20, got {one!r}")
+        one.check()
+    names = [repr(one) for one in made]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"measures are named twice: {', '.join(sorted(twice))}")
+    return made
+
+
+def parse_measure(spec: str) -> Measure:
+    """The measure of a string: ours, ir_measures' (`nDCG@20`) or trec_eval's (`ndcg_cut_20`)."""
+    found = _TREC.fullmatch(spec.strip())
+    if found and found[1] in _TREC_NAMES and (found[2] or found[1] not in ("P", "recall")):
+        spec = _TREC_NAMES[found[1]] + (f"@{found[2]}" if found[2] else "")
+    measure: Measure = get(spec, "measure")
+    return measure

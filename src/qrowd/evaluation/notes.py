@@ -1,0 +1,84 @@
+"""What a reader of scores should know about how they came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qrowd.data.arrays import Mask, Names
+from qrowd.evaluation.measure import Measure
+from qrowd.evaluation.relevance import Certain
+
+if TYPE_CHECKING:
+    from qrowd.evaluation.engine import Task
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Seen while scoring: columns without a judgement on a topic, and without a relevant one."""
+
+    levels: tuple[int, ...]
+    nothing: Mask  # [columns, topics]
+    empty: Mask  # [levels, columns, topics]
+
+    @classmethod
+    def none(cls, measures: Sequence[Measure], columns: int, topics: int) -> Findings:
+        """Nothing seen yet."""
+        levels = tuple(sorted({measure.level for measure in measures}))
+        shape = (len(levels), columns, topics)
+        return cls(levels, np.zeros(shape[1:], np.bool_), np.zeros(shape, np.bool_))
+
+    def see(self, topic: int, lo: int, hi: int, nothing: Mask, case: Certain) -> None:
+        """Look at one topic and the columns lo..hi."""
+        self.nothing[lo:hi, topic] = nothing
+        for at, level in enumerate(self.levels):
+            self.empty[at, lo:hi, topic] = ~nothing & (case.recall_base(level) == 0)
+
+
+def notes_of(task: Task, axis: str, found: Findings) -> tuple[str, ...]:
+    """The notes of scores under certain relevance."""
+    notes = list(topic_notes(task))
+    cells = f"({axis}, topic) cells"
+    for at, level in enumerate(found.levels):
+        empty = found.empty[at]
+        if empty.any() and not axis:
+            names = _listed(task.topics.names[empty[0]])
+            notes.append(f"no document of grade {level} or higher on {names}: scored 0")
+        elif empty.any():
+            notes.append(
+                f"no document of grade {level} or higher in {empty.sum()} of {empty.size} {cells}: "
+                f"scored 0"
+            )
+    if found.nothing.any():
+        notes.append(
+            f"no judgement at all in {found.nothing.sum()} of {found.nothing.size} {cells}: "
+            f"undefined, left out of means"
+        )
+    return tuple(notes)
+
+
+def topic_notes(task: Task) -> list[str]:
+    """Topics that runs lack, and topics that only runs have."""
+    notes = []
+    missing = task.missing
+    if missing.any():
+        runs = [
+            f"{task.runs.runs.names[run]} ({missing[:, run].sum()})"
+            for run in np.flatnonzero(missing.any(axis=0))
+        ]
+        treated = "left out" if task.both else "scored 0"
+        notes.append(f"topics missing from {_listed(runs, 'run')}: {treated}")
+    extra = task.runs.topics.without(task.pool.topics)
+    if len(extra):
+        notes.append(f"no judgements for {_listed(extra.names)} of the runs: left out")
+    return notes
+
+
+def _listed(names: Sequence[str] | Names, what: str = "topic") -> str:
+    shown = ", ".join(list(names)[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"

@@ -1,0 +1,146 @@
+"""One topic as a measure sees it: the rankings, and what is known of the pool's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.data.arrays import Codes, Floats, Grades, Mask, Offsets
+from qrowd.data.index import Pairs
+from qrowd.data.qrels import NOT_JUDGED
+from qrowd.data.runs import RunSet
+from qrowd.data.scale import Scale
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The documents of one topic's rankings that are in the pool, in rank order, run by run.
+
+    Run r has the entries starts[r]..starts[r + 1]: `rank` (from 0 on) and `row` in the pool.
+    `lengths` are the lengths of the whole lists.
+    """
+
+    lengths: Codes
+    starts: Offsets
+    rank: Codes
+    row: Codes
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest list."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
+    def run(self) -> Offsets:
+        """The run of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def only(self, kept: Mask) -> Ranked:
+        """The rankings without the other documents (a mask over the pool); ranks close up."""
+        inside = kept[self.row]
+        run = self.run[inside]
+        lengths = np.bincount(run, minlength=len(self))
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        rank = (np.arange(len(run)) - starts[run]).astype(np.int32)
+        return Ranked(lengths.astype(np.int32), starts, rank, self.row[inside])
+
+
+class Rankings:
+    """All topics' rankings against a pool."""
+
+    def __init__(self, runs: RunSet, pool: Pairs) -> None:
+        self.runs, self.pool = runs, pool
+        self._document = runs.documents.codes(pool.documents.names)
+
+    def of_topic(self, in_runs: int, in_pool: int) -> Ranked:
+        """The topic that has these codes among the runs' topics (-1: none) and the pool's."""
+        size = len(self.runs)
+        if in_runs < 0:
+            nothing = np.zeros(0, np.int32)
+            return Ranked(np.zeros(size, np.int32), np.zeros(size + 1, np.int64), nothing, nothing)
+        at = self.runs.starts[in_runs * size : (in_runs + 1) * size + 1]
+        row = self._rows(in_pool)[self.runs.document[at[0] : at[-1]]]
+        entries = np.flatnonzero(row >= 0)
+        starts = np.searchsorted(entries, at - at[0])
+        first = np.repeat(at[:-1] - at[0], np.diff(starts))
+        rank = (entries - first).astype(np.int32)
+        return Ranked(np.diff(at).astype(np.int32), starts, rank, row[entries])
+
+    def _rows(self, in_pool: int) -> Codes:
+        """The pool row of each of the runs' documents on this topic; -1 where it is not there."""
+        first, last = self.pool.topic_starts[in_pool : in_pool + 2]
+        document = self._document[self.pool.document[first:last]]
+        rows = np.full(len(self.runs.documents) + 1, -1, np.int32)  # the last: not in any run
+        rows[document] = np.arange(last - first, dtype=np.int32)
+        rows[-1] = -1
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Certain:
+    """One topic under certain relevance: grades[pool, columns], NOT_JUDGED where there is none."""
+
+    ranked: Ranked
+    grades: Grades
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(runs, columns): the shape of the scores."""
+        return len(self.ranked), self.grades.shape[1]
+
+    def recall_base(self, level: int) -> Offsets:
+        """How many documents of each column have this grade or a higher one."""
+        return np.asarray((self.grades >= level).sum(axis=0), dtype=np.int64)
+
+    @property
+    def judged(self) -> Mask:
+        """What each column has judged; negative grades count as not judged, as in trec_eval."""
+        return np.asarray(self.grades >= 0, dtype=np.bool_)
+
+    @property
+    def graded(self) -> Mask:
+        """What each column has any grade for, negative ones included."""
+        return np.asarray(self.grades != NOT_JUDGED, dtype=np.bool_)
+
+    def judged_only(self, score: Callable[[Certain], Floats]) -> Floats:
+        """Scores when every column's rankings hold only what this column has judged."""
+        result = np.zeros(self.shape)
+        for column in range(self.shape[1]):
+            one = self.grades[:, column : column + 1]
+            case = Certain(self.ranked.only(one[:, 0] >= 0), one)
+            result[:, column] = score(case)[:, 0]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Random:
+    """One topic under random relevance: p[pool, grades of the scale], independent documents.
+
+    `unjudged` is the probability that a document outside the pool is relevant.
+    """
+
+    ranked: Ranked
+    scale: Scale
+    p: Floats
+    unjudged: float = 0.0
+
+    def chance(self, level: int) -> Floats:
+        """The probability of each document of the pool to have this grade or a higher one."""
+        return np.asarray(self.p[:, np.array(self.scale.grades) >= level].sum(axis=1))
+
+    def along(self, values: Floats, otherwise: float = 0.0) -> Floats:
+        """values[pool] laid along the rankings: [runs, depth]; `otherwise` outside the pool."""
+        inside = np.arange(self.ranked.depth)[None, :] < self.ranked.lengths[:, None]
+        result = np.where(inside, otherwise, 0.0)
+        result[self.ranked.run, self.ranked.rank] = values[self.ranked.row]
+        return result
+
+    def judged_only(self) -> Random:
+        """The same topic with rankings that hold only documents of the pool."""
+        return replace(self, ranked=self.ranked.only(np.ones(len(self.p), np.bool_)))

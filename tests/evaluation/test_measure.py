@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd import registry
+from qrowd.data.arrays import Floats
+from qrowd.errors import ParameterError, UnknownNameError, UsageError
+from qrowd.evaluation.measure import Measure, measures_of, parse_measure
+from qrowd.evaluation.relevance import Certain
+
+
+def test_measures_are_values() -> None:
+    assert repr(q.nDCG @ 20) == "nDCG@20"
+    assert repr(q.nDCG(dcg="jk", base=10) @ 20) == "nDCG(dcg='jk', base=10.0)@20"
+    assert q.AP(rel=2) == parse_measure("AP(rel=2)")
+    assert q.AP(rel=2) != q.AP
+    assert len({q.AP, q.AP(rel=1), q.nDCG(gains={1: 5}), q.nDCG(gains={1: 5})}) == 2
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "AP",
+        "AP@100",
+        "AP(rel=2)",
+        "AP(rel=2, judged_only=True)@10",
+        "P@10",
+        "P(rel=2)@10",
+        "nDCG",
+        "nDCG@20",
+        "nDCG(dcg='exp-log2')@20",
+        "nDCG(gains={0: 0, 1: 5})@20",
+    ],
+)
+def test_strings_round_trip(spec: str) -> None:
+    assert repr(parse_measure(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"),
+    [
+        ("MAP", "AP"),
+        ("NDCG@5", "nDCG@5"),
+        ("Precision(rel=2)@5", "P(rel=2)@5"),
+        ("map", "AP"),
+        ("map_cut_10", "AP@10"),
+        ("P_10", "P@10"),
+        ("ndcg_cut.20", "nDCG@20"),
+        ("nDCG(gains={0:0,1:5},cutoff=20)", "nDCG(gains={0: 0, 1: 5})@20"),
+    ],
+)
+def test_names_of_others(other: str, ours: str) -> None:
+    assert repr(parse_measure(other)) == ours
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("APP", UnknownNameError, "did you mean"),
+        ("AP(cut=3)", UnknownNameError, "parameter of AP"),
+        ("AP@0", ParameterError, "cutoff must be a whole number at least 1"),
+        ("P", UsageError, "P needs a cutoff, as in P@10"),
+        ("nDCG(gains={1: -5})", ParameterError, "gains must map"),
+        ("nDCG(gains=5)", ParameterError, "gains must be"),
+    ],
+)
+def test_bad_measures(spec: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        measures_of(spec)
+
+
+def test_no_or_double_measures() -> None:
+    with pytest.raises(UsageError, match="no measure"):
+        measures_of([])
+    with pytest.raises(UsageError, match="named twice: AP"):
+        measures_of([q.AP, "MAP"])
+
+
+@pytest.fixture
+def dummy() -> Iterator[type]:
+    @registry.measure("Length", paper="Nobody 1900")
+    class Length(Measure):
+        """The length of a ranking."""
+
+        def score(self, case: Certain) -> Floats:
+            return np.repeat(case.ranked.lengths[:, None].astype(np.float64), case.shape[1], axis=1)
+
+    yield Length
+    registry.forget("Length", "measure")
+
+
+def test_one_declaration_is_a_measure(dummy: type) -> None:
+    assert q.Length == dummy()
+    runs = q.RunSet.of(["a", "a"], ["1", "1"], ["x", "y"], [2, 1])
+    assert q.evaluate(runs, q.Qrels.of(["1"], ["x"], [1]), "Length").values.item() == 2
+    with pytest.raises(UsageError, match="takes no cutoff"):
+        q.Length @ 10

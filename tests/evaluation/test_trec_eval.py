@@ -1,0 +1,43 @@
+"""trec_eval, through pytrec_eval, is the oracle of every measure that it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qrowd as q
+
+SAME = [
+    ("AP", "map"),
+    ("AP@10", "map_cut_10"),
+    ("P@5", "P_5"),
+    ("P@200", "P_200"),
+    ("nDCG", "ndcg"),
+    ("nDCG@20", "ndcg_cut_20"),
+]
+LEVELLED = [(ours, theirs) for ours, theirs in SAME if not ours.startswith("nDCG")]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SAME)
+def test_made_data(ours: str, theirs: str, made: Any, trec_eval: Any) -> None:
+    scores = q.evaluate(made.runs, made.qrels, ours)
+    expected = trec_eval(made, theirs, scores.topics)
+    assert expected.max() > 0
+    np.testing.assert_allclose(scores.values[0, 0], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), LEVELLED)
+def test_relevance_level(ours: str, theirs: str, made: Any, trec_eval: Any) -> None:
+    scores = q.evaluate(made.runs, made.qrels, q.get(ours, "measure")(rel=2))
+    expected = trec_eval(made, theirs, scores.topics, relevance_level=2)
+    assert expected.max() > 0
+    np.testing.assert_allclose(scores.values[0, 0], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), SAME)
+def test_judged_only(ours: str, theirs: str, made: Any, trec_eval: Any) -> None:
+    scores = q.evaluate(made.runs, made.qrels, q.get(ours, "measure")(judged_only=True))
+    expected = trec_eval(made, theirs, scores.topics, judged_docs_only_flag=1)
+    np.testing.assert_allclose(scores.values[0, 0], expected, rtol=0, atol=1e-12)
