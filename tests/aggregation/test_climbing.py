@@ -15,6 +15,11 @@ CLIMBERS = [
     "one-coin(labels='soft')",
     "one-coin(prior='learned')",
     "one-coin(labels='soft', prior='learned')",
+    "two-coin",
+    "two-coin(labels='soft')",
+    "two-coin(prior='learned')",
+    "mace",
+    "mace(inference='em')",
 ]
 
 

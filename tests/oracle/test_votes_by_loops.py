@@ -106,3 +106,129 @@ def test_one_coin(labels: str, prior: str, grades: int) -> None:
     np.testing.assert_allclose(merged.assessors["accuracy"], list(accuracy.values()), atol=1e-5)
     expected = [[soft[i][g] for g in range(grades)] for i in pairs]
     np.testing.assert_allclose(merged.posterior, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("labels", ["hard", "soft"])
+@pytest.mark.parametrize("grades", [2, 3])
+def test_two_coin(labels: str, grades: int) -> None:
+    rows = triples(grades=grades, seed=9)
+    pairs, assessors = sorted({i for i, _, _ in rows}), sorted({j for _, j, _ in rows})
+    votes: dict[int, dict[int, float]] = {i: defaultdict(float) for i in pairs}
+    for i, _, g in rows:
+        votes[i][g] += 1
+    belief = {i: hard(votes[i], grades) for i in pairs}
+    soft: dict[int, dict[int, float]] = {}
+    for _ in range(2000):
+        accuracy = {}
+        for j in assessors:
+            for true in range(grades):
+                own = [(belief[i].get(true, 0.0), g) for i, k, g in rows if k == j]
+                right = sum(p for p, g in own if g == true)
+                accuracy[j, true] = (right + 1) / (sum(p for p, _ in own) + 2)
+        for i in pairs:
+            score = dict.fromkeys(range(grades), 0.0)
+            for k, j, g in rows:
+                for true in range(grades):
+                    a = accuracy[j, true]
+                    if k == i:
+                        score[true] += math.log(a if g == true else (1 - a) / (grades - 1))
+            total = sum(math.exp(s) for s in score.values())
+            soft[i] = {g: math.exp(score[g]) / total for g in range(grades)}
+            belief[i] = hard(score, grades) if labels == "hard" else soft[i]
+    merged = q.TwoCoin(labels=labels, tol=1e-14).fit(judgements(rows, grades))
+    expected = [[soft[i][g] for g in range(grades)] for i in pairs]
+    np.testing.assert_allclose(merged.posterior, expected, atol=1e-5)
+    for true in range(grades):
+        found = merged.assessors[f"p({true}|{true})"]
+        np.testing.assert_allclose(found, [accuracy[j, true] for j in assessors], atol=1e-5)
+
+
+def test_binmv_and_qbinmv() -> None:
+    rows = triples(grades=2, seed=4)[:-1]
+    pairs, assessors = sorted({i for i, _, _ in rows}), sorted({j for _, j, _ in rows})
+    ones = [sum(g for k, _, g in rows if k == i) for i in pairs]
+    votes = [sum(k == i for k, _, _ in rows) for i in pairs]
+    crowd = judgements(rows)
+    share = np.array(ones) / np.array(votes)
+    np.testing.assert_allclose(q.BinomialVote().fit(crowd).relevant, share, atol=1e-12)
+    with_missing = q.BinomialVote(missing="nonrelevant").fit(crowd).relevant
+    np.testing.assert_allclose(with_missing, np.array(ones) / len(assessors), atol=1e-12)
+    sharp = 1 / (1 + np.exp(-15 * (share - 0.5)))
+    np.testing.assert_allclose(q.QuantisedBinomialVote().fit(crowd).relevant, sharp, atol=1e-12)
+
+
+@pytest.mark.parametrize("with_gold", [False, True])
+@pytest.mark.parametrize("grades", [2, 3])
+def test_turkrank_by_a_dense_matrix(with_gold: bool, grades: int) -> None:
+    rows = triples(grades=grades, seed=6)[:-1]
+    pairs = sorted({i for i, _, _ in rows})
+    gold = {i: i % grades for i in pairs[:6]} if with_gold else {}
+    nodes = sorted({j for _, j, _ in rows}) + ([99] if with_gold else [])
+    said = {(i, j): g for i, j, g in rows} | {(i, 99): g for i, g in gold.items()}
+    agree = np.array(
+        [
+            [
+                sum(u != v and (i, u) in said and said[i, u] == said.get((i, v)) for i in pairs)
+                for v in nodes
+            ]
+            for u in nodes
+        ],
+        dtype=float,
+    )
+    prior = np.full(len(nodes), 1 / len(nodes))
+    if with_gold:
+        prior = np.array([float(node == 99) for node in nodes])
+    trust = prior
+    for _ in range(500):
+        trust = 0.7 * trust @ (agree / agree.sum(axis=1, keepdims=True)) + 0.3 * prior
+    known = q.Qrels.of(["t"] * 6, [f"d{i:03d}" for i in pairs[:6]], [i % grades for i in pairs[:6]])
+    given = q.Given(gold=known) if with_gold else q.NOTHING
+    merged = q.TurkRank().fit(judgements(rows, grades), given)
+    own = trust[: len(merged.assessors)]
+    np.testing.assert_allclose(merged.assessors["trust"], own, atol=1e-10)
+    for row, i in enumerate(pairs):
+        weight = np.zeros(grades)
+        for k, j, g in rows:
+            weight[g] += own[j] * (k == i)
+        expected = np.eye(grades)[gold[i]] if i in gold else weight / weight.sum()
+        np.testing.assert_allclose(merged.posterior[row], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("inference", ["em", "vb"])
+@pytest.mark.parametrize("grades", [2, 3])
+def test_mace_fixed_point(inference: str, grades: int) -> None:
+    """One more iteration by plain loops from where it settled leaves it there."""
+    from scipy.special import digamma
+
+    rows = triples(pairs=30, assessors=6, grades=grades, seed=2)
+    merged = q.MACE(inference=inference, tol=1e-13).fit(judgements(rows, grades))
+    posterior = merged.posterior
+    made = merged.assessors["judgements"]
+    honest = merged.assessors["competence"] * made
+    for j in range(6):
+        assert honest[j] <= made[j]
+    copy, guess = [0.0] * 6, np.zeros((6, grades))
+    for j in range(6):
+        spam = made[j] - honest[j]
+        habit = [merged.assessors[f"habit({g})"][j] * spam for g in range(grades)]
+        if inference == "em":
+            copy[j] = (honest[j] + 0.1) / (made[j] + 0.2)
+            for g in range(grades):
+                guess[j, g] = (1 - copy[j]) * (habit[g] + 0.1) / (spam + 0.1 * grades)
+        else:
+            total = digamma(made[j] + 1.0)
+            copy[j] = math.exp(digamma(honest[j] + 0.5) - total)
+            for g in range(grades):
+                own = digamma(habit[g] + 10.0) - digamma(spam + 10.0 * grades)
+                guess[j, g] = math.exp(digamma(spam + 0.5) - total + own)
+    for i in range(30):
+        chance = [1.0] * grades
+        for k, j, a in rows:
+            for t in range(grades):
+                chance[t] *= (copy[j] * (a == t) + guess[j, a]) if k == i else 1.0
+        np.testing.assert_allclose(posterior[i], np.array(chance) / sum(chance), atol=1e-4)
+    for j in range(6):
+        expected = sum(
+            posterior[i, a] * copy[j] / (copy[j] + guess[j, a]) for i, k, a in rows if k == j
+        )
+        assert honest[j] == pytest.approx(expected, abs=1e-3)

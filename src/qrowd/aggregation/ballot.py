@@ -69,6 +69,11 @@ class Ballot:
         return counts.astype(np.float64).reshape(self.shape)
 
     @property
+    def total(self) -> float:
+        """How many votes there are, by weight; at least 1, for it divides."""
+        return max(float(self.votes.sum()), 1.0)
+
+    @property
     def uniform(self) -> Floats:
         """The log of equal chances for all grades."""
         return np.full(self.width, -np.log(self.width))

@@ -83,14 +83,14 @@ class OneCoin:
             step = ballot.expect(table, log_prior, self.ties if self.labels == "hard" else "")
             density += (right * np.log(accuracy) + wrong * np.log1p(-accuracy)).sum()
             gain = fitting.gain(step.likelihood + _base(ballot, accuracy) + density)
-            fitting.settled = self._settled(before, step, gain, len(ballot))
+            fitting.settled = self._settled(before, step, gain, ballot.total)
         posterior = ballot.expect(table, log_prior).posterior
         return fitting.merged(posterior, {"accuracy": accuracy, "weight": table[:, 0]})
 
-    def _settled(self, before: Expected, step: Expected, gain: float, votes: int) -> bool:
+    def _settled(self, before: Expected, step: Expected, gain: float, votes: float) -> bool:
         if self.labels == "hard":
             return np.array_equal(before.posterior, step.posterior)
-        return abs(gain) <= self.tol * max(votes, 1)
+        return abs(gain) <= self.tol * votes
 
     def _known(self, fitting: Fitting, ballot: Ballot) -> tuple[Floats, Floats]:
         """Pseudo-counts of right and of wrong judgements."""

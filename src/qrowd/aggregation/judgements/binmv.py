@@ -1,0 +1,83 @@
+"""The binomial majority vote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.aggregation.ballot import shares_of
+from qrowd.aggregation.fitting import Fitting
+from qrowd.data.arrays import Floats
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import QrelsSet
+from qrowd.registry import method, param
+
+MISSING = ("ignored", "nonrelevant")
+UNVOTED = {"ignored": "uniform", "nonrelevant": "kept"}
+SOFT = {"relevance": "soft"}
+"""What these methods tell `evaluate`: their result is random relevance."""
+
+
+@method("binmv", paper="Ferrante, Ferro & Losiouk 2019", uses=("gold",))
+class BinomialVote:
+    r"""Binomial majority vote: the share of votes kept as a probability of relevance.
+
+    Each of the $M$ assessors' judgements of a pair is a draw from a binomial variable with the
+    pair's own parameter, estimated by
+
+    $$\tilde p_{t,d} = \frac{1}{M} \sum_{j=1}^{M} AS_j(t, d)$$
+
+    and relevance is random with that parameter: the same fit as `mv` (each grade's share of votes,
+    for any number of grades), but meant to be handed to `evaluate` as soft qrels, for the expected
+    measures.
+
+    The paper has no missing votes. By default they are ignored: $M$ is the number of votes on the
+    pair. With `missing=nonrelevant` $M$ is the number of assessors who judged anything on the
+    topic, one vote each (the latest, else the commonest), and a missing vote counts for the lowest
+    grade: then uniform AWARE equals the expected measure for every measure that is linear in
+    relevance. Gold overwrites the output on its pairs, and that is said; weights count as in `mv`,
+    and not with `missing=nonrelevant`.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(
+    ...     ["t"] * 4, list("aaab"), ["ann", "bob", "eve", "ann"], [1, 1, 0, 1]
+    ... )
+    >>> q.BinomialVote().fit(crowd).relevant.round(2).tolist()
+    [0.67, 1.0]
+    >>> q.BinomialVote(missing="nonrelevant").fit(crowd).relevant.round(2).tolist()
+    [0.67, 0.33]
+
+    Reference: Ferrante, Ferro & Losiouk 2019, section 3.
+    """
+
+    missing: str = param("ignored", "what a missing vote counts as", choices=MISSING)
+    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The share of votes of each grade, for every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        share = binomial_shares(fitting, self.missing)
+        return fitting.merged(share, unvoted=UNVOTED[self.missing], details=SOFT)
+
+
+def binomial_shares(fitting: Fitting, missing: str) -> Floats:
+    """Each grade's share of the votes on each pair."""
+    if missing == "ignored":
+        return fitting.shares()
+    return fitting.clamped(shares_of(_votes_with_missing(fitting.judgements)))
+
+
+def _votes_with_missing(rows: Judgements) -> Floats:
+    """One vote of each assessor of the topic on each of its pairs; missing ones for code 0."""
+    each = QrelsSet.of_judgements(rows)
+    assert each.starts is not None
+    assert each.column is not None
+    assert each.grade is not None
+    pair = np.repeat(np.arange(len(rows.pairs)), np.diff(each.starts))
+    votes = np.zeros((len(rows.pairs), len(rows.scale)))
+    np.add.at(votes, (pair, rows.scale.codes(each.grade)), 1.0)
+    seen = np.unique(rows.pairs.topic[pair].astype(np.int64) * len(rows.assessors) + each.column)
+    panel = np.bincount(seen // max(len(rows.assessors), 1), minlength=len(rows.topics))
+    votes[:, 0] += panel[rows.pairs.topic] - votes.sum(axis=1)
+    return votes

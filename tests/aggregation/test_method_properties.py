@@ -1,0 +1,121 @@
+"""What particular methods promise beyond the contract."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.aggregation.ballot import Ballot
+from qrowd.aggregation.judgements.two_coin import table_of
+from qrowd.errors import NotConvergedWarning
+
+WEIGHTED = ["wmv-iter", "one-coin", "two-coin", "turkrank", "binmv", "qbinmv", "mace"]
+
+
+def crowd(pairs: int = 40, assessors: int = 8, votes: int = 4, seed: int = 0) -> q.Judgements:
+    random = np.random.default_rng(seed)
+    truth = random.integers(2, size=pairs)
+    skill = random.uniform(0.5, 0.95, assessors)
+    pair = np.repeat(np.arange(pairs), votes)
+    who = np.concatenate([random.permutation(assessors)[:votes] for _ in range(pairs)])
+    said = np.where(random.random(len(pair)) < skill[who], truth[pair], 1 - truth[pair])
+    return q.Judgements.of(
+        ["t"] * len(pair), [f"d{i:04d}" for i in pair], [f"a{j:03d}" for j in who], said
+    )
+
+
+def columns(rows: q.Judgements) -> tuple[list[str], list[str], list[str], list[int]]:
+    docs, who = rows.pairs.document_names[rows.pair], rows.assessors.names[rows.assessor]
+    return ["t"] * len(rows), docs.tolist(), who.tolist(), rows.grade.tolist()
+
+
+def test_a_coin_that_knows_nothing_changes_no_posterior() -> None:
+    """Sensitivity = 1 - specificity, parameters held fixed: the E step does not see the votes."""
+    rows = crowd()
+    accuracy = np.random.default_rng(1).uniform(0.5, 0.9, (len(rows.assessors), 2))
+    accuracy[3] = [0.3, 0.7]
+    ballot = Ballot(rows, np.full(len(rows.pairs), -1, np.int8))
+    with_all = ballot.expect_table(table_of(accuracy), ballot.uniform).posterior
+    fewer = rows.select(rows.assessor != 3)
+    without = Ballot(fewer, ballot.gold).expect_table(table_of(accuracy), ballot.uniform).posterior
+    np.testing.assert_allclose(with_all, without, atol=1e-12)
+
+
+@pytest.mark.parametrize("id", WEIGHTED)
+def test_weight_two_is_the_judgement_twice(id: str) -> None:
+    rows = crowd()
+    topics, docs, who, said = columns(rows)
+    twice = q.Judgements.of(topics * 2, docs * 2, who * 2, said * 2)
+    weighted = q.Judgements.of(topics, docs, who, said, weight=np.full(len(rows), 2.0))
+    one, other = q.get(id).fit(weighted), q.get(id).fit(twice)
+    np.testing.assert_allclose(one.posterior, other.posterior, atol=1e-4)
+
+
+@pytest.mark.parametrize("id", WEIGHTED)
+def test_weight_nought_is_no_judgement(id: str) -> None:
+    rows = crowd()
+    topics, docs, who, said = columns(rows)
+    noise = [1 - g for g in said]
+    weight = np.r_[np.ones(len(rows)), np.zeros(len(rows))]
+    both = q.Judgements.of(topics * 2, docs * 2, who * 2, said + noise, weight=weight)
+    if id == "turkrank":
+        pytest.skip("agreement counts judgements, weights count in the vote")
+    np.testing.assert_allclose(
+        q.get(id).fit(both).posterior, q.get(id).fit(rows).posterior, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("id", ["ds", "one-coin", "two-coin", "mace"])
+def test_history_teaches(id: str) -> None:
+    """Two assessors who always contradict each other: only history can tell who is right."""
+    topics, docs = ["t"] * 20, [f"d{i:02d}" for i in range(10)] * 2
+    said = [i % 2 for i in range(10)] + [1 - i % 2 for i in range(10)]
+    rows = q.Judgements.of(topics, docs, ["good"] * 10 + ["new"] * 10, said)
+    history = q.AssessorTable(
+        q.Index.of(["good", "stranger"]),
+        {"judgements": np.array([200, 50]), "accuracy": np.array([0.95, 0.5])},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        merged = q.get(id).fit(rows, q.Given(priors=history))
+    assert merged.grades().tolist() == said[:10]
+
+
+@pytest.mark.parametrize("id", ["one-coin", "two-coin", "mace"])
+def test_a_table_that_a_fit_wrote_serves_as_history(id: str) -> None:
+    rows = crowd(pairs=200, votes=5)
+    before = q.get(id).fit(rows)
+    again = q.get(id).fit(crowd(pairs=20, seed=9), q.Given(priors=before.assessors))
+    assert again.fit.converged
+
+
+def test_binmv_tells_evaluate_that_it_is_random() -> None:
+    assert q.BinomialVote().fit(crowd()).details["relevance"] == "soft"
+    assert q.QuantisedBinomialVote().fit(crowd()).details["relevance"] == "soft"
+
+
+def test_binmv_missing_counts_the_panel_of_each_topic() -> None:
+    rows = q.Judgements.of(
+        ["s", "s", "s", "t", "t"], list("aabcd"), ["u", "v", "w", "u", "u"], [1, 1, 1, 1, 0]
+    ).with_pool(q.Pairs.of(["s"], ["z"]))
+    found = q.BinomialVote(missing="nonrelevant").fit(rows)
+    assert found.relevant.round(6).tolist() == [0.666667, 0.333333, 0.0, 1.0, 0.0]
+
+
+def test_turkrank_without_a_way_to_gold_falls_back_to_the_vote() -> None:
+    rows = q.Judgements.of(["t"] * 5, list("aabbb"), ["u", "v", "x", "y", "z"], [1, 0, 1, 1, 0])
+    merged = q.TurkRank().fit(rows, q.Given(gold=q.Qrels.of(["t"], ["a"], [1])))
+    assert merged.relevant.round(6).tolist() == [1.0, 0.666667]
+    assert merged.assessors["trust"][rows.assessors.code("z")] == 0
+
+
+@pytest.mark.parametrize("ties", ["relevant", "nonrelevant", "coin"])
+def test_ties_inside_follow_the_rule(ties: str) -> None:
+    rows = q.Judgements.of(["t"] * 2, ["d"] * 2, ["u", "v"], [0, 1])
+    ballot = Ballot(rows, np.full(1, -1, np.int8))
+    found = ballot.expect(np.ones((2, 2)), np.zeros(2), ties).posterior[0]
+    wanted = {"relevant": [0, 1], "nonrelevant": [1, 0]}.get(ties)
+    assert sorted(found.tolist()) == [0.0, 1.0] if wanted is None else found.tolist() == wanted
