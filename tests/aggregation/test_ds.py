@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,30 @@ def test_an_assessor_who_says_anything_changes_nothing() -> None:
         em.e_step()
         found.append(em.posterior)
     np.testing.assert_allclose(found[0], found[1], atol=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("by_topic", [False, True])
+def test_log_odds_give_what_logarithms_give(weighted: bool, by_topic: bool) -> None:
+    """The fast kernel of two grades against the one for all grades, with impossible answers."""
+    rows, gold = crowd(pairs=20)
+    if weighted:
+        weight = np.random.default_rng(0).integers(0, 3, len(rows)).astype(np.float64)
+        rows = replace(rows, weight=weight)
+    codes = np.where(np.arange(len(rows.pairs)) % 5 == 0, gold.grade, -1).astype(np.int8)
+    found = []
+    for hard in (False, True):  # hard counts go through the general kernel
+        em = ConfusionEM(rows, codes, group=rows.pairs.topic if by_topic else None, hard=hard)
+        certain = np.where(codes >= 0, codes, rows.votes.argmax(axis=1))
+        certain[(rows.pairs.topic == 1) & (codes < 0)] = 1  # a topic that is nearly all relevant
+        em.count(np.eye(2)[certain])
+        em.m_step()
+        assert np.isneginf(em.log_said).any()
+        likelihood = em.e_step()
+        found.append((likelihood, em.posterior, em.moved))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+    assert found[0][2] == pytest.approx(found[1][2])
 
 
 def test_weights_count_as_repetitions() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import numpy.typing as npt
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades
 from qrowd.data.index import Index
@@ -15,7 +16,6 @@ from qrowd.errors import InputError
 from qrowd.kernel import in_blocks
 
 BLOCKS = 8
-_NO_WEIGHTS, _NO_GROUPS = np.zeros(0), np.zeros(0, np.int32)
 
 
 class ConfusionEM:
@@ -44,9 +44,8 @@ class ConfusionEM:
         self.owner: Codes = everybody if owner is None else owner
         self.size, self.cells = size, len(self.owner)
         self.judgements, self.gold, self.hard, self.smoothing = judgements, gold, hard, smoothing
-        self.packed: Codes = cell * np.int32(size) + judgements.grade
-        self.weight = _NO_WEIGHTS if judgements.weight is None else judgements.weight
-        self.group = _NO_GROUPS if group is None else group
+        self.packed = _packed(cell, judgements.grade, size)
+        self.group = group
         groups = 1 if group is None else len(judgements.topics)
         self.pseudo = np.zeros((size, size)) if pseudo is None else pseudo
         self.posterior: Floats = np.full((len(judgements.pairs), size), 1.0 / size)
@@ -56,6 +55,12 @@ class ConfusionEM:
         self._counts = np.zeros((len(self._cuts), *self.log_said.shape))
         self._prior_counts = np.zeros((len(self._cuts), groups, size))
         self.moved = np.inf
+        if size == 2:
+            self._said_odds, self._prior_odds = np.zeros(self.cells * 2), np.zeros(groups)
+            self._times = _times(self.packed, judgements.weight, self.cells * 2)
+            voted = np.diff(judgements.pair_starts) > 0
+            where = np.zeros(len(voted), np.int32) if group is None else group
+            self._pairs_of_group = _times(where, voted, groups)
 
     @staticmethod
     def _cut(judgements: Judgements) -> list[tuple[int, int]]:
@@ -76,33 +81,75 @@ class ConfusionEM:
         return self._over_pairs(fixed=False)
 
     def _over_pairs(self, fixed: bool) -> float:
-        from qrowd.aggregation.kernels.confusion import e_step
-
-        starts = self.judgements.pair_starts
+        """Both ways of the E step, in blocks of pairs; each block has counts of its own."""
+        binary = self.size == 2 and not (fixed or self.hard)
+        base = self._to_odds() if binary else 0.0
 
         def block(number: int, _: int) -> tuple[float, float]:
             counts, prior_counts = self._counts[number], self._prior_counts[number]
             counts.fill(0.0)
             prior_counts.fill(0.0)
-            return e_step(
-                *self._cuts[number],
-                starts,
-                self.packed,
-                self.weight,
-                self.group,
-                self.gold,
-                self.log_prior,
-                self.log_said,
-                fixed,
-                self.hard,
-                self.posterior,
-                counts,
-                prior_counts,
-            )
+            if binary:
+                return self._binary_block(*self._cuts[number], counts, prior_counts)
+            return self._block(*self._cuts[number], fixed, counts, prior_counts)
 
         done = in_blocks(block, len(self._cuts), len(self._cuts))
         self.moved = max((moved for _, moved in done), default=0.0)
-        return float(sum(part for part, _ in done))
+        return base + float(sum(part for part, _ in done))
+
+    def _block(
+        self, lo: int, hi: int, fixed: bool, counts: Floats, prior_counts: Floats
+    ) -> tuple[float, float]:
+        from qrowd.aggregation.kernels.confusion import e_step
+
+        return e_step(
+            lo,
+            hi,
+            (0.0,) * self.size,
+            self.judgements.pair_starts,
+            self.packed,
+            self.judgements.weight,
+            self.group,
+            self.gold,
+            self.log_prior,
+            self.log_said,
+            fixed,
+            self.hard,
+            self.posterior,
+            counts,
+            prior_counts,
+        )
+
+    def _binary_block(
+        self, lo: int, hi: int, counts: Floats, prior_counts: Floats
+    ) -> tuple[float, float]:
+        from qrowd.aggregation.kernels.confusion import e_step_binary
+
+        return e_step_binary(
+            lo,
+            hi,
+            self.judgements.pair_starts,
+            self.packed,
+            self.judgements.weight,
+            self.group,
+            self.gold,
+            self._prior_odds,
+            self._said_odds,
+            self.posterior,
+            counts,
+            prior_counts,
+        )
+
+    def _to_odds(self) -> float:
+        """Log odds of the parameters; what all pairs share of the log-likelihood."""
+        from qrowd.aggregation.kernels.confusion import base_and_odds
+
+        times, pairs = self._times, self._pairs_of_group
+        prior = base_and_odds(0, len(pairs), self.log_prior, pairs, self._prior_odds)
+        parts = in_blocks(
+            lambda lo, hi: base_and_odds(lo, hi, self.log_said, times, self._said_odds), len(times)
+        )
+        return prior + float(sum(parts))
 
     def m_step(self) -> float:
         """Parameters from the expected counts; the log of their prior density (0 if flat)."""
@@ -113,7 +160,8 @@ class ConfusionEM:
         share = np.divide(prior, total, out=np.full_like(prior, 1 / self.size), where=total > 0)
         self.log_prior = np.log(share, out=np.full_like(share, -np.inf), where=share > 0)
         parts = in_blocks(
-            lambda lo, hi: m_step(lo, hi, self._counts, self.pseudo, self.log_said), self.cells
+            lambda lo, hi: m_step(lo, hi, self.size, self._counts, self.pseudo, self.log_said),
+            self.cells,
         )
         flat = self.smoothing == 0
         return float(sum(parts)) + (0 if flat else self.smoothing * float(self.log_prior.sum()))
@@ -135,6 +183,19 @@ class ConfusionEM:
         result = np.zeros((len(self.judgements.assessors), self.size, self.size))
         np.add.at(result, self.owner, self.cell_counts)
         return result
+
+
+def _packed(cell: Codes, grade: Grades, size: int) -> npt.NDArray[np.uint32]:
+    """One number per judgement: cell * size + grade."""
+    result = cell.astype(np.uint32)
+    result *= np.uint32(size)
+    result += grade.view(np.uint8)
+    return result
+
+
+def _times(codes: Array, weight: Array | None, size: int) -> Floats:
+    """How often (with what weight) each code occurs."""
+    return np.bincount(codes, weight, size).astype(np.float64)
 
 
 def confusion_columns(counts: Floats, known: Floats, scale: Scale) -> dict[str, Array]:

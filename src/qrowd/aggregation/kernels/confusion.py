@@ -4,24 +4,30 @@
 parameters and of counts have one row per such number and one column per true grade. What never
 happened has probability 0 and logarithm -inf. That is safe: the likeliest grade of a pair was
 counted with all of its votes, so that no pair finds all of its grades impossible.
+
+`weight` and `group` may be None (all 1, all 0): numba then compiles a version without them.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from qrowd.data.arrays import Codes, Floats, Grades, Offsets
 from qrowd.kernel import kernel
+
+Packed = npt.NDArray[np.uint32]
 
 
 @kernel
 def e_step(
     lo: int,
     hi: int,
+    sized: tuple[float, ...],
     starts: Offsets,
-    packed: Codes,
-    weight: Floats,
-    group: Codes,
+    packed: Packed,
+    weight: Floats | None,
+    group: Codes | None,
     gold: Grades,
     log_prior: Floats,
     log_said: Floats,
@@ -32,25 +38,27 @@ def e_step(
     prior_counts: Floats,
 ) -> tuple[float, float]:
     """The posterior of pairs lo..hi, the expected counts that they add, their log-likelihood, and
-    the largest move of a posterior. `weight` and `group` may be empty: all 1, all 0. `fixed`
-    counts the posterior as it is; `hard` counts only each pair's likeliest grade.
+    the largest move of a posterior. `fixed` counts the posterior as it is; `hard` counts only each
+    pair's likeliest grade. `sized` is any tuple of K numbers: so K is known when this is compiled.
     """
-    size = log_prior.shape[1]
+    size = len(sized)
     score, share = np.empty(size), np.empty(size)
     total, product, pending, moved = 0.0, 1.0, 0, 0.0
     for pair in range(lo, hi):
         first, last = starts[pair], starts[pair + 1]
         if first == last:
             continue
-        where = group[pair] if len(group) else 0
+        where = 0 if group is None else group[pair]
         for true in range(size):
             score[true] = log_prior[where, true]
         for row in range(first, last):
-            times = weight[row] if len(weight) else 1.0
-            if times == 0.0:
-                continue
-            for true in range(size):
-                score[true] += times * log_said[packed[row], true]
+            at = packed[row]
+            if weight is None:
+                for true in range(size):
+                    score[true] += log_said[at, true]
+            elif weight[row] > 0.0:  # 0 * -inf is not a number
+                for true in range(size):
+                    score[true] += weight[row] * log_said[at, true]
         if fixed:
             for true in range(size):
                 share[true] = posterior[pair, true]
@@ -62,55 +70,137 @@ def e_step(
             best = score[0]
             for true in range(1, size):
                 best = max(best, score[true])
-            sum_ = 0.0
+            whole = 0.0
             for true in range(size):
                 share[true] = np.exp(score[true] - best)
-                sum_ += share[true]
+                whole += share[true]
             total += best
-            product *= sum_
+            product *= whole
             pending += 1
-            if pending == 64:  # one log for many pairs: each factor lies in [1, K], K <= 255
+            if pending == 64:  # one logarithm for many pairs: each factor lies in [1, K], K < 256
                 total += np.log(product)
                 product, pending = 1.0, 0
             for true in range(size):
-                share[true] /= sum_
+                share[true] /= whole
         for true in range(size):
             moved = max(moved, abs(share[true] - posterior[pair, true]))
             posterior[pair, true] = share[true]
         if hard and not fixed:
-            top = share.max()
-            ties = (share == top).sum()
+            top, ties = share.max(), 0
+            for true in range(size):
+                ties += share[true] == top
             for true in range(size):
                 share[true] = 1.0 / ties if share[true] == top else 0.0
         for true in range(size):
             prior_counts[where, true] += share[true]
         for row in range(first, last):
-            times = weight[row] if len(weight) else 1.0
+            at = packed[row]
             for true in range(size):
-                counts[packed[row], true] += times * share[true]
+                counts[at, true] += share[true] if weight is None else weight[row] * share[true]
     return total + np.log(product), moved
 
 
 @kernel
-def m_step(lo: int, hi: int, partial: Floats, pseudo: Floats, log_said: Floats) -> float:
+def e_step_binary(
+    lo: int,
+    hi: int,
+    starts: Offsets,
+    packed: Packed,
+    weight: Floats | None,
+    group: Codes | None,
+    gold: Grades,
+    prior_odds: Floats,
+    said_odds: Floats,
+    posterior: Floats,
+    counts: Floats,
+    prior_counts: Floats,
+) -> tuple[float, float]:
+    """`e_step` for two grades, on log odds: half of the memory to fetch, one exp per pair.
+
+    The log-likelihood that it returns is short of what `base_and_odds` sums up for all pairs.
+    """
+    total, product, pending, moved = 0.0, 1.0, 0, 0.0
+    for pair in range(lo, hi):
+        first, last = starts[pair], starts[pair + 1]
+        if first == last:
+            continue
+        where = 0 if group is None else group[pair]
+        odds = prior_odds[where]
+        for row in range(first, last):
+            if weight is None:
+                odds += said_odds[packed[row]]
+            elif weight[row] > 0.0:
+                odds += weight[row] * said_odds[packed[row]]
+        small = np.exp(-abs(odds))
+        if gold[pair] >= 0:
+            one = float(gold[pair])
+            zero = 1.0 - one
+        else:
+            large = 1.0 / (1.0 + small)
+            one, zero = (large, small * large) if odds > 0.0 else (small * large, large)
+            product *= 1.0 + small
+            pending += 1
+            if pending == 512:
+                total += np.log(product)
+                product, pending = 1.0, 0
+        if (odds > 0.0 and gold[pair] < 0) or gold[pair] == 1:
+            if odds < np.inf:
+                total += odds
+            else:  # grade 0 is impossible: the base holds grade 1's part of the votes that say so
+                total += prior_odds[where] if prior_odds[where] < np.inf else 0.0
+                for row in range(first, last):
+                    if said_odds[packed[row]] < np.inf:
+                        times = 1.0 if weight is None else weight[row]
+                        total += times * said_odds[packed[row]]
+        moved = max(moved, abs(one - posterior[pair, 1]))
+        posterior[pair, 0], posterior[pair, 1] = zero, one
+        prior_counts[where, 0] += zero
+        prior_counts[where, 1] += one
+        for row in range(first, last):
+            at = packed[row]
+            times = 1.0 if weight is None else weight[row]
+            counts[at, 0] += times * zero
+            counts[at, 1] += times * one
+    return total + np.log(product), moved
+
+
+@kernel
+def base_and_odds(lo: int, hi: int, log_p: Floats, times: Floats, odds: Floats) -> float:
+    """Log odds of rows lo..hi, each of which occurs so many times, and the log-likelihood that
+    remains where every pair is of grade 0.
+
+    Where grade 0 is impossible, grade 1's probability stands in for it.
+    """
+    base = 0.0
+    for row in range(lo, hi):
+        if times[row] > 0.0:
+            odds[row] = log_p[row, 1] - log_p[row, 0]
+            base += times[row] * (log_p[row, 0] if odds[row] < np.inf else log_p[row, 1])
+        else:
+            odds[row] = 0.0
+    return base
+
+
+@kernel
+def m_step(lo: int, hi: int, size: int, partial: Floats, pseudo: Floats, log_said: Floats) -> float:
     """Parameters of assessors lo..hi from the blocks' expected counts (added in block order) and
     pseudo-counts; the logarithm of the parameters' prior density. Leaves the sum in partial[0].
     """
-    blocks, size = partial.shape[0], partial.shape[2]
     density = 0.0
+    for row in range(lo * size, hi * size):
+        for block in range(1, partial.shape[0]):
+            for true in range(size):
+                partial[0, row, true] += partial[block, row, true]
     for assessor in range(lo, hi):
         base = assessor * size
         for true in range(size):
             total = 0.0
             for said in range(base, base + size):
-                for block in range(1, blocks):
-                    partial[0, said, true] += partial[block, said, true]
                 total += partial[0, said, true] + pseudo[said % len(pseudo), true]
             for said in range(base, base + size):
                 extra = pseudo[said % len(pseudo), true]
                 part = partial[0, said, true] + extra
-                p = part / total if total > 0.0 else 1.0 / size
-                log_said[said, true] = np.log(p)
+                log_said[said, true] = np.log(part / total if total > 0.0 else 1.0 / size)
                 if extra > 0.0:
                     density += extra * log_said[said, true]
     return density
