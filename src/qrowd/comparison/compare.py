@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,11 @@ from qrowd.comparison.significance import (
     topic_weights,
     weighted_means,
 )
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, ParameterError, UsageError
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Statistic = Callable[[Floats, Floats], Floats]
 
@@ -40,12 +38,13 @@ STATISTICS: dict[str, Statistic] = {
     "max_drop": max_drop,
 }
 LESS_IS_BETTER = ("rmse", "max_drop")
+_WORDS = ("measure", "estimate", "statistic", "beats")
 _LEAST = {"rbo": 0.0, "rmse": 0.0, "max_drop": 0.0}
 _MOST = {"rmse": np.inf, "max_drop": np.inf}
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Framed):
     """How near each estimate's ranking of systems is to the reference's, per measure.
 
     `values[measure, estimate, statistic]` are of the systems' means over topics; `low` and `high`
@@ -109,16 +108,18 @@ class Comparison:
                 "low": float(self.low[m, e, s]),
                 "high": float(self.high[m, e, s]),
                 "topic_mean": float(_means(self.per_topic[m, :, s])[e]),
-                "beats": " ".join(self.estimates[other] for other in self.beats(m, e, s)),
+                "beats": ",".join(self.estimates[at] for at in self.beats(m, e, s)) or "-",
             }
             for m, e, s in np.ndindex(self.values.shape)
         ]
 
-    def to_polars(self) -> pl.DataFrame:
+    def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per measure, estimate and statistic."""
-        import polars as pl
-
-        return pl.DataFrame(self.rows())
+        rows = self.rows()
+        return {
+            name: np.array([row[name] for row in rows], object if name in _WORDS else np.float64)
+            for name in rows[0]
+        }
 
     def to_tsv(self) -> str:
         """The rows, tab-separated."""

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qrowd.comparison import label_measures as lm
 from qrowd.comparison.calibration import Calibration, calibration_of
-from qrowd.data.arrays import Codes, Floats, Grades, Mask
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
+from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, ScaleError
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _FRACTIONAL = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
 
 @dataclass(frozen=True, eq=False)
-class LabelScores:
+class LabelScores(Framed):
     """How right merged labels are: `scores["f1"]`, or per topic, `scores.by_topic["f1"]`.
 
     `overall` pools all pairs, except that `map` and `ndcg` are means over topics; `topic_means` are
@@ -72,12 +70,10 @@ class LabelScores:
 
         return as_dict(self)
 
-    def to_polars(self) -> pl.DataFrame:
+    def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per topic, one column per measure."""
-        import polars as pl
-
-        columns = {"topic": self.topics.names.tolist(), "pairs": self.pairs_by_topic.astype(int)}
-        return pl.DataFrame({**columns, **self.by_topic})
+        topic = Coded(self.topics, np.arange(len(self.topics), dtype=np.int32))
+        return {"topic": topic, "pairs": self.pairs_by_topic.astype(np.int64), **self.by_topic}
 
 
 def score_labels(
@@ -85,14 +81,14 @@ def score_labels(
     gold: Qrels | SoftQrels,
     *,
     given: Qrels | None = None,
-    ties: str = "coin",
+    ties: str | None = None,
     bins: int = 10,
     clip: float = lm.CLIP,
 ) -> LabelScores:
     """Score merged labels against gold, overall and per topic.
 
     Two ways of answering are scored side by side. *Quantised*: one grade per pair, the likeliest
-    (ties by the rule `ties`). *Fractional* (`fractional_accuracy`, ...): a probability p of
+    (ties as in `Merged.grades`). *Fractional* (`fractional_accuracy`, ...): a probability p of
     relevance counts as p of an answer that it is relevant and 1 - p that it is not. `accuracy` is
     agreement on the grade; the others are about relevance, from the scale's `relevant_from` on.
 
@@ -135,15 +131,18 @@ class _Labels:
         return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
 
 
-def _belief(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels, ties: str) -> _Labels:
+def _belief(
+    merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels, ties: str | None
+) -> _Labels:
     if isinstance(merged, Qrels):
         grade = np.maximum(merged.grade, 0).astype(np.int8)
         return _certain(merged.pairs, grade, _scale_of(grade, gold))
-    p = merged.posterior if isinstance(merged, Merged) else merged.p
-    given = merged.given if isinstance(merged, Merged) else np.zeros(len(p), np.bool_)
-    p = p / p.sum(axis=1, keepdims=True)
-    codes = tied_argmax(p, merged.pairs, ties)
-    return _Labels(merged.pairs, merged.scale, p, codes, given)
+    if isinstance(merged, SoftQrels):
+        codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
+        return _Labels(merged.pairs, merged.scale, merged.p, codes, np.zeros(len(codes), np.bool_))
+    p = merged.posterior / merged.posterior.sum(axis=1, keepdims=True)
+    codes = merged.scale.codes(merged.grades(ties)).astype(np.int32)
+    return _Labels(merged.pairs, merged.scale, p, codes, merged.given)
 
 
 def _scale_of(grade: Grades, gold: Qrels | SoftQrels) -> Scale:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
-from qrowd.data.scale import Scale
+from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError, ParameterError
 
 TIES = ("coin", "relevant", "nonrelevant")
@@ -116,6 +116,15 @@ class Merged(Framed):
     def qrels(self, ties: str | None = None, seed: int = 0) -> Qrels:
         """Hard qrels over the whole pool; ties as in `grades`."""
         return Qrels(self.pairs, self.grades(ties, seed))
+
+    def binary(self, at_least: int) -> Merged:
+        """The same belief about two grades: 1 from `at_least` on, else 0."""
+        yes = np.array(self.scale.grades) >= at_least
+        p = self.posterior[:, yes].sum(axis=1)
+        samples = None if self.samples is None else yes[self.samples].astype(np.int8)
+        decided = None if self.decided is None else (self.decided >= at_least).astype(np.int8)
+        posterior = np.stack([self.posterior[:, ~yes].sum(axis=1), p], axis=1)
+        return replace(self, scale=BINARY, posterior=posterior, samples=samples, decided=decided)
 
     def soft(self) -> SoftQrels:
         """The posterior as random relevance."""

@@ -10,15 +10,24 @@ import numpy as np
 
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.data.qrels import Qrels
 from qrowd.data.scale import Scale
 from qrowd.errors import FormatError, InputError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
+from qrowd.io.qrels import qrels_of
 from qrowd.io.table import Table, numbers, place, whole_numbers
 
 _P = re.compile(r"p\((-?\d+)\)")
 WANTED = Wanted(
     "probabilities", needed=("topic", "doc"), optional=("grade", "given"), others=_P.pattern
+)
+LABELS = Wanted(
+    "labels",
+    needed=("topic", "doc"),
+    optional=("assessor", "grade", "given"),
+    plain=("topic", "assessor", "doc", "grade"),
+    others=_P.pattern,
 )
 
 
@@ -29,9 +38,23 @@ def read_probabilities(
 
     The assessors' table is empty; `grades()` gives the grades of the file.
     """
+    (table,) = tables(source, WANTED, None, format)
+    return _of_table(table, relevant_from)
+
+
+def read_labels(source: str | Path | Any, *, format: str | None = None) -> Merged | Qrels:
+    """Merged labels from a file of probabilities, or of qrels: whichever it is."""
+    (table,) = tables(source, LABELS, None, format)
+    if any(_P.fullmatch(name) for name in table.frame.columns):
+        return _of_table(table, 1)
+    if "grade" not in table.frame.columns:
+        raise table.error("neither grades nor columns p(0) p(1) ...: these are no labels")
+    return qrels_of([table])
+
+
+def _of_table(table: Table, relevant_from: int) -> Merged:
     import polars as pl
 
-    (table,) = tables(source, WANTED, None, format)
     grades = sorted(int(m[1]) for name in table.frame.columns if (m := _P.fullmatch(name)))
     if len(grades) < 2:
         raise FormatError("no columns p(0) p(1) ...: not a file of probabilities", file=table.name)

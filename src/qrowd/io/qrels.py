@@ -13,7 +13,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.table import place, whole_numbers
+from qrowd.io.table import Table, place, whole_numbers
 
 WANTED = Wanted(
     "qrels",
@@ -40,9 +40,13 @@ def read_qrels(
 
     The second column of TREC's form is ignored. A pair may repeat only with the same grade.
     """
+    return qrels_of(tables(source, WANTED, columns, format))
+
+
+def qrels_of(found: Sequence[Table]) -> Qrels:
+    """Qrels from tables with `topic doc grade`."""
     import polars as pl
 
-    found = tables(source, WANTED, columns, format)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     frame = pl.concat(
         [table.frame.select("topic", "doc") for table in found], how="vertical_relaxed"

@@ -1,0 +1,88 @@
+"""`qrowd score`: merged labels against gold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from qrowd.cli.options import json_option, output_option
+from qrowd.cli.output import put, say, show_json
+
+if TYPE_CHECKING:
+    from qrowd.comparison.labels import LabelScores
+
+
+@click.command()
+@click.argument("merged")
+@click.argument("gold")
+@click.option(
+    "--gold-rel", type=int, metavar="GRADE",
+    help="Make gold binary: relevant from this grade on (where merged labels are 0/1 and gold is "
+    "not). Default: --rel.",
+)  # fmt: skip
+@click.option(
+    "--rel", type=int, metavar="GRADE",
+    help="Make merged labels binary too: relevant from this grade on.",
+)  # fmt: skip
+@click.option(
+    "--given", metavar="FILE",
+    help="Qrels that the method was given as gold: these pairs are scored apart. A file of "
+    "probabilities marks them itself.",
+)  # fmt: skip
+@click.option("--per-topic", is_flag=True, help="Also one line per topic.")
+@click.option(
+    "--calibration", is_flag=True,
+    help="Also whether probabilities mean what they say: the table of a reliability diagram, and "
+    "the Brier score's parts.",
+)  # fmt: skip
+@click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Bins of the calibration table.")  # fmt: skip
+@output_option
+@json_option
+def command(
+    merged: str, gold: str, gold_rel: int | None, rel: int | None, given: str | None,
+    per_topic: bool, calibration: bool, bins: int, output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Score merged labels against gold.
+
+    MERGED is a file of qrels, or of probabilities as `qrowd merge --probabilities` writes them;
+    GOLD is a file of qrels. Only pairs that both have are scored, and pairs whose gold was given
+    to the method are left out and scored apart.
+
+    Quantised answers are one grade per pair; fractional ones count a probability p as p of an
+    answer "relevant". -o writes one row per topic.
+
+    \b
+    Examples:
+      qrowd score merged.qrels nist.qrels
+      qrowd score merged.tsv nist.qrels --calibration --per-topic
+      qrowd score merged.tsv nist.qrels --gold-rel 2 --json
+    """
+    from qrowd.comparison.labels import score_labels
+    from qrowd.io.probabilities import read_labels
+    from qrowd.io.qrels import read_qrels
+
+    labels, truth = read_labels(merged), read_qrels(gold)
+    seen = read_qrels(given) if given else None
+    cut = rel if gold_rel is None else gold_rel
+    truth = truth if cut is None else truth.binary(cut)
+    labels = labels if rel is None else labels.binary(rel)
+    found = score_labels(labels, truth, given=seen, bins=bins)
+    if output:
+        put(found, output)
+    if as_json:
+        show_json(found.to_dict())
+    elif not output:
+        click.echo(_text(found, per_topic, calibration))
+    for note in found.notes if output and not as_json else ():
+        say(f"note: {note}")
+
+
+def _text(found: LabelScores, per_topic: bool, calibration: bool) -> str:
+    from qrowd.comparison.label_text import calibration_text, per_topic_text
+
+    blocks = [str(found)]
+    blocks += [per_topic_text(found)] if per_topic else []
+    blocks += [calibration_text(found.calibration)] if calibration else []
+    return "\n\n".join(blocks)
