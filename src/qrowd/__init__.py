@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from qrowd.comparison.correlation import tau_b as tau_b
     from qrowd.comparison.distance import max_drop as max_drop
     from qrowd.comparison.distance import rmse as rmse
+    from qrowd.comparison.intervals import Intervals as Intervals
+    from qrowd.comparison.intervals import intervals as intervals
     from qrowd.comparison.labels import LabelScores as LabelScores
     from qrowd.comparison.labels import score_labels as score_labels
     from qrowd.comparison.significance import holm as holm
@@ -72,6 +74,7 @@ _HOMES = {
     "Fit": "data.merged",
     "Given": "data.given",
     "Index": "data.index",
+    "Intervals": "comparison.intervals",
     "Judgements": "data.judgements",
     "LabelScores": "comparison.labels",
     "Measure": "evaluation.measure",
@@ -93,6 +96,7 @@ _HOMES = {
     "evaluate": "evaluation.engine",
     "get": "registry",
     "holm": "comparison.significance",
+    "intervals": "comparison.intervals",
     "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.distance",
     "measure": "registry",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from qrowd.data.index import Index, Pairs
@@ -22,3 +24,6 @@ def test_binary_adds_up_the_grades() -> None:
     assert high.samples is not None
     assert high.samples.tolist() == [[0, 1, 1], [0, 0, 0]]
     assert high.given.tolist() == [True, False]
+    assert high.draws(3).notes == ()
+    alone = replace(high, samples=None).draws(3)
+    assert alone.notes == ("none has no posterior draws: each pair drawn from its probabilities",)

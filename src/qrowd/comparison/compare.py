@@ -15,6 +15,7 @@ from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
     holm,
+    means_of,
     paired_test,
     recentred,
     topic_weights,
@@ -91,7 +92,7 @@ class Comparison(Framed):
     def beats(self, measure: int, estimate: int, statistic: int) -> tuple[int, ...]:
         """The estimates that this one is significantly nearer to the reference than, by number."""
         name = self.statistics[statistic]
-        means = _means(self.per_topic[measure, :, statistic])
+        means = means_of(self.per_topic[measure, :, statistic])
         sign = -1 if name in LESS_IS_BETTER else 1
         p = self.p_values[measure, statistic, estimate]
         better = sign * (means[estimate] - means) > 0
@@ -107,7 +108,7 @@ class Comparison(Framed):
                 "value": float(self.values[m, e, s]),
                 "low": float(self.low[m, e, s]),
                 "high": float(self.high[m, e, s]),
-                "topic_mean": float(_means(self.per_topic[m, :, s])[e]),
+                "topic_mean": float(means_of(self.per_topic[m, :, s])[e]),
                 "beats": ",".join(self.estimates[at] for at in self.beats(m, e, s)) or "-",
             }
             for m, e, s in np.ndindex(self.values.shape)
@@ -180,7 +181,7 @@ def compare(
         for e, scores in enumerate(aligned.values()):
             left = scores.values[m, 0]
             for s, function in enumerate(functions):
-                values[m, e, s] = function(_means(left.T), _means(right.T))
+                values[m, e, s] = function(means_of(left.T), means_of(right.T))
                 per_topic[m, e, s] = function(left, right)
                 samples[m, e, s] = _resampled(function, left, right, weights)
     low, high = _ends(values, samples, statistics, level)
@@ -212,14 +213,6 @@ def _functions(statistics: tuple[str, ...], over: str, ties: str, p: float) -> l
         "rbo": partial(rbo, p=p),
     }
     return [chosen[name] for name in statistics]
-
-
-def _means(values: Floats) -> Floats:
-    """Means over the last axis, undefined values left out."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=-1)
-    total = np.where(known, values, 0.0).sum(axis=-1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _resampled(function: Statistic, left: Floats, right: Floats, weights: Floats) -> Floats:

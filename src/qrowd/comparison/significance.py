@@ -107,12 +107,21 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     return result
 
 
-def topic_weights(topics: int, replicates: int, seed: int) -> Floats:
-    """weights[replicates, topics]: how often each topic is drawn, with replacement."""
+def topic_weights(topics: int, replicates: int, seed: int, size: int | None = None) -> Floats:
+    """weights[replicates, topics]: how often each topic is drawn when `size` (all) are drawn."""
     if replicates < 1:
         raise ParameterError(f"bootstrap: replicates must be at least 1, got {replicates}")
     random = np.random.default_rng(seed)
-    return random.multinomial(topics, np.full(topics, 1 / topics), replicates).astype(np.float64)
+    drawn = random.multinomial(size or topics, np.full(topics, 1 / topics), replicates)
+    return drawn.astype(np.float64)
+
+
+def means_of(values: Floats, axis: int = -1) -> Floats:
+    """Means along an axis; undefined values are left out, and nothing but such gives NaN."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def weighted_means(weights: Floats, values: Floats) -> Floats:
@@ -153,7 +162,5 @@ def recentred(
     expectation far too often; moved by that difference they do not. Cut to [least, most].
     """
     low, high = interval(samples, level)
-    known = ~np.isnan(samples)
-    mean = np.where(known, samples, 0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1)
-    shift = values - mean
+    shift = values - means_of(samples)
     return np.clip(low + shift, least, most), np.clip(high + shift, least, most)

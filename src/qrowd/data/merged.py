@@ -132,11 +132,17 @@ class Merged(Framed):
         return SoftQrels(self.pairs, self.scale, self.posterior / total)
 
     def draws(self, n: int = 1000, seed: int = 0) -> QrelsSet:
-        """`n` qrels drawn from what is believed: the method's own draws, or independent ones."""
+        """`n` qrels drawn from what is believed.
+
+        The method's own posterior draws, where it has them; else every pair on its own, from its
+        probabilities, which leaves out what is uncertain about the assessors, and is noted.
+        """
         if n < 1:
             raise ParameterError(f"draws: n must be at least 1, got {n}")
         codes = self._own_draws(n, seed) if self.samples is not None else self._new_draws(n, seed)
-        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes])
+        alone = f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities"
+        notes = () if self.samples is not None else (alone,)
+        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
 
     def _own_draws(self, n: int, seed: int) -> Grades:
         assert self.samples is not None

@@ -164,7 +164,7 @@ class QrelsSet:
 
     Sparse (`starts`, `column`, `grade` row-compressed by pair) or dense (`dense[pairs, columns]`).
     Grades are as files have them; NOT_JUDGED marks what a column does not have. Rows of the sparse
-    form are sorted by (pair, column) and distinct.
+    form are sorted by (pair, column) and distinct. `notes` say what scores under them should tell.
     """
 
     pairs: Pairs
@@ -174,6 +174,7 @@ class QrelsSet:
     column: Codes | None = None
     grade: Grades | None = None
     dense: Grades | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of_judgements(cls, judgements: Judgements) -> Self:
@@ -184,11 +185,11 @@ class QrelsSet:
         return cls(judgements.pairs, "assessor", judgements.assessors, starts, column, values)
 
     @classmethod
-    def of_draws(cls, pairs: Pairs, grades: Grades) -> Self:
+    def of_draws(cls, pairs: Pairs, grades: Grades, notes: tuple[str, ...] = ()) -> Self:
         """One column per draw, from grades[pairs, draws]."""
         digits = len(str(max(grades.shape[1] - 1, 0)))
         names = [f"{draw:0{digits}d}" for draw in range(grades.shape[1])]
-        return cls(pairs, "draw", Index.of(names), dense=freeze(grades, np.int8))
+        return cls(pairs, "draw", Index.of(names), dense=freeze(grades, np.int8), notes=notes)
 
     @classmethod
     def of_qrels(cls, qrels: Qrels) -> Self:

@@ -131,7 +131,7 @@ def _each_topic(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Sc
             values[:, lo:hi, topic, :] = _score(task, many, topic, lo, hi, found)
 
     in_blocks(work, len(cells), blocks=64)
-    notes = notes_of(task, many.axis, found)
+    notes = (*many.notes, *notes_of(task, many.axis, found))
     return Scores(
         tuple(map(repr, task.measures)),
         many.axis,
@@ -158,7 +158,11 @@ def _averaged(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scor
 
     in_blocks(work, len(blocks), blocks=len(blocks))
     means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    notes = (*notes_of(task, many.axis, found), f"means over {len(task.topics)} topics")
+    notes = (
+        *many.notes,
+        *notes_of(task, many.axis, found),
+        f"means over {len(task.topics)} topics",
+    )
     return Scores(
         tuple(map(repr, task.measures)),
         many.axis,

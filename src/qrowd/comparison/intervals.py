@@ -1,0 +1,280 @@
+"""How sure scores and ranks are: `intervals` over draws of relevance, topics, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qrowd.comparison.correlation import places
+from qrowd.comparison.significance import means_of, topic_weights
+from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
+from qrowd.errors import ParameterError, UnknownNameError, UsageError
+
+OVER = ("draws", "topics", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Framed):
+    """What is known of each run's mean score and place, per measure: arrays [measure, run].
+
+    `mean` is the expected mean score, `low` and `high` hold it with probability `level`; `place` is
+    the run's place by `mean`, `place_low` (better) to `place_high` hold its place. `best` is the
+    probability of being the best run, `beats[measure, a, b]` that of a scoring above b (ties count
+    half). `contender` marks the smallest set that holds the best run with probability `containing`.
+    """
+
+    measures: tuple[str, ...]
+    runs: Index
+    mean: Floats
+    low: Floats
+    high: Floats
+    place: Floats
+    place_low: Floats
+    place_high: Floats
+    best: Floats
+    beats: Floats
+    contender: Mask
+    over: str
+    level: float
+    containing: float
+    samples: int
+    draws: int
+    topics: int
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"Intervals({', '.join(self.measures)}: {len(self.runs)} runs, {self.level:.0%} over "
+            f"{self.source})"
+        )
+
+    def __str__(self) -> str:
+        return "\n\n".join([*(self._table(m) for m in range(len(self.measures))), self._legend()])
+
+    @property
+    def source(self) -> str:
+        """What the intervals are over, in words."""
+        draws, topics = f"{self.draws} draws of relevance", f"{self.topics} topics, drawn anew"
+        return {"draws": draws, "topics": topics, "both": f"{draws} and {topics}"}[self.over]
+
+    def contenders(self, measure: str = "") -> tuple[str, ...]:
+        """The smallest set of runs that holds the best one, likeliest first."""
+        m = self._measure(measure)
+        order = np.argsort(-self.best[m], kind="stable")
+        return tuple(self.runs.names[at] for at in order if self.contender[m, at])
+
+    def probability(self, a: str, b: str, measure: str = "") -> float:
+        """P(run a scores above run b)."""
+        return float(
+            self.beats[self._measure(measure), *(self.runs.code(x, "run") for x in (a, b))]
+        )
+
+    def order(self, measure: str = "") -> Array:
+        """The runs' codes from the best mean down."""
+        return np.argsort(-self.mean[self._measure(measure)], kind="stable")
+
+    def _measure(self, name: str) -> int:
+        if name and name not in self.measures:
+            raise UnknownNameError.among("measure in these intervals", name, self.measures)
+        return self.measures.index(name) if name else 0
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """One row per measure and run, the best first."""
+        order = [(m, run) for m, name in enumerate(self.measures) for run in self.order(name)]
+        m, run = (np.array(part, np.int32) for part in zip(*order, strict=True))
+        figures = ("mean", "low", "high", "place", "place_low", "place_high", "best", "contender")
+        return {
+            "measure": np.array(self.measures, object)[m],
+            "run": Coded(self.runs, run),
+            **{name: getattr(self, name)[m, run] for name in figures},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, the matrices of probabilities too, as JSON has it."""
+        from qrowd.comparison.tables import defined
+
+        rows = self.to_polars().to_dicts()
+        matrices = dict(zip(self.measures, self.beats, strict=True))
+        about = ("over", "level", "containing", "samples", "draws", "topics")
+        result: dict[str, Any] = defined(
+            {name: getattr(self, name) for name in about}
+            | {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": list(self.notes)}
+        )
+        return result
+
+    def _table(self, m: int) -> str:
+        from qrowd.comparison.tables import aligned
+
+        rows = [
+            [
+                f"{self.runs.names[at]}{' *' if self.contender[m, at] else ''}",
+                float(self.mean[m, at]),
+                f"[{self.low[m, at]:.4f}, {self.high[m, at]:.4f}]",
+                f"{self.place[m, at]:g}",
+                f"[{self.place_low[m, at]:g}, {self.place_high[m, at]:g}]",
+                f"{self.best[m, at]:.3f}",
+            ]
+            for at in self.order(self.measures[m])
+        ]
+        header = [self.measures[m], "score", f"{self.level:.0%}", "place", f"{self.level:.0%}",
+                  "P(best)"]  # fmt: skip
+        return aligned(header, rows)
+
+    def _legend(self) -> str:
+        lines = [
+            f"Intervals of {self.level:.0%} over {self.source}.",
+            f"*: the fewest runs that hold the best one with {self.containing:.0%}.",
+            *(f"note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+
+def intervals(
+    scores: Scores,
+    *,
+    over: str | None = None,
+    level: float = 0.9,
+    containing: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Intervals:
+    """Intervals of every run's mean score and place, and the probability that A beats B.
+
+    `over` says what could have been otherwise. `draws`: the relevance of the documents, on these
+    topics; needs scores with a draw axis, as `evaluate(runs, merged.draws())` gives. `topics`: the
+    topics, being a sample of those that matter (`replicates` bootstrap samples, each of one topic
+    less than there are, which makes the variance of a mean unbiased). `both`. Default: draws where
+    there are any, else topics.
+
+    Draws mean as much as the model behind them: see "Uncertainty" in the documentation for how
+    intervals fare when assessors err together.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=5, documents=30, runs=6, assessors=8, votes=3, seed=2)
+    >>> merged = q.get("ds").fit(made.judgements)
+    >>> by_draw = q.evaluate(made.runs, merged.draws(200), ["AP"])
+    >>> found = q.intervals(by_draw)
+    >>> found.probability("run01", "run02") + found.probability("run02", "run01")
+    1.0
+    """
+    chosen = over or ("draws" if scores.axis == "draw" else "topics")
+    _check(scores, chosen, level, containing)
+    sampled = [_defined(one) for one in _samples(scores, chosen, replicates, seed)]
+    made = [_of_measure(one, level) for one in sampled]
+    mean = means_of(scores.means(), axis=1)
+    return Intervals(
+        measures=scores.measures,
+        runs=scores.runs,
+        mean=mean,
+        place=places(mean),
+        contender=np.stack([_smallest_set(one["best"], containing) for one in made]),
+        over=chosen,
+        level=level,
+        containing=containing,
+        samples=min(len(one) for one in sampled),
+        draws=len(scores.columns),
+        topics=len(scores.topics),
+        notes=scores.notes,
+        **{name: np.stack([one[name] for one in made]) for name in made[0]},
+    )
+
+
+def _check(scores: Scores, over: str, level: float, containing: float) -> None:
+    if over not in OVER:
+        raise ParameterError(f"over must be one of {', '.join(OVER)}, got {over!r}")
+    for what, value in (("level", level), ("containing", containing)):
+        if not 0 < value < 1:
+            raise ParameterError(f"{what} must be a number above 0 and below 1, got {value}")
+    if scores.axis == "assessor":
+        raise UsageError("intervals need scores of draws or of topics, not of single assessors")
+    if over != "topics" and scores.axis != "draw":
+        raise UsageError(
+            "intervals over draws need scores with a draw axis: evaluate(runs, merged.draws(1000))"
+        )
+    if over != "draws" and len(scores.topics) < 2:
+        raise UsageError("intervals over topics need the scores of two or more topics")
+
+
+def _samples(scores: Scores, over: str, replicates: int, seed: int) -> Iterator[Floats]:
+    """For each measure, samples[sample, run] of the runs' means over topics."""
+    if over == "draws":
+        yield from scores.means()
+        return
+    draws, count = len(scores.columns), len(scores.topics)
+    rounds, size = (-(-replicates // draws), draws) if over == "both" else (1, replicates)
+    weights = [topic_weights(count, size, seed + at, size=count - 1) for at in range(rounds)]
+    for values in scores.values:
+        block = values if over == "both" else means_of(values, axis=0)[None]
+        yield np.concatenate([_resampled(block, weight) for weight in weights])
+
+
+def _defined(samples: Floats) -> Floats:
+    """The samples in which every run has a score."""
+    kept = samples[~np.isnan(samples).any(axis=1)]
+    if not len(kept):
+        raise UsageError("no sample has a score for every run; are topics missing?")
+    return kept
+
+
+def _resampled(values: Floats, weights: Floats) -> Floats:
+    """means[sample, run]: values[draw, topic, run], one row of weights per draw (or one draw)."""
+    known = ~np.isnan(values)
+    if known.all():
+        return np.asarray(_products(weights, values) / weights.sum(axis=1, keepdims=True))
+    below = _products(weights, known.astype(np.float64))
+    total = _products(weights, np.where(known, values, 0.0))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / np.where(below > 0, below, np.nan))
+
+
+def _products(weights: Floats, values: Floats) -> Floats:
+    if len(values) == 1:
+        return np.asarray(weights @ values[0])
+    return np.asarray(np.matmul(weights[:, None, :], values)[:, 0, :])
+
+
+def _of_measure(samples: Floats, level: float) -> dict[str, Floats]:
+    """What samples[sample, run] say."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(samples, tails, axis=0)
+    ranks = places(samples)
+    place_low, place_high = np.quantile(ranks, tails, axis=0, method="inverted_cdf")
+    return {
+        "low": low,
+        "high": high,
+        "place_low": place_low,
+        "place_high": place_high,
+        "best": _best(samples),
+        "beats": _beats(samples),
+    }
+
+
+def _best(samples: Floats) -> Floats:
+    """How often each run is the best one; those that tie share."""
+    top = samples == samples.max(axis=1, keepdims=True)
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _beats(samples: Floats) -> Floats:
+    """beats[a, b] = how often a scores above b, ties counting half."""
+    columns = np.ascontiguousarray(samples.T)
+    result = np.full((len(columns), len(columns)), 0.5)
+    for run, column in enumerate(columns):  # one run at a time: samples x runs of memory
+        others = columns[run + 1 :]
+        above = (column > others).mean(axis=1) + (column == others).mean(axis=1) / 2
+        result[run, run + 1 :], result[run + 1 :, run] = above, 1 - above
+    return result
+
+
+def _smallest_set(best: Floats, containing: float) -> Mask:
+    order = np.argsort(-best, kind="stable")
+    before = np.cumsum(best[order]) - best[order]
+    chosen = np.zeros(len(best), np.bool_)
+    chosen[order[before < containing - 1e-12]] = True
+    return chosen
