@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from qrowd.quality.agreement import agreement as agreement
     from qrowd.quality.agreement import cohen as cohen
     from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
+    from qrowd.quality.assessing import assessors as assessors
+    from qrowd.quality.screening import Screened as Screened
+    from qrowd.quality.screening import screen as screen
     from qrowd.registry import get as get
     from qrowd.registry import measure as measure
     from qrowd.registry import method as method
@@ -88,9 +91,11 @@ _HOMES = {
     "Scale": "data.scale",
     "ScoreMerger": "data.given",
     "Scores": "data.scores",
+    "Screened": "quality.screening",
     "Setting": "simulation.setting",
     "SoftQrels": "data.qrels",
     "agreement": "quality.agreement",
+    "assessors": "quality.assessing",
     "cohen": "quality.agreement",
     "compare": "comparison.compare",
     "evaluate": "evaluation.engine",
@@ -116,6 +121,7 @@ _HOMES = {
     "rule": "registry",
     "save": "io.save",
     "score_labels": "comparison.labels",
+    "screen": "quality.screening",
     "simulate": "simulation.collection",
     "spearman": "comparison.correlation",
     "tau_a": "comparison.correlation",

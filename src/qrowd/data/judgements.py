@@ -71,9 +71,11 @@ class Judgements(Framed):
                 raise InputError(f"{message}, got {extra[row]}", row=row)
 
     def _sorted(self) -> bool:
+        key = self.pair.astype(np.int64) * max(len(self.assessors), 1) + self.assessor
+        if bool((key[1:] > key[:-1]).all()):
+            return True
         if any(getattr(self, field) is not None for field in _EXTRAS):
             return False
-        key = self.pair.astype(np.int64) * max(len(self.assessors), 1) + self.assessor
         key *= len(self.scale)
         key += self.grade
         return bool((key[1:] >= key[:-1]).all())

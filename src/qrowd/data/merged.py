@@ -13,7 +13,7 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.scale import BINARY, Scale
-from qrowd.errors import InputError, ParameterError
+from qrowd.errors import InputError, ParameterError, UnknownNameError
 
 TIES = ("coin", "relevant", "nonrelevant")
 _ALMOST = 1e-9
@@ -45,6 +45,17 @@ class AssessorTable(Framed):
 
     def __getitem__(self, column: str) -> Array:
         return self.columns[column]
+
+    def listed(self, by: str = "assessor", descending: bool = False) -> dict[str, Array]:
+        """All columns, `assessor` first, in the order of one of them; unknown values last."""
+        columns = {"assessor": self.assessors.names, **self.columns}
+        if by not in columns:
+            raise UnknownNameError.among("column", by, columns)
+        key = np.asarray(columns[by])
+        rank = np.unique(key.astype(str) if key.dtype == object else key, return_inverse=True)[1]
+        unknown = np.isnan(key) if key.dtype.kind == "f" else np.zeros(len(key), np.bool_)
+        order = np.lexsort((-rank if descending else rank, unknown))
+        return {name: np.asarray(column)[order] for name, column in columns.items()}
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`assessor`, then the table's own columns."""
@@ -161,8 +172,13 @@ class Merged(Framed):
         return result
 
 
-def tied_argmax(weights: Floats, pairs: Pairs, ties: str = "coin", seed: int = 0) -> Codes:
-    """The column with the largest weight in each row (one row per pair); ties by the one rule."""
+def tied_argmax(
+    weights: Floats, pairs: Pairs, ties: str = "coin", seed: int = 0, at: Codes | None = None
+) -> Codes:
+    """The column with the largest weight in each row; ties by the one rule.
+
+    Rows belong to the pairs one after the other, or to the pairs with the codes `at`.
+    """
     if ties not in TIES:
         raise ParameterError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
     best = weights.max(axis=1, keepdims=True)
@@ -172,7 +188,8 @@ def tied_argmax(weights: Floats, pairs: Pairs, ties: str = "coin", seed: int = 0
     codes: Codes = top.argmax(axis=1).astype(np.int32)
     if ties == "coin":
         rows = np.flatnonzero(top.sum(axis=1) > 1).astype(np.int32)
-        chosen = (pairs.hashes(rows, seed) % top[rows].sum(axis=1).astype(np.uint64)).astype(
+        coded = rows if at is None else at[rows]
+        chosen = (pairs.hashes(coded, seed) % top[rows].sum(axis=1).astype(np.uint64)).astype(
             np.int64
         )
         order = np.argsort(~top[rows], axis=1, kind="stable")

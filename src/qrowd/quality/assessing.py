@@ -1,0 +1,125 @@
+"""The table of assessors: everything that is known of each, one row per assessor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.data.arrays import Array
+from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable
+from qrowd.quality import behaviour
+from qrowd.quality.against_gold import wilson
+from qrowd.quality.evidence import Evidence, given_on_scale
+from qrowd.quality.suspicion import ENOUGH, suspect
+
+ABOUT = {
+    "judgements": "how many judgements were made",
+    "topics": "in how many topics",
+    "type": "suspected type",
+    "informedness": "sensitivity + specificity - 1 against the best reference there is",
+    "reference": "what the type rests on: gold, merged or others",
+    "agreement": "mean share of the others who gave the same grade",
+    "gold": "judgements of pairs with gold",
+    "accuracy": "share that is right on gold (_low, _high: Wilson's 95 % interval)",
+    "sensitivity": "share of the relevant gold pairs said to be relevant",
+    "specificity": "share of the non-relevant gold pairs said to be non-relevant",
+    "est_accuracy": "accuracy by the merging method's belief",
+    "est_sensitivity": "sensitivity by the merging method's belief",
+    "est_specificity": "specificity by the merging method's belief",
+    "binary_score": "binary score on gold (Xia et al. 2011)",
+    "ndcg_score": "NDCG score on gold (Xia et al. 2011), mean over topics",
+    "ndcg_best": "the best NDCG score that could be reached on these topics",
+    "seconds": "median seconds per document",
+    "longest_run": "longest run of the same answer",
+    "repeats": "largest share of answers equal to those 1 to 6 places before",
+    "entropy": "entropy of the answers, in bits",
+    "trust": "trust by TurkRank; all, and gold, sum to 1",
+    "relative_trust": "trust over the share of judgements; 1 is average",
+    "random_spam": "mean squared distance to the others' grades (scaled to 0..1)",
+    "random_spam_ratio": "the same over its value by chance; 1 is as good as not looking",
+    "uniform_spam": "squared disagreement while repeating answers",
+}
+"""What each column says."""
+
+
+def assessors(
+    judgements: Judgements,
+    given: Given = NOTHING,
+    *,
+    merge: Merger | None = None,
+    gold_rel: int = 1,
+    enough: int = ENOUGH,
+) -> AssessorTable:
+    """One row per assessor with everything that can be said of the quality; see `ABOUT`.
+
+    Columns that need gold, seconds or a merging method (`merge=q.DawidSkene()`) are there if these
+    are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
+
+    >>> import qrowd as q
+    >>> c = q.simulate(seed=1)
+    >>> table = q.assessors(c.judgements, q.Given(gold=c.gold), merge=q.MajorityVote())
+    >>> table["type"][:3].tolist()
+    ['good', 'good', 'good']
+    """
+    merged = None
+    if merge is not None:
+        merged = merge.fit(judgements, given_on_scale(judgements, given, gold_rel))
+    return table_of(Evidence(judgements, given, gold_rel, merged), enough)
+
+
+def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
+    """The table of what is known."""
+    judgements, found = evidence.judgements, suspect(evidence, enough)
+    columns: dict[str, Array] = {
+        "judgements": judgements.per_assessor,
+        "topics": behaviour.topics_judged(evidence.single),
+        "type": found.type,
+        "informedness": found.informedness,
+        "reference": found.reference,
+        "agreement": evidence.agreement,
+        **_gold_columns(evidence),
+        **_estimated(evidence),
+    }
+    if judgements.seconds is not None:
+        columns["seconds"] = evidence.seconds
+    columns |= {
+        "longest_run": behaviour.longest_runs(evidence.ordered),
+        "repeats": evidence.repeats,
+        "entropy": behaviour.entropies(evidence.answers),
+        "trust": evidence.trust.assessors,
+        "relative_trust": evidence.relative_trust,
+        "random_spam": evidence.distances.mean,
+        "random_spam_ratio": evidence.distances.ratio,
+        "uniform_spam": evidence.pattern_disagreement,
+    }
+    return AssessorTable(judgements.assessors, columns)
+
+
+def _gold_columns(evidence: Evidence) -> dict[str, Array]:
+    if evidence.given.gold is None:
+        return {}
+    held = evidence.by_gold
+    columns: dict[str, Array] = {"gold": held.n.astype(np.int64)}
+    parts = {
+        "accuracy": (held.right, held.n),
+        "sensitivity": (held.relevant_right, held.relevant_n),
+        "specificity": (held.other_right, held.other_n),
+    }
+    for name, (hits, n) in parts.items():
+        columns[name] = getattr(held, name)
+        columns[f"{name}_low"], columns[f"{name}_high"] = wilson(hits, n)
+    score, best = evidence.ndcg
+    return columns | {
+        "binary_score": evidence.binary_score,
+        "ndcg_score": score,
+        "ndcg_best": best,
+    }
+
+
+def _estimated(evidence: Evidence) -> dict[str, Array]:
+    held = evidence.by_merged
+    if held is None:
+        return {}
+    names = ("accuracy", "sensitivity", "specificity")
+    return {f"est_{name}": getattr(held, name) for name in names}

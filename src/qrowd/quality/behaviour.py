@@ -1,0 +1,117 @@
+"""How assessors work, whatever they say: order of answers, runs, entropy, speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Offsets, starts_of
+from qrowd.data.judgements import Judgements
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Every assessor's answers one after the other.
+
+    `rows` are rows of the judgements; assessor k's are rows[starts[k]:starts[k + 1]], by time where
+    it is known (`timed`), else by topic and document.
+    """
+
+    rows: Offsets
+    starts: Offsets
+    assessor: Array
+    grade: Array
+    timed: bool
+
+
+def sequences(judgements: Judgements) -> Sequences:
+    """The answers of each assessor in the order in which they were given, as far as is known."""
+    if judgements.time is not None:
+        rows = np.lexsort((judgements.pair, judgements.time, judgements.assessor))
+    else:  # a stable sort of small numbers: rows are in the order of pairs already
+        rows = np.argsort(judgements.assessor, kind="stable")
+    assessor = judgements.assessor[rows]
+    starts = starts_of(assessor, len(judgements.assessors))
+    return Sequences(rows, starts, assessor, judgements.grade[rows], judgements.time is not None)
+
+
+def longest_runs(ordered: Sequences) -> Offsets:
+    """The longest run of the same answer of each assessor."""
+    n = len(ordered.grade)
+    if not n:
+        return np.zeros(len(ordered.starts) - 1, np.int64)
+    new = np.ones(n, np.bool_)
+    new[1:] = (ordered.grade[1:] != ordered.grade[:-1]) | (
+        ordered.assessor[1:] != ordered.assessor[:-1]
+    )
+    begin = np.flatnonzero(new)
+    length = np.diff(np.append(begin, n))
+    return _largest(ordered.assessor[begin], length, len(ordered.starts) - 1)
+
+
+def _largest(who: Array, values: Array, assessors: int) -> Offsets:
+    """The largest value of each assessor (`who` is sorted); 0 without any."""
+    result = np.zeros(assessors, np.int64)
+    first = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
+    result[who[first]] = np.maximum.reduceat(values, first)
+    return result
+
+
+def repeats(ordered: Sequences, longest: int = 6) -> Floats:
+    """The largest share of answers that equal the one `period` places before, period 1..longest.
+
+    1 for somebody who answers in a fixed pattern of that length; compare it with the share that
+    the assessor's own mix of answers gives by chance.
+    """
+    assessors = len(ordered.starts) - 1
+    best = np.full(assessors, np.nan)
+    for period in range(1, longest + 1):
+        same_assessor = ordered.assessor[period:] == ordered.assessor[:-period]
+        who = ordered.assessor[period:][same_assessor]
+        equal = (ordered.grade[period:] == ordered.grade[:-period])[same_assessor]
+        n = np.bincount(who, minlength=assessors)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(n > 0, np.bincount(who, equal, assessors) / n, np.nan)
+        best = np.fmax(best, share)
+    return best
+
+
+def answer_counts(judgements: Judgements) -> Offsets:
+    """How often each assessor gave each grade: [assessors, grades]."""
+    size = len(judgements.scale)
+    cells = judgements.assessor.astype(np.int64) * size + judgements.grade
+    return np.bincount(cells, minlength=len(judgements.assessors) * size).reshape(-1, size)
+
+
+def entropies(counts: Offsets) -> Floats:
+    """The entropy of each assessor's answers in bits; NaN without any."""
+    total = counts.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = counts / total
+        terms = np.where(counts > 0, share * np.log2(share), 0.0)
+    return np.where(total[:, 0] > 0, np.maximum(-terms.sum(axis=1), 0.0), np.nan)
+
+
+def topics_judged(judgements: Judgements) -> Offsets:
+    """In how many topics each assessor judged something."""
+    topics = max(len(judgements.topics), 1)
+    key = judgements.assessor.astype(np.int64) * topics + judgements.pairs.topic[judgements.pair]
+    return np.bincount(np.unique(key) // topics, minlength=len(judgements.assessors))
+
+
+def median_seconds(judgements: Judgements) -> Floats:
+    """The median time of each assessor's judgements; NaN where no time is known."""
+    result = np.full(len(judgements.assessors), np.nan)
+    if judgements.seconds is None:
+        return result
+    known = ~np.isnan(judgements.seconds)
+    who, seconds = judgements.assessor[known], judgements.seconds[known]
+    order = np.lexsort((seconds, who))
+    starts = starts_of(who[order], len(result))
+    sizes = np.diff(starts)
+    some = sizes > 0
+    lower = seconds[order][(starts[:-1] + (sizes - 1) // 2)[some]]
+    upper = seconds[order][(starts[:-1] + sizes // 2)[some]]
+    result[some] = (lower + upper) / 2
+    return result

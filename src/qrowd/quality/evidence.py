@@ -1,0 +1,275 @@
+"""All that is known of each assessor, computed once and only when somebody asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Mask, Offsets
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.errors import UsageError
+from qrowd.quality import against_gold, behaviour, spam
+from qrowd.quality.trust import TurkRanked, turkrank
+
+_Five = tuple[Array, Array, Array, Array, Array]
+_FiveSums = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A belief about the pairs that an assessor is held against: soft counts per assessor.
+
+    `right` of `n` judgements agree; of `relevant_n` relevant ones `relevant_right` were said to
+    be relevant, of `other_n` others `other_right` not. `chance` is the agreement that the same mix
+    of answers has with the same mix of references by chance.
+    """
+
+    name: str
+    n: Floats
+    right: Floats
+    relevant_n: Floats
+    relevant_right: Floats
+    other_n: Floats
+    other_right: Floats
+    chance: Floats
+
+    @property
+    def accuracy(self) -> Floats:
+        """The share that agrees."""
+        return _over(self.right, self.n)
+
+    @property
+    def sensitivity(self) -> Floats:
+        """The share of relevant pairs said to be relevant."""
+        return _over(self.relevant_right, self.relevant_n)
+
+    @property
+    def specificity(self) -> Floats:
+        """The share of non-relevant pairs said to be non-relevant."""
+        return _over(self.other_right, self.other_n)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The judgements, what was given beside them, and everything about assessors they show.
+
+    Rows that count are those of `single`: one judgement per pair and assessor. Gold is relevant
+    from `gold_rel` on. `merged` is what a method believes, for the estimated columns.
+    """
+
+    judgements: Judgements
+    given: Given = NOTHING
+    gold_rel: int = 1
+    merged: Merged | None = None
+    beta: float = 0.3
+
+    @cached_property
+    def single(self) -> Judgements:
+        """One judgement per pair and assessor."""
+        return self.judgements.one_each()
+
+    @property
+    def size(self) -> int:
+        """How many assessors there are."""
+        return len(self.judgements.assessors)
+
+    @cached_property
+    def said_relevant(self) -> Mask:
+        """For each row, whether the assessor said relevant."""
+        return np.asarray(self.single.scale.relevant[self.single.grade], np.bool_)
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether the scale has relevant and non-relevant grades."""
+        relevant = self.single.scale.relevant
+        return bool(relevant.any() and not relevant.all())
+
+    # --- gold -------------------------------------------------------------------------------------
+
+    @cached_property
+    def gold_rows(self) -> tuple[Offsets, Array]:
+        """The rows on pairs with gold, and the gold grade of each."""
+        if self.given.gold is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int8)
+        at = self.given.gold.pairs.locate(self.single.pairs)[self.single.pair]
+        rows = np.flatnonzero(at >= 0)
+        return rows, self.given.gold.grade[at[rows]]
+
+    @cached_property
+    def same_scale(self) -> bool:
+        """Whether gold and judgements can be compared grade by grade."""
+        if self.given.gold is None or self.single.scale.binary:
+            return False
+        return set(self.given.gold.scale.grades) <= set(self.single.scale.grades)
+
+    @cached_property
+    def by_gold(self) -> Reference:
+        """Answers against gold: by grades where the scales fit, else relevant or not."""
+        rows, grade = self.gold_rows
+        who, relevant = self.single.assessor[rows], grade >= self.gold_rel
+        said = self.said_relevant[rows]
+        answers, truth = said.astype(np.int8), relevant.astype(np.int8)
+        if self.same_scale:
+            answers, truth = self.single.grade[rows], self.single.scale.codes(grade)
+        right = answers == truth
+        kinds = len(self.single.scale) if self.same_scale else 2
+        counts = [_table(who, column, self.size, kinds) for column in (answers, truth)]
+        n = counts[0].sum(axis=1)
+        chance = _over((counts[0] * counts[1]).sum(axis=1), n**2)
+        sums = (right, relevant, relevant & said, ~relevant, ~relevant & ~said)
+        return Reference("gold", n.astype(np.float64), *_sums(who, sums, self.size), chance)
+
+    @cached_property
+    def gold_topics(self) -> Array:
+        """The topic of each row with gold."""
+        return self.single.pairs.topic[self.single.pair[self.gold_rows[0]]]
+
+    @cached_property
+    def binary_score(self) -> Floats:
+        """The binary score of Xia et al. over all of the assessor's gold pairs."""
+        rows, grade = self.gold_rows
+        who = self.single.assessor[rows]
+        return against_gold.binary_scores(who, grade, self.said_relevant[rows], self.size)
+
+    @cached_property
+    def ndcg(self) -> tuple[Floats, Floats]:
+        """The NDCG score of Xia et al., and the best reachable: means over topics."""
+        rows, grade = self.gold_rows
+        who, said = self.single.assessor[rows], self.single.grade[rows]
+        return against_gold.ndcg_scores(who, self.gold_topics, grade, said, self.size)
+
+    # --- the others -------------------------------------------------------------------------------
+
+    @cached_property
+    def others(self) -> Floats:
+        """For each row, the share of the others' votes for each grade; NaN without others."""
+        votes = spam.others_votes(self.single)
+        return _over(votes, votes.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def agreement(self) -> Floats:
+        """The mean over judgements of the share of others who said the same."""
+        same = self.others[np.arange(len(self.others)), self.single.grade]
+        known = ~np.isnan(same)
+        who = self.single.assessor[known]
+        return _over(
+            np.bincount(who, same[known], self.size), np.bincount(who, minlength=self.size)
+        )
+
+    @cached_property
+    def by_others(self) -> Reference:
+        """Answers against the votes of the others, as shares."""
+        return self._against("others", self.others)
+
+    @cached_property
+    def by_merged(self) -> Reference | None:
+        """Answers against the belief of the merging method, its probabilities as they are."""
+        if self.merged is None:
+            return None
+        if self.merged.scale.grades != self.single.scale.grades:
+            raise UsageError("the merged result has other grades than the judgements")
+        at = self.merged.pairs.locate(self.single.pairs)[self.single.pair]
+        return self._against("merged", self.merged.posterior[at])
+
+    def _against(self, name: str, belief: Floats) -> Reference:
+        known = ~np.isnan(belief[:, 0])
+        belief, who = belief[known], self.single.assessor[known]
+        grade, said = self.single.grade[known], self.said_relevant[known]
+        relevant = belief[:, self.single.scale.relevant].sum(axis=1)
+        right = belief[np.arange(len(belief)), grade]
+        truth = np.stack([np.bincount(who, part, self.size) for part in belief.T], axis=1)
+        answers = _table(who, grade, self.size, belief.shape[1])
+        n = answers.sum(axis=1).astype(np.float64)
+        chance = _over((truth * answers).sum(axis=1), n**2)
+        sums = (right, relevant, relevant * said, 1 - relevant, (1 - relevant) * ~said)
+        return Reference(name, n, *_sums(who, sums, self.size), chance)
+
+    @cached_property
+    def distances(self) -> spam.Distances:
+        """Squared distances to the others."""
+        return spam.distances(self.single)
+
+    @cached_property
+    def trust(self) -> TurkRanked:
+        """Trust by TurkRank, with gold as a node where it is given."""
+        hits = self.by_gold.right if self.given.gold is not None else None
+        return turkrank(self.single, hits, beta=self.beta)
+
+    @cached_property
+    def relative_trust(self) -> Floats:
+        """Trust over the share of judgements: 1 is what the crowd has on average."""
+        share = self.single.per_assessor / max(len(self.single), 1)
+        return _over(self.trust.assessors / max(self.trust.assessors.sum(), 1e-300), share)
+
+    # --- behaviour --------------------------------------------------------------------------------
+
+    @cached_property
+    def ordered(self) -> behaviour.Sequences:
+        """Each assessor's answers in order."""
+        return behaviour.sequences(self.single)
+
+    @cached_property
+    def ordered_all(self) -> behaviour.Sequences:
+        """The same with every judgement, repeated ones too."""
+        return (
+            self.ordered if self.single is self.judgements else behaviour.sequences(self.judgements)
+        )
+
+    @cached_property
+    def answers(self) -> Offsets:
+        """How often each assessor gave each grade."""
+        return behaviour.answer_counts(self.single)
+
+    @cached_property
+    def commonest(self) -> Floats:
+        """The share of each assessor's commonest answer."""
+        return _over(self.answers.max(axis=1), self.answers.sum(axis=1))
+
+    @cached_property
+    def repeats(self) -> Floats:
+        """The share of answers that repeat a pattern of 1 to 6 answers."""
+        return behaviour.repeats(self.ordered)
+
+    @cached_property
+    def pattern_disagreement(self) -> Floats:
+        """The uniform-spam statistic."""
+        return spam.pattern_disagreement(self.single, self.ordered)
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """The median seconds per document."""
+        return behaviour.median_seconds(self.judgements)
+
+    def with_merged(self, merged: Merged) -> Evidence:
+        """The same with what a method believes."""
+        return replace(self, merged=merged)
+
+
+def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given:
+    """What is given, its gold made binary where the judgements are and it is not."""
+    if given.gold is None or set(given.gold.grade.tolist()) <= set(judgements.scale.grades):
+        return given
+    if not judgements.scale.binary:
+        return given  # methods say what to do about it
+    low, high = judgements.scale.grades
+    binary = given.gold.binary(gold_rel)
+    return replace(given, gold=replace(binary, grade=np.where(binary.grade > 0, high, low)))
+
+
+def _sums(who: Array, parts: _Five, assessors: int) -> _FiveSums:
+    a, b, c, d, e = (np.bincount(who, part, assessors).astype(np.float64) for part in parts)
+    return a, b, c, d, e
+
+
+def _table(who: Array, column: Array, assessors: int, kinds: int) -> Offsets:
+    cells = who.astype(np.int64) * kinds + column
+    return np.bincount(cells, minlength=assessors * kinds).reshape(-1, kinds)
+
+
+def _over(above: Array, below: Array) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

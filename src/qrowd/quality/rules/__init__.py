@@ -1,0 +1,1 @@
+"""Reasons to doubt an assessor, one per file: values that hold no data."""

@@ -1,0 +1,147 @@
+r"""Two statistics that single out spammers, after Vuurens & De Vries (2012).
+
+Taken from the description that Piazzon (2019, 2.4.2) gives of them, which is all we have word for
+word: random spammers by "the average squared distance in relevance labels between each assessor's
+judgements and the judgements of all other assessors", uniform ones by "the averaged squared number
+of disagreements that each worker has with other workers while repeating voting patterns". What is
+ours, the scaling by chance and by size, is said at each function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.judgements import Judgements
+from qrowd.quality.behaviour import Sequences
+
+PATTERNS = (1, 2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    r"""Squared distances to the others, per assessor.
+
+    `mean`: $ R_k = \frac{1}{n_k}\sum_{j \in J_k} \sum_{i \ne k} (g_j - g_i)^2 $ over all $n_k$
+    comparisons with others' judgements of the same pair, grades scaled to 0..1 (on two grades: the
+    share of disagreements). `chance`: the same if the assessor had given the same answers to
+    these pairs in a random order. `ratio` = mean / chance: 1 for who answers without looking, at
+    random or always the same; below 1 for who looks; above 1 for who turns the scale around.
+    """
+
+    mean: Floats
+    chance: Floats
+    comparisons: Floats
+
+    @property
+    def ratio(self) -> Floats:
+        """The mean distance over that by chance."""
+        return _over(self.mean, self.chance)
+
+
+def distances(judgements: Judgements) -> Distances:
+    """The mean squared distance of each assessor to all others (one judgement per pair each)."""
+    assessors, who = len(judgements.assessors), judgements.assessor
+    grade = _scaled_grades(judgements)[judgements.grade]
+    n, first, second = (
+        _over_others(judgements, power) for power in (np.ones_like(grade), grade, grade**2)
+    )
+    comparisons = np.bincount(who, n, assessors).astype(np.float64)
+    total = np.bincount(who, n * grade**2 - 2 * grade * first + second, assessors)
+    seen = np.bincount(who, minlength=assessors)
+    mean = _over(np.bincount(who, grade, assessors), seen)
+    square = _over(np.bincount(who, grade**2, assessors), seen)
+    sums = [np.bincount(who, part, assessors) for part in (first, second)]
+    chance = square * comparisons - 2 * mean * sums[0] + sums[1]
+    return Distances(_over(total, comparisons), _over(chance, comparisons), comparisons)
+
+
+def _scaled_grades(judgements: Judgements) -> Floats:
+    grades = np.array(judgements.scale.grades, np.float64)
+    return np.asarray((grades - grades[0]) / (grades[-1] - grades[0]))
+
+
+def _over_others(judgements: Judgements, values: Floats) -> Floats:
+    """For each row, the sum of the values of the pair's other rows."""
+    total = np.bincount(judgements.pair, values, len(judgements.pairs))
+    return np.asarray(total[judgements.pair] - values)
+
+
+def others_votes(judgements: Judgements) -> Floats:
+    """For each row, how many others gave the pair each grade: [rows, grades]."""
+    size = len(judgements.scale)
+    cells = judgements.pair.astype(np.int64) * size + judgements.grade
+    votes = np.bincount(cells, minlength=len(judgements.pairs) * size).reshape(-1, size)
+    others = votes[judgements.pair].astype(np.float64)
+    others[np.arange(len(others)), judgements.grade] -= 1
+    return others
+
+
+def pattern_disagreement(
+    judgements: Judgements,
+    ordered: Sequences,
+    lengths: tuple[int, ...] = PATTERNS,
+    *,
+    per_comparison: bool = True,
+) -> Floats:
+    r"""Squared disagreement while the same short patterns of answers are repeated.
+
+    For every sequence s of 1 to 3 consecutive answers, $D_s$ counts the disagreements with others
+    within all of its occurrences, $N_s$ the comparisons:
+
+    $$ U_k = \frac{1}{3}\sum_{\ell=1}^{3} \frac{\sum_{|s|=\ell} D_s^2}{(\sum_{|s|=\ell} N_s)^2} $$
+
+    It lies between 0 and 1: the squared share of disagreements if one pattern has them all, less
+    the more patterns share them. `per_comparison=False` divides by $\sum N_s$ only once, which
+    grows with the number of judgements: an average of squared *numbers*, to the letter.
+    """
+    assessors = len(judgements.assessors)
+    n = _over_others(judgements, np.ones(len(judgements)))
+    differ = n - _agreeing(judgements)
+    sums = [_running(column[ordered.rows]) for column in (differ, n)]
+    parts = [_one_length(ordered, sums, length, len(judgements.scale)) for length in lengths]
+    above = np.zeros(assessors)
+    counted = np.zeros(assessors)
+    for squares, compared in parts:
+        below = compared**2 if per_comparison else compared
+        above += np.nan_to_num(_over(squares, below))
+        counted += compared > 0
+    return _over(above, counted)
+
+
+def _agreeing(judgements: Judgements) -> Floats:
+    size = len(judgements.scale)
+    cells = judgements.pair.astype(np.int64) * size + judgements.grade
+    votes = np.bincount(cells, minlength=len(judgements.pairs) * size)
+    return np.asarray(votes[cells] - 1.0)
+
+
+def _running(values: Array) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _one_length(
+    ordered: Sequences, sums: list[Floats], length: int, grades: int
+) -> tuple[Floats, Floats]:
+    """Per assessor the sum of squared disagreements per pattern, and of comparisons."""
+    assessors, n = len(ordered.starts) - 1, len(ordered.grade) - length + 1
+    if n <= 0:
+        return np.zeros(assessors), np.zeros(assessors)
+    whole = ordered.assessor[:n] == ordered.assessor[length - 1 :]
+    code = np.zeros(n, np.int64)
+    for place in range(length):
+        code = code * grades + ordered.grade[place : place + n]
+    who = ordered.assessor[:n][whole].astype(np.int64)
+    differ, compared = ((part[length:] - part[:-length])[whole] for part in sums)
+    pattern, back = np.unique(who * grades**length + code[whole], return_inverse=True)
+    per_pattern = np.bincount(back, differ, len(pattern))
+    owner = pattern // grades**length
+    squares = np.bincount(owner, per_pattern**2, assessors).astype(np.float64)
+    return squares, np.bincount(who, compared, assessors).astype(np.float64)
+
+
+def _over(above: Array, below: Array) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

@@ -1,0 +1,122 @@
+r"""What kind of assessor somebody seems to be, by rules that anybody can check.
+
+An assessor is held against the best reference there is: gold (with at least `enough` gold pairs),
+else what a merging method believes, else the votes of the others. With sensitivity and
+specificity against it, *informedness* J = sensitivity + specificity - 1 is 0 for who answers
+without looking, at random or always the same, 1 for the perfect, below 0 for who turns the answers
+around. (Where the scale has no relevant or no non-relevant grade, J is Cohen's kappa.) Shares are
+smoothed by one right and one wrong answer; "surely" means at 1.96 standard errors.
+
+First of these that holds:
+
+| type | rule |
+|---|---|
+| too little data | fewer than `enough` (10) judgements that can be compared |
+| adversarial | J surely below 0 |
+| good, biased, sloppy | J surely above 0, then: |
+| - biased | sensitivity and specificity surely differ, by more than 0.3; see below |
+| - good | J at least 0.6; against the others' votes, at least half the crowd's median |
+| - sloppy | otherwise |
+| uniform | J not surely above 0, and one answer makes up 95 %, or 95 % repeat a pattern |
+| random | J not surely above 0, and surely below what is good |
+| too little data | otherwise: the interval of J holds 0 and what is good |
+
+Shares of votes pull sensitivity and specificity towards the middle, unequally where few pairs are
+relevant. Against the others' votes *biased* therefore means: says relevant surely more, or less,
+often than the others do on the same pairs, by 0.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Names
+from qrowd.quality.evidence import Evidence, Reference
+
+TYPES = ("good", "sloppy", "random", "uniform", "biased", "adversarial", "too little data")
+SURE, GOOD, APART, LEAN, SAME = 1.96, 0.6, 0.3, 0.15, 0.95
+ENOUGH = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Suspicion:
+    """A type for each assessor, the informedness it rests on, and the reference used."""
+
+    type: Names
+    informedness: Floats
+    error: Floats
+    reference: Names
+
+
+def suspect(evidence: Evidence, enough: int = ENOUGH) -> Suspicion:
+    """The suspected type of every assessor."""
+    compared = [one for one in (evidence.by_others, evidence.by_merged) if one is not None]
+    result: Suspicion | None = None
+    for reference in compared:  # the later, the better
+        result = _against(evidence, reference, enough)
+    assert result is not None
+    if evidence.given.gold is None:
+        return result
+    by_gold = _against(evidence, evidence.by_gold, enough)
+    known = evidence.by_gold.n >= enough
+    return Suspicion(
+        *(
+            np.where(known, getattr(by_gold, name), getattr(result, name))
+            for name in ("type", "informedness", "error", "reference")
+        )
+    )
+
+
+def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion:
+    value, error = informedness(reference, evidence.two_sided)
+    plenty = reference.n >= enough
+    bar = GOOD
+    if reference.name == "others":
+        seen = value[plenty & (value - SURE * error > 0)]
+        bar = float(np.median(seen)) / 2 if len(seen) else GOOD
+    surely_above, surely_below = value - SURE * error > 0, value + SURE * error < 0
+    answers = np.maximum(evidence.commonest, np.nan_to_num(evidence.repeats))
+    rules: list[tuple[Array, str]] = [
+        (~plenty, "too little data"),
+        (surely_below, "adversarial"),
+        (surely_above & _apart(reference, evidence.two_sided), "biased"),
+        (surely_above & (value >= bar), "good"),
+        (surely_above, "sloppy"),
+        (answers >= SAME, "uniform"),
+        (value + SURE * error < bar, "random"),
+    ]
+    conditions, names = [rule for rule, _ in rules], [name for _, name in rules]
+    found = np.select(conditions, names, "too little data").astype(object)
+    return Suspicion(found, value, error, np.full(len(found), reference.name, object))
+
+
+def informedness(reference: Reference, two_sided: bool = True) -> tuple[Floats, Floats]:
+    """J of each assessor and its standard error, smoothed by one right and one wrong answer."""
+    if not two_sided:
+        share, error = _smoothed(reference.right, reference.n)
+        room = np.maximum(1 - np.nan_to_num(reference.chance), 1e-9)
+        return (share - np.nan_to_num(reference.chance)) / room, error / room
+    sensitivity, first = _smoothed(reference.relevant_right, reference.relevant_n)
+    specificity, second = _smoothed(reference.other_right, reference.other_n)
+    return sensitivity + specificity - 1, np.hypot(first, second)
+
+
+def _smoothed(right: Floats, n: Floats) -> tuple[Floats, Floats]:
+    share = (right + 1) / (n + 2)
+    return share, np.sqrt(share * (1 - share) / (n + 2))
+
+
+def _apart(reference: Reference, two_sided: bool) -> Array:
+    if not two_sided:
+        return np.zeros(len(reference.n), np.bool_)
+    if reference.name == "others":  # their shares pull both towards the middle, unequally
+        said = reference.relevant_right + reference.other_n - reference.other_right
+        rate, error = _smoothed(said, reference.n)
+        lean = np.abs(rate - (reference.relevant_n + 1) / (reference.n + 2))
+        return np.asarray((lean > LEAN) & (lean > SURE * error))
+    sensitivity, first = _smoothed(reference.relevant_right, reference.relevant_n)
+    specificity, second = _smoothed(reference.other_right, reference.other_n)
+    apart = np.abs(sensitivity - specificity)
+    return np.asarray((apart > APART) & (apart > SURE * np.hypot(first, second)))

@@ -1,0 +1,174 @@
+"""Behaviour, spam statistics and trust against plain loops."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.quality import behaviour
+from qrowd.quality.evidence import Evidence
+from qrowd.quality.spam import distances, pattern_disagreement
+from qrowd.quality.trust import turkrank
+
+
+@pytest.fixture(scope="module")
+def crowd() -> q.Judgements:
+    return q.simulate("graded", topics=4, documents=15, assessors=9, votes=4, seed=8).judgements
+
+
+def said(judgements: q.Judgements) -> dict[int, list[tuple[int, int]]]:
+    """Per assessor (pair, grade code) in the order of time."""
+    assert judgements.time is not None
+    rows = sorted(
+        zip(
+            judgements.assessor.tolist(),
+            judgements.time.tolist(),
+            judgements.pair.tolist(),
+            judgements.grade.tolist(),
+            strict=True,
+        )
+    )
+    return {
+        who: [(pair, grade) for _, _, pair, grade in mine]
+        for who, mine in itertools.groupby(rows, key=lambda row: row[0])
+    }
+
+
+def test_sequences_runs_entropy_and_topics(crowd: q.Judgements) -> None:
+    ordered = behaviour.sequences(crowd)
+    assert ordered.timed
+    runs, topics = behaviour.longest_runs(ordered), behaviour.topics_judged(crowd)
+    entropy = behaviour.entropies(behaviour.answer_counts(crowd))
+    repeats = behaviour.repeats(ordered, longest=3)
+    for who, mine in said(crowd).items():
+        grades = [grade for _, grade in mine]
+        assert ordered.grade[ordered.starts[who] : ordered.starts[who + 1]].tolist() == grades
+        assert runs[who] == max(len(list(same)) for _, same in itertools.groupby(grades))
+        assert topics[who] == len({crowd.pairs.topic[pair] for pair, _ in mine})
+        shares = np.array(list(Counter(grades).values())) / len(grades)
+        assert entropy[who] == pytest.approx(-(shares * np.log2(shares)).sum())
+        equal = [np.mean([a == b for a, b in zip(grades, grades[n:], strict=False)])
+                 for n in (1, 2, 3)]  # fmt: skip
+        assert repeats[who] == pytest.approx(max(equal))
+
+
+def test_order_is_that_of_pairs_without_time() -> None:
+    made = q.Judgements.of(["t"] * 4, ["d", "c", "b", "a"], ["x"] * 4, [1, 1, 0, 0])
+    ordered = behaviour.sequences(made)
+    assert not ordered.timed
+    assert ordered.grade.tolist() == [0, 0, 1, 1]
+
+
+def test_median_seconds_skips_what_is_not_known() -> None:
+    seconds = np.array([3.0, np.nan, 5.0, 10.0, np.nan])
+    made = q.Judgements.of(
+        ["t"] * 5, ["a", "b", "c", "d", "a"], ["x"] * 4 + ["y"], [0] * 5, seconds=seconds
+    )
+    assert behaviour.median_seconds(made)[0] == 5
+    assert np.isnan(behaviour.median_seconds(made)[1])
+
+
+def test_distances_equal_a_loop_over_comparisons(crowd: q.Judgements) -> None:
+    found = distances(crowd)
+    by_pair: dict[int, dict[int, float]] = defaultdict(dict)
+    for who, mine in said(crowd).items():
+        for pair, grade in mine:
+            by_pair[pair][who] = grade / 3
+    for who, mine in said(crowd).items():
+        answers = [grade / 3 for _, grade in mine]
+        gaps, chance = [], []
+        for pair, grade in mine:
+            for other, theirs in by_pair[pair].items():
+                if other != who:
+                    gaps.append((grade / 3 - theirs) ** 2)
+                    chance.append(np.mean([(mine_too - theirs) ** 2 for mine_too in answers]))
+        assert found.comparisons[who] == len(gaps)
+        assert found.mean[who] == pytest.approx(np.mean(gaps))
+        assert found.chance[who] == pytest.approx(np.mean(chance))
+
+
+@pytest.mark.parametrize("per_comparison", [True, False])
+def test_pattern_disagreement_equals_a_loop_over_windows(
+    crowd: q.Judgements, per_comparison: bool
+) -> None:
+    found = pattern_disagreement(crowd, behaviour.sequences(crowd), per_comparison=per_comparison)
+    votes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for who, mine in said(crowd).items():
+        for pair, grade in mine:
+            votes[pair].append((who, grade))
+    for who, mine in said(crowd).items():
+        parts = []
+        for length in (1, 2, 3):
+            differ: Counter[tuple[int, ...]] = Counter()
+            compared = 0
+            for start in range(len(mine) - length + 1):
+                window = mine[start : start + length]
+                pattern = tuple(grade for _, grade in window)
+                for pair, grade in window:
+                    others = [g for w, g in votes[pair] if w != who]
+                    compared += len(others)
+                    differ[pattern] += sum(g != grade for g in others)
+            below = compared**2 if per_comparison else compared
+            parts.append(sum(n**2 for n in differ.values()) / below)
+        assert found[who] == pytest.approx(np.mean(parts))
+
+
+def test_who_always_says_the_same_has_the_distance_of_chance(crowd: q.Judgements) -> None:
+    c = q.simulate(yes=0.3, no=0.3, good=0.4, sloppy=0, biased=0, random=0, pattern=0,
+                   adversarial=0, seed=2)  # fmt: skip
+    evidence = Evidence(c.judgements)
+    lazy = np.isin(c.assessors["kind"].astype(str), ["yes", "no"])
+    assert evidence.distances.ratio[lazy] == pytest.approx(1.0)
+    assert (evidence.distances.ratio[~lazy] < 0.9).all()
+
+
+@pytest.mark.parametrize("gold", [False, True])
+def test_trust_equals_a_dense_power_iteration(crowd: q.Judgements, gold: bool) -> None:
+    n = len(crowd.assessors)
+    grades = {who: dict(mine) for who, mine in said(crowd).items()}
+    agree = np.zeros((n + 1, n + 1))
+    for one, two in itertools.permutations(range(n), 2):
+        shared = grades[one].keys() & grades[two].keys()
+        agree[one, two] = sum(grades[one][pair] == grades[two][pair] for pair in shared)
+    hits = np.arange(n) % 4
+    if gold:
+        agree[n, :n] = agree[:n, n] = hits
+    prior = np.append(np.zeros(n), 1.0) if gold else np.append(np.full(n, 1 / n), 0.0)
+    rows = agree.sum(axis=1, keepdims=True)
+    step = np.divide(agree, rows, out=np.tile(prior, (n + 1, 1)), where=rows > 0)
+    trust = prior
+    for _ in range(300):
+        trust = 0.7 * trust @ step + 0.3 * prior
+    found = turkrank(crowd, hits if gold else None)
+    assert found.converged
+    assert found.assessors == pytest.approx(trust[:n], abs=1e-9)
+    assert found.gold == pytest.approx(trust[n], abs=1e-9)
+    assert found.assessors.sum() + found.gold == pytest.approx(1)
+
+
+def test_trust_of_who_agrees_with_nobody_is_the_prior_only() -> None:
+    made = q.Judgements.of(["t"] * 3, ["a", "a", "a"], ["x", "y", "z"], [1, 1, 0])
+    found = turkrank(made).assessors
+    assert found.sum() == pytest.approx(1)
+    assert found[2] < found[0] == pytest.approx(found[1])
+
+
+def test_statistics_know_names_only_by_their_codes(crowd: q.Judgements) -> None:
+    names = np.array([f"w{9 - code}" for code in range(9)], dtype=object)
+    other = q.Judgements.of(
+        crowd.pairs.topic_names[crowd.pair],
+        crowd.pairs.document_names[crowd.pair],
+        names[crowd.assessor],
+        np.array(crowd.scale.grades)[crowd.grade],
+        scale=crowd.scale,
+        time=crowd.time,
+    )
+    one, two = Evidence(crowd), Evidence(other)
+    back = other.assessors.codes(names)
+    for name in ("agreement", "pattern_disagreement", "relative_trust", "repeats", "commonest"):
+        assert getattr(two, name)[back] == pytest.approx(getattr(one, name)), name
+    assert two.distances.ratio[back] == pytest.approx(one.distances.ratio)
