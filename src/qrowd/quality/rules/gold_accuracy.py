@@ -22,7 +22,7 @@ class GoldAccuracy(Rule):
     >>> import qrowd as q
     >>> c = q.simulate(seed=1)
     >>> len(q.screen(c.judgements, [q.GoldAccuracy(at_least=0.6)], q.Given(gold=c.gold)).left_out)
-    8
+    4
     """
 
     at_least: float = param(0.6, "the lowest accuracy that is trusted", at_least=0, at_most=1)
