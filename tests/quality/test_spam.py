@@ -134,16 +134,17 @@ def test_trust_equals_a_dense_power_iteration(crowd: q.Judgements, gold: bool) -
     for one, two in itertools.permutations(range(n), 2):
         shared = grades[one].keys() & grades[two].keys()
         agree[one, two] = sum(grades[one][pair] == grades[two][pair] for pair in shared)
-    hits = np.arange(n) % 4
+    codes = np.where(np.arange(len(crowd.pairs)) % 3 == 0, 1, -1).astype(np.int8)
     if gold:
-        agree[n, :n] = agree[:n, n] = hits
+        for who, mine in grades.items():
+            agree[n, who] = agree[who, n] = sum(codes[pair] == g for pair, g in mine.items())
     prior = np.append(np.zeros(n), 1.0) if gold else np.append(np.full(n, 1 / n), 0.0)
     rows = agree.sum(axis=1, keepdims=True)
     step = np.divide(agree, rows, out=np.tile(prior, (n + 1, 1)), where=rows > 0)
     trust = prior
     for _ in range(300):
         trust = 0.7 * trust @ step + 0.3 * prior
-    found = turkrank(crowd, hits if gold else None)
+    found = turkrank(crowd, codes if gold else None)
     assert found.converged
     assert found.assessors == pytest.approx(trust[:n], abs=1e-9)
     assert found.gold == pytest.approx(trust[n], abs=1e-9)

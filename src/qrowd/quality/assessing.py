@@ -60,7 +60,7 @@ def assessors(
     >>> c = q.simulate(seed=1)
     >>> table = q.assessors(c.judgements, q.Given(gold=c.gold), merge=q.MajorityVote())
     >>> table["type"][:3].tolist()
-    ['good', 'good', 'good']
+    ['sloppy', 'good', 'good']
     """
     merged = None
     if merge is not None:

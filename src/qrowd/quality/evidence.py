@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Mask, Offsets
-from qrowd.data.given import NOTHING, Given
+from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets
+from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import UsageError
@@ -107,6 +107,16 @@ class Evidence:
         return set(self.given.gold.scale.grades) <= set(self.single.scale.grades)
 
     @cached_property
+    def gold_codes(self) -> Grades:
+        """The gold code of each pair, -1 without gold or where the scales do not fit."""
+        codes = np.full(len(self.single.pairs), UNKNOWN, np.int8)
+        gold = given_on_scale(self.single, self.given, self.gold_rel).gold
+        if gold is not None:
+            at = self.single.pairs.locate(gold.pairs)
+            codes[at[at >= 0]] = self.single.scale.codes(gold.grade)[at >= 0]
+        return codes
+
+    @cached_property
     def by_gold(self) -> Reference:
         """Answers against gold: by grades where the scales fit, else relevant or not."""
         rows, grade = self.gold_rows
@@ -196,8 +206,7 @@ class Evidence:
     @cached_property
     def trust(self) -> TurkRanked:
         """Trust by TurkRank, with gold as a node where it is given."""
-        hits = self.by_gold.right if self.given.gold is not None else None
-        return turkrank(self.single, hits, beta=self.beta)
+        return turkrank(self.single, self.gold_codes, beta=self.beta)
 
     @cached_property
     def relative_trust(self) -> Floats:

@@ -105,7 +105,7 @@ def screen(
     >>> c = q.simulate(seed=3)
     >>> screened = q.screen(c.judgements, [q.RandomSpam(), q.UniformSpam()])
     >>> screened.kept.assessors, len(screened.left_out)
-    (Index(26: a01, a02, a03, ...), 4)
+    (Index(25: a01, a02, a03, ...), 5)
     """
     if each < 0:
         raise ParameterError(f"each must be at least 0, got {each}")

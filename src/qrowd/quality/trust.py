@@ -1,20 +1,79 @@
-r"""TurkRank: trust by PageRank with priors over agreement (Piazzon 2019, 2.5.4).
+r"""TurkRank: trust by PageRank with priors over agreement (Whiting et al. 2011; Piazzon 2019).
 
 $$ \pi(v) = (1-\beta) \sum_u p(v|u)\,\pi(u) + \beta\,p_v $$
 
 where $p(v|u)$ is the number of pairs on which u and v gave the same grade, divided by the sum of it
 over all v. Gold, where given, is one more node that has the whole prior; without it the prior is
-uniform. No matrix of assessors is made: one step is a product with the judgements and back.
+uniform. The network is never written down: its product with a vector is two passes over the
+judgements.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Array, Floats, Grades
+from qrowd.data.given import UNKNOWN
 from qrowd.data.judgements import Judgements
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """said[node, pair * grades + grade]: the share of the node's judgements of the pair; agreement
+    is said @ said.T without its diagonal. The last node is gold, where there is gold.
+    """
+
+    said: Any
+    back: Any
+    itself: Floats
+    degree: Floats
+    judged: Floats
+    prior: Floats
+
+    @classmethod
+    def of(cls, rows: Judgements, gold: Grades) -> Network:
+        """The network of these judgements; `gold` has a code per pair, UNKNOWN without gold."""
+        from scipy.sparse import csr_array
+
+        known = np.flatnonzero(gold != UNKNOWN)
+        nodes, size = len(rows.assessors) + bool(len(known)), len(rows.scale)
+        node = np.concatenate([rows.assessor, np.full(len(known), nodes - 1)])
+        pair = np.concatenate([rows.pair, known]).astype(np.int64)
+        grade = np.concatenate([rows.grade, gold[known]])
+        share = 1.0 / _repeats(pair * max(nodes, 1) + node)
+        shape = (nodes, len(rows.pairs) * size)
+        said = csr_array((share, (node, pair * size + grade)), shape=shape)
+        back = said.T.tocsr()
+        itself = np.asarray(said.multiply(said).sum(axis=1)).reshape(-1)
+        degree = said @ (back @ np.ones(nodes)) - itself
+        prior = np.full(nodes, 1.0 / max(nodes, 1))
+        if len(known):
+            prior = np.eye(1, nodes, nodes - 1)[0]
+        judged = np.bincount(node, share, nodes).astype(np.float64)
+        return cls(said, back, itself, degree, judged, prior)
+
+    def flow(self, trust: Floats, beta: float) -> Floats:
+        """Trust after one more step; who agrees with nobody hands it all back to the prior."""
+        linked = self.degree > 1e-9
+        sent = np.divide(trust, self.degree, out=np.zeros_like(trust), where=linked)
+        arrived = self.said @ (self.back @ sent) - self.itself * sent
+        back = beta + (1 - beta) * trust[~linked].sum()
+        return np.asarray((1 - beta) * np.maximum(arrived, 0.0) + back * self.prior)
+
+
+def _repeats(key: Array) -> Floats:
+    """How often each row's key occurs."""
+    order = np.argsort(key, kind="stable")
+    new = np.concatenate([[True], key[order][1:] != key[order][:-1]]) if len(key) else key[:0] > 0
+    if new.all():
+        return np.ones(len(key))
+    group = np.cumsum(new) - 1
+    result = np.empty(len(key))
+    result[order] = np.bincount(group)[group]
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,37 +88,19 @@ class TurkRanked:
 
 def turkrank(
     judgements: Judgements,
-    hits: Array | None = None,
+    gold: Grades | None = None,
     *,
     beta: float = 0.3,
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> TurkRanked:
-    """Trust of every assessor; `hits` says on how many gold pairs each agrees with gold.
-
-    An assessor may judge a pair once (`judgements.one_each()`). Who agrees with nobody passes
-    trust on by the prior.
-    """
-    from scipy.sparse import csr_array
-
-    n, size = len(judgements.assessors), len(judgements.scale)
-    cells = judgements.pair.astype(np.int64) * size + judgements.grade
-    shape = (n, len(judgements.pairs) * size)
-    said = csr_array((np.ones(len(cells)), (judgements.assessor, cells)), shape=shape)
-    back = said.T.tocsr()
-    own = np.asarray(said.sum(axis=1), np.float64)
-    with_gold = hits is not None and float(np.sum(hits)) > 0
-    gold = np.asarray(hits, np.float64) if with_gold else np.zeros(n)
-    degree = said @ (back @ np.ones(n)) - own + gold
-    prior = np.append(np.zeros(n), 1.0) if with_gold else np.append(np.full(n, 1 / max(n, 1)), 0.0)
-    trust = prior.copy()
-    step, moved = 0, np.inf
+    """Trust of every assessor; `gold` has the code of each pair's gold grade, -1 without."""
+    unknown = np.full(len(judgements.pairs), UNKNOWN, np.int8)
+    network = Network.of(judgements, unknown if gold is None else gold)
+    trust, moved, step = network.prior, np.inf, 0
     while step < max_iter and moved > tol:
-        share = np.divide(trust[:n], degree, out=np.zeros(n), where=degree > 0)
-        of_gold = trust[n] / gold.sum() if with_gold else 0.0
-        lost = float(trust[:n][degree <= 0].sum())
-        passed = said @ (back @ share) - own * share + of_gold * gold
-        new = (1 - beta) * np.append(passed, share @ gold) + (beta + (1 - beta) * lost) * prior
-        moved = float(np.abs(new - trust).sum())
-        trust, step = new, step + 1
-    return TurkRanked(trust[:n], float(trust[n]), step, moved <= tol)
+        following = network.flow(trust, beta)
+        moved, step = float(np.abs(following - trust).sum()), step + 1
+        trust = following
+    n = len(judgements.assessors)
+    return TurkRanked(trust[:n], float(trust[n:].sum()), step, moved <= tol)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from qrowd.aggregation.ballot import Ballot
 from qrowd.aggregation.fitting import Fitting
-from qrowd.data.arrays import Floats, Grades
-from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.arrays import Floats
+from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
+from qrowd.quality.trust import Network
 from qrowd.registry import method, param
 
 
@@ -59,7 +57,7 @@ class TurkRank:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of trust behind each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        network = _Network.of(fitting.judgements, fitting.gold)
+        network = Network.of(fitting.judgements, fitting.gold)
         trust = network.prior
         for _ in fitting.iterations(self.max_iter):
             following = network.flow(trust, self.beta)
@@ -80,50 +78,3 @@ def _shares(ballot: Ballot, weight: Floats) -> Floats:
     )
     plain = ballot.shares(np.ones(len(weight)))
     return np.where((trusted > 0)[:, None], ballot.shares(weight), plain)
-
-
-@dataclass(frozen=True, eq=False)
-class _Network:
-    """said[node, pair * grades + grade]: the share of the node's judgements of the pair; agreement
-    is said @ said.T without its diagonal. The last node is gold, where there is gold.
-    """
-
-    said: Any
-    itself: Floats
-    degree: Floats
-    judged: Floats
-    prior: Floats
-
-    @classmethod
-    def of(cls, rows: Judgements, gold: Grades) -> _Network:
-        from scipy.sparse import csr_array
-
-        known = np.flatnonzero(gold != UNKNOWN)
-        nodes, size = len(rows.assessors) + bool(len(known)), len(rows.scale)
-        node = np.concatenate([rows.assessor, np.full(len(known), nodes - 1)])
-        pair = np.concatenate([rows.pair, known]).astype(np.int64)
-        grade = np.concatenate([rows.grade, gold[known]])
-        share = 1.0 / _repeats(pair * max(nodes, 1) + node)
-        shape = (nodes, len(rows.pairs) * size)
-        said = csr_array((share, (node, pair * size + grade)), shape=shape)
-        itself = np.asarray(said.multiply(said).sum(axis=1)).reshape(-1)
-        degree = said @ (said.T @ np.ones(nodes)) - itself
-        prior = np.full(nodes, 1.0 / max(nodes, 1))
-        if len(known):
-            prior = np.eye(1, nodes, nodes - 1)[0]
-        judged = np.bincount(node, share, nodes).astype(np.float64)
-        return cls(said, itself, degree, judged, prior)
-
-    def flow(self, trust: Floats, beta: float) -> Floats:
-        """Trust after one more step."""
-        linked = self.degree > 1e-9
-        sent = np.divide(trust, self.degree, out=np.zeros_like(trust), where=linked)
-        arrived = self.said @ (self.said.T @ sent) - self.itself * sent
-        back = beta + (1 - beta) * trust[~linked].sum()
-        return np.asarray((1 - beta) * np.maximum(arrived, 0.0) + back * self.prior)
-
-
-def _repeats(key: Any) -> Floats:
-    """How often each row's key occurs."""
-    _, back, counts = np.unique(key, return_inverse=True, return_counts=True)
-    return np.asarray(counts[back], dtype=np.float64)
