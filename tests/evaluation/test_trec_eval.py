@@ -14,6 +14,12 @@ SAME = [
     ("AP@10", "map_cut_10"),
     ("P@5", "P_5"),
     ("P@200", "P_200"),
+    ("R@20", "recall_20"),
+    ("R", "set_recall"),
+    ("RR", "recip_rank"),
+    ("Rprec", "Rprec"),
+    ("Bpref", "bpref"),
+    ("infAP", "infAP"),
     ("nDCG", "ndcg"),
     ("nDCG@20", "ndcg_cut_20"),
 ]
@@ -36,7 +42,10 @@ def test_relevance_level(ours: str, theirs: str, made: Any, trec_eval: Any) -> N
     np.testing.assert_allclose(scores.values[0, 0], expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), SAME)
+FILTERED = [(ours, theirs) for ours, theirs in SAME if ours not in ("Bpref", "infAP")]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), FILTERED)
 def test_judged_only(ours: str, theirs: str, made: Any, trec_eval: Any) -> None:
     scores = q.evaluate(made.runs, made.qrels, q.get(ours, "measure")(judged_only=True))
     expected = trec_eval(made, theirs, scores.topics, judged_docs_only_flag=1)

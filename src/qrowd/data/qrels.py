@@ -11,8 +11,8 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
-from qrowd.data.scale import HIGHEST, LOWEST, Scale
-from qrowd.errors import InputError
+from qrowd.data.scale import BINARY, HIGHEST, LOWEST, Scale
+from qrowd.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from qrowd.data.judgements import Judgements
@@ -111,6 +111,16 @@ class Qrels(Framed):
     def binary(self, at_least: int) -> Qrels:
         """The same pairs with two grades: 1 from `at_least` on, else 0."""
         return replace(self, grade=(self.grade >= at_least).astype(np.int8))
+
+    def soft(self, p_rel: float = 1.0, p_nonrel: float = 0.0, at_least: int = 1) -> SoftQrels:
+        """Random relevance: p_rel for grades from `at_least` on, p_nonrel for lower ones.
+
+        Ferrante, Ferro & Losiouk (2019) map hard labels by soft(0.95, 0.05).
+        """
+        if not (0 <= p_rel <= 1 and 0 <= p_nonrel <= 1):
+            raise ParameterError(f"probabilities must lie in 0..1, got {p_rel} and {p_nonrel}")
+        p = np.where(self.grade >= at_least, p_rel, p_nonrel)
+        return SoftQrels(self.pairs, BINARY, np.stack([1 - p, p], axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import MEAN, Scores
 from qrowd.errors import InputError, ParameterError, UsageError
 from qrowd.evaluation.measure import Measure, measures_of
-from qrowd.evaluation.notes import Findings, notes_of
-from qrowd.evaluation.relevance import Certain, Ranked, Rankings
+from qrowd.evaluation.notes import Findings, expected_notes, notes_of
+from qrowd.evaluation.relevance import Certain, Random, Ranked, Rankings
 from qrowd.kernel import in_blocks
 
 WIDTH = 32  # columns that are scored together
@@ -32,6 +32,20 @@ class Task:
     pool: Pairs
     measures: tuple[Measure, ...]
     both: bool
+
+    def scores(
+        self,
+        values: Floats,
+        axis: str,
+        columns: Index,
+        notes: tuple[str, ...],
+        means: bool = False,
+    ) -> Scores:
+        """The values with their names; `means`: they are means over topics."""
+        topics = Index.of([MEAN]) if means else self.topics
+        notes += (f"means over {len(self.topics)} topics",) * means
+        names = tuple(map(repr, self.measures))
+        return Scores(names, axis, columns, topics, self.runs.runs, values, notes)
 
     @cached_property
     def topics(self) -> Index:
@@ -116,37 +130,33 @@ def _check(
 
 def _certain(task: Task, many: QrelsSet, means: bool) -> Scores:
     task.ranked  # noqa: B018  made here, not inside the threads that use it
-    blocks = [(lo, min(lo + WIDTH, len(many))) for lo in range(0, len(many), WIDTH)]
-    return _averaged(task, many, blocks) if means else _each_topic(task, many, blocks)
-
-
-def _each_topic(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scores:
-    shape = (len(task.measures), len(many), len(task.topics), len(task.runs))
-    values = np.empty(shape)
     found = Findings.none(task.measures, len(many), len(task.topics))
-    cells = [(topic, block) for topic in range(len(task.topics)) for block in blocks]
+    values = (_averaged if means else _each_topic)(task, many, found)
+    notes = (*many.notes, *notes_of(task, many.axis, found))
+    return task.scores(values, many.axis, many.columns, notes, means)
+
+
+def _blocks(many: QrelsSet) -> list[tuple[int, int]]:
+    return [(lo, min(lo + WIDTH, len(many))) for lo in range(0, len(many), WIDTH)]
+
+
+def _each_topic(task: Task, many: QrelsSet, found: Findings) -> Floats:
+    values = np.empty((len(task.measures), len(many), len(task.topics), len(task.runs)))
+    cells = [(topic, block) for topic in range(len(task.topics)) for block in _blocks(many)]
 
     def work(first: int, last: int) -> None:
         for topic, (lo, hi) in cells[first:last]:
             values[:, lo:hi, topic, :] = _score(task, many, topic, lo, hi, found)
 
     in_blocks(work, len(cells), blocks=64)
-    notes = (*many.notes, *notes_of(task, many.axis, found))
-    return Scores(
-        tuple(map(repr, task.measures)),
-        many.axis,
-        many.columns,
-        task.topics,
-        task.runs.runs,
-        values,
-        notes,
-    )
+    return values
 
 
-def _averaged(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scores:
+def _averaged(task: Task, many: QrelsSet, found: Findings) -> Floats:
+    """Means over topics, added in the order of topics, for one block of columns after another."""
     shape = (len(task.measures), len(many), 1, len(task.runs))
     total, count = np.zeros(shape), np.zeros(shape)
-    found = Findings.none(task.measures, len(many), len(task.topics))
+    blocks = _blocks(many)
 
     def work(first: int, last: int) -> None:
         for lo, hi in blocks[first:last]:
@@ -157,28 +167,14 @@ def _averaged(task: Task, many: QrelsSet, blocks: list[tuple[int, int]]) -> Scor
                 count[:, lo:hi, 0] += defined
 
     in_blocks(work, len(blocks), blocks=len(blocks))
-    means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    notes = (
-        *many.notes,
-        *notes_of(task, many.axis, found),
-        f"means over {len(task.topics)} topics",
-    )
-    return Scores(
-        tuple(map(repr, task.measures)),
-        many.axis,
-        many.columns,
-        Index.of([MEAN]),
-        task.runs.runs,
-        means,
-        notes,
-    )
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Findings) -> Floats:
     """values[measures, columns lo..hi, runs] of one topic; what was found on the way is noted."""
     grades = np.ascontiguousarray(many.block(int(task.in_pool[topic]), lo, hi))
     case = Certain(task.ranked[topic], grades)
-    values = np.array([measure.score(case).T for measure in task.measures])
+    values = np.array([measure.under(case).T for measure in task.measures])
     nothing: Mask = np.logical_not(case.graded.any(axis=0))
     values[:, nothing] = np.nan
     if task.both:
@@ -187,8 +183,24 @@ def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Find
     return values
 
 
-# --- random relevance ----------------------------------------------------------------------------
+# --- random relevance -----------------------------------------------------------------------------
 
 
 def _expected(task: Task, soft: SoftQrels, unjudged: float) -> Scores:
-    raise NotImplementedError
+    starts = soft.pairs.topic_starts[:-1], soft.pairs.topic_starts[1:]
+    first, last = (edge[task.in_pool] for edge in starts)
+    cases = [
+        Random(ranked, soft.scale, soft.p[lo:hi], unjudged)
+        for ranked, lo, hi in zip(task.ranked, first, last, strict=True)
+    ]
+    values = np.empty((len(task.measures), 1, len(task.topics), len(task.runs)))
+
+    def work(lo: int, hi: int) -> None:
+        for topic in range(lo, hi):
+            for at, measure in enumerate(task.measures):
+                values[at, 0, topic] = measure.under(cases[topic])
+
+    in_blocks(work, len(cases))
+    if task.both:
+        values[:, :, task.missing] = np.nan
+    return task.scores(values, "", Index.of(["-"]), expected_notes(task, cases, unjudged))

@@ -10,6 +10,7 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
+from qrowd.evaluation.relevance import Random
 
 DCG = ("log2", "exp-log2", "jk")
 _LOWEST_GRADE = LOWEST - 1  # NOT_JUDGED, which has no gain
@@ -54,9 +55,19 @@ def gain_table(dcg: str, gains: Gains | None) -> Floats:
     return np.exp2(table) - 1 if dcg == "exp-log2" else table
 
 
-def gain_of(grades: Array, dcg: str, gains: Gains | None) -> Floats:
+def gain_of(grades: Array, dcg: str, gains: Mapping[int, float] | None) -> Floats:
     """The gain of each of these grades."""
-    return np.asarray(gain_table(dcg, gains)[grades.astype(np.int16) - _LOWEST_GRADE])
+    table = gain_table(dcg, None if gains is None else Gains(gains))
+    return np.asarray(table[grades.astype(np.int16) - _LOWEST_GRADE])
+
+
+def expected_gains(
+    case: Random, dcg: str, gains: Mapping[int, float] | None
+) -> tuple[Floats, float]:
+    """The expected gain of each document of the pool, and of a document outside it."""
+    grades = np.array([*case.scale.grades, case.lowest_relevant])
+    of_grades = gain_of(grades, dcg, gains)
+    return case.gain(of_grades[:-1]), case.unjudged * float(of_grades[-1])
 
 
 @lru_cache(maxsize=64)

@@ -14,10 +14,8 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Floats
 from qrowd.errors import UsageError
+from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import Card, build, get
-
-if TYPE_CHECKING:
-    from qrowd.evaluation.relevance import Certain, Random
 
 DEEPEST = 2**31 - 1
 _TREC_NAMES = {
@@ -40,7 +38,7 @@ class Measure:
     """The base of all measures: made into other values by calling it, and cut by `@`.
 
     A subclass scores certain relevance in `score`; where it has an expectation under random
-    relevance, it gives that in `expected`.
+    relevance, it gives that in `expectation`.
     """
 
     card: ClassVar[Card]
@@ -78,12 +76,31 @@ class Measure:
         """The scores[runs, columns] of one topic."""
         raise NotImplementedError
 
-    def expected(self, case: Random) -> Floats:
+    def expectation(self, case: Random) -> Floats:
         """The expected scores[runs] of one topic under random relevance."""
         raise UsageError(
-            f"{self!r} has no expectation in closed form under random relevance; "
+            f"{self!r} has no expectation that can be computed exactly under random relevance; "
             f"score draws instead: merged.draws(1000), on the command line --draws 1000"
         )
+
+    def under(self, case: Certain | Random) -> Floats:
+        """The scores of one topic: [runs, columns], or the expected ones [runs]."""
+        only = getattr(self, "judged_only", False)
+        if isinstance(case, Certain):
+            return case.judged_only(self.score) if only else self.score(case)
+        return self.expectation(case.judged_only() if only else case)
+
+    def notes(self, unjudged: float) -> tuple[str, ...]:
+        """What a reader of its expected scores should know."""
+        return ()
+
+    def _refuse_unjudged(self, case: Random, instead: str = "") -> None:
+        if case.unjudged > 0:
+            raise UsageError(
+                f"{self!r} needs the number of relevant documents, which has no distribution when "
+                f"documents outside the pool may be relevant (unjudged = {case.unjudged:g}); "
+                f"leave unjudged at 0{instead}"
+            )
 
     def _needs_cutoff(self) -> None:
         if getattr(self, "cutoff", None) is None:

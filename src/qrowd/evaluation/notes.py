@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrowd.data.arrays import Mask, Names
+from qrowd.errors import DataWarning
 from qrowd.evaluation.measure import Measure
-from qrowd.evaluation.relevance import Certain
+from qrowd.evaluation.relevance import Certain, Random
 
 if TYPE_CHECKING:
     from qrowd.evaluation.engine import Task
@@ -60,6 +62,22 @@ def notes_of(task: Task, axis: str, found: Findings) -> tuple[str, ...]:
             f"undefined, left out of means"
         )
     return tuple(notes)
+
+
+def expected_notes(task: Task, cases: Sequence[Random], unjudged: float) -> tuple[str, ...]:
+    """The notes of expected scores; a warning where they may mislead."""
+    notes = topic_notes(task)
+    notes.append(f"expected scores; documents outside the pool are relevant with p = {unjudged:g}")
+    for level in sorted({measure.level for measure in task.measures}):
+        empty = np.array([case.chance(level).sum() == 0 for case in cases])
+        if empty.any():
+            names = _listed(task.topics.names[empty])
+            notes.append(f"no document can have grade {level} or higher on {names}: scored 0")
+    of_measures = [note for measure in task.measures for note in measure.notes(unjudged)]
+    for note in of_measures:
+        if "exceed" in note:
+            warnings.warn(note, DataWarning, stacklevel=4)
+    return tuple(notes + of_measures)
 
 
 def topic_notes(task: Task) -> list[str]:

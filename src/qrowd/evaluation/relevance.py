@@ -12,7 +12,7 @@ from qrowd.data.arrays import Codes, Floats, Grades, Mask, Offsets
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.runs import RunSet
-from qrowd.data.scale import Scale
+from qrowd.data.scale import HIGHEST, Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,22 @@ class Random:
     def chance(self, level: int) -> Floats:
         """The probability of each document of the pool to have this grade or a higher one."""
         return np.asarray(self.p[:, np.array(self.scale.grades) >= level].sum(axis=1))
+
+    def gain(self, of_grades: Floats) -> Floats:
+        """The expected gain of each document of the pool, from the gains of the scale's grades."""
+        return np.asarray(self.p @ of_grades)
+
+    def outside(self, level: int) -> float:
+        """The probability of a document outside the pool to have this grade or a higher one.
+
+        If it is relevant at all, it has the lowest relevant grade of the scale.
+        """
+        return self.unjudged if self.lowest_relevant >= level else 0.0
+
+    @property
+    def lowest_relevant(self) -> int:
+        """The lowest grade of the scale that is relevant."""
+        return min(g for g in (*self.scale.grades, HIGHEST) if g >= self.scale.relevant_from)
 
     def along(self, values: Floats, otherwise: float = 0.0) -> Floats:
         """values[pool] laid along the rankings: [runs, depth]; `otherwise` outside the pool."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
+from qrowd.evaluation.expectation import Quadrature
 from qrowd.evaluation.measure import Measure, share
-from qrowd.evaluation.relevance import Certain
+from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
 
@@ -18,18 +19,58 @@ class AP(Measure):
 
     with $x_n = 1$ where the document at rank $n$ is relevant and $R$ the number of relevant
     documents that are known. Equal to trec_eval's `map` (with a cutoff: `map_cut`).
+
+    Under random relevance, where document $d$ is relevant with probability $p_d$, the default is
+    the exact expectation
+
+    $$E[\mathrm{AP}] = \int_0^1 \prod_d (1 - p_d + p_d u) \sum_n \frac{a_n(u)}{n}
+      \Bigl[1 + u \sum_{s < n} a_s(u)\Bigr] du, \qquad a_d(u) = \frac{p_d}{1 - p_d + p_d u}$$
+
+    by Gauss-Legendre quadrature. `expected='ratio'` is the eRAP of Ferrante, Ferro & Losiouk
+    (2019), the expectation of the sum over the expectation of $R$,
+
+    $$\mathrm{eRAP} = \frac{1}{\sum_d p_d} \sum_n \frac{p_n}{n} \Bigl(1 + \sum_{s < n} p_s\Bigr).$$
+
+    >>> import qrowd as q
+    >>> runs = q.RunSet.of(["s"] * 3, ["t"] * 3, ["d1", "d2", "d3"], [3, 2, 1])
+    >>> q.evaluate(runs, q.Qrels.of(["t"] * 3, ["d1", "d2", "d3"], [1, 0, 1]), q.AP).values.item()
+    0.8333333333333333
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+    expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
-        if self.judged_only:
-            return case.judged_only(self(judged_only=False).score)
         at, sums = case.ranked, np.zeros(case.shape)
         kernels.precisions(at.starts, at.rank, at.row, case.grades, self.level, self.depth, sums)
         return share(sums, case.recall_base(self.level))
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        from qrowd.evaluation import kernels
+
+        if self.expected == "ratio":
+            return self._ratio(case)
+        self._refuse_unjudged(case, " or take AP(expected='ratio')")
+        at, by = case.ranked, Quadrature.of(case.chance(self.level))
+        sums = np.zeros((len(at), len(by.node)))
+        kernels.products(at.starts, at.rank, at.row, by.ratio, by.node, self.depth, sums)
+        return by.integral(sums)
+
+    def _ratio(self, case: Random) -> Floats:
+        chance = case.chance(self.level)
+        p = case.along(chance, case.outside(self.level))[:, : self.depth]
+        above = np.cumsum(p, axis=1) - p
+        sums = (p / np.arange(1, p.shape[1] + 1) * (1 + above)).sum(axis=1)
+        return share(sums, chance.sum())
+
+    def notes(self, unjudged: float) -> tuple[str, ...]:
+        """The ratio form is not bounded by 1 when unjudged > 0."""
+        if not unjudged:
+            return ()
+        return (f"{self!r} can exceed 1: relevant documents outside the pool are not in its base",)

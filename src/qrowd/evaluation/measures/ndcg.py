@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.evaluation.gains import DCG, discounts, gain_of, gains_of
+from qrowd.evaluation.gains import DCG, discounts, expected_gains, gain_of, gains_of
 from qrowd.evaluation.measure import Measure, share
-from qrowd.evaluation.relevance import Certain
+from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
 
@@ -21,7 +21,11 @@ class NDCG(Measure):
     descending order. By default the gain is the grade and $d_n = \log_2(1 + n)$: equal to
     trec_eval's `ndcg` and `ndcg_cut`. `dcg='exp-log2'` has gains $2^g - 1$; `dcg='jk'` does not
     discount before rank `base` and divides by $\log_b n$ from there on; `gains={1: 5}` gives
-    grades other gains (grades that are not named keep theirs).
+    grades other gains (grades that are not named keep theirs). Piazzon (2019) has
+    `nDCG(dcg='jk', base=2, gains={1: 5})@20`.
+
+    Under random relevance: the expected DCG over the DCG of the expected gains in descending order.
+    That is *not* the expectation of nDCG; the mean over draws is.
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
@@ -37,14 +41,28 @@ class NDCG(Measure):
         """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
-        if self.judged_only:
-            return case.judged_only(self(judged_only=False).score)
         at, sums = case.ranked, np.zeros(case.shape)
-        gain = gain_of(case.grades, self.dcg, gains_of(self.gains, "nDCG"))
-        deep = min(self.depth, max(at.depth, len(gain)))
-        discount = discounts(deep, self.dcg, self.base)
+        gain = gain_of(case.grades, self.dcg, self.gains)
+        discount = self._discounts(at.depth, len(gain))
         kernels.gains(at.starts, at.rank, at.row, gain, discount, sums)
         return share(sums, ideal(gain, discount))
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected DCG[runs] of one topic over the ideal DCG of the expected gains."""
+        pool, outside = expected_gains(case, self.dcg, self.gains)
+        gain = case.along(pool, outside)[:, : self.depth]
+        discount = self._discounts(gain.shape[1], len(pool))
+        sums = (gain / discount[: gain.shape[1]]).sum(axis=1)
+        return share(sums, ideal(pool[:, None], discount))
+
+    def _discounts(self, ranked: int, pool: int) -> Floats:
+        return discounts(min(self.depth, max(ranked, pool)), self.dcg, self.base)
+
+    def notes(self, unjudged: float) -> tuple[str, ...]:
+        """It is not an expectation, and not bounded by 1 when unjudged > 0."""
+        what = f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
+        more = (f"{self!r} can exceed 1: relevant documents outside the pool are not in its ideal",)
+        return (what + "expectation of nDCG (score draws for that)", *(more if unjudged else ()))
 
 
 def ideal(gain: Floats, discount: Floats) -> Floats:

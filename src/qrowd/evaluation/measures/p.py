@@ -6,7 +6,7 @@ import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.evaluation.measure import Measure
-from qrowd.evaluation.relevance import Certain
+from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
 
@@ -17,7 +17,8 @@ class P(Measure):
     $$\mathrm{P@}k = \frac{1}{k} \sum_{n \le k} x_n$$
 
     A list that is shorter than k is filled up with documents that are not relevant. Equal to
-    trec_eval's `P_k`. Needs its cutoff: `P@10`.
+    trec_eval's `P_k`. Needs its cutoff: `P@10`. Under random relevance the expectation has
+    $p_n$ in the place of $x_n$.
     """
 
     cutoff: int | None = param(None, "the first k documents", at_least=1)
@@ -32,9 +33,12 @@ class P(Measure):
         """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
-        if self.judged_only:
-            return case.judged_only(self(judged_only=False).score)
         at, sums = case.ranked, np.zeros(case.shape)
         depth = np.full(case.shape[1], self.depth, np.int32)
         kernels.hits(at.starts, at.rank, at.row, case.grades, self.level, depth, sums)
         return sums / self.depth
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        p = case.along(case.chance(self.level), case.outside(self.level))
+        return np.asarray(p[:, : self.depth].sum(axis=1) / self.depth)

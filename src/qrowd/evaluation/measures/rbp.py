@@ -1,0 +1,65 @@
+"""Rank-biased precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.data.arrays import Floats
+from qrowd.evaluation.gains import expected_gains, gain_of, gains_of
+from qrowd.evaluation.measure import Measure
+from qrowd.evaluation.relevance import Certain, Random
+from qrowd.registry import measure, param
+
+
+@measure("RBP", paper="Moffat & Zobel 2008; Ferrante, Ferro & Losiouk 2019")
+class RBP(Measure):
+    r"""Rank-biased precision: what a user finds who goes on to each next rank with probability p.
+
+    $$\mathrm{RBP} = (1 - p) \sum_n p^{n-1} x_n$$
+
+    `part='residual'` is the weight of all ranks whose documents are not judged, those below the end
+    of the list included: RBP would lie between RBP and RBP + residual if everything were judged.
+    `gains={1: 0.5, 2: 1}` makes it graded. Under random relevance the expectation has $p(x_n = 1)$
+    in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
+    """
+
+    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    p: float = param(0.8, "the user's persistence", above=0, below=1)
+    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
+    gains: dict[int, float] | None = param(None, "gain of each grade, as in {1: 0.5, 2: 1}")
+    part: str = param("base", "what is known, or what is not", choices=("base", "residual"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", gains_of(self.gains, "RBP"))
+
+    def score(self, case: Certain) -> Floats:
+        """The scores[runs, columns] of one topic."""
+        from qrowd.evaluation import kernels
+
+        at, sums = case.ranked, np.zeros(case.shape)
+        weight = self._weights(at.depth)
+        gain = self._gain(case)
+        with np.errstate(divide="ignore", over="ignore"):
+            kernels.gains(at.starts, at.rank, at.row, gain, 1 / weight, sums)
+        return 1 - sums if self.part == "residual" else sums
+
+    def _gain(self, case: Certain) -> Floats:
+        if self.part == "residual":
+            return case.graded.astype(np.float64)
+        if self.gains is not None:
+            return gain_of(case.grades, "log2", self.gains)
+        return np.asarray(case.grades >= self.level, dtype=np.float64)
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        if self.part == "residual":
+            known = case.along(np.ones(len(case.p)))[:, : self.depth]
+            return np.asarray(1 - (known * self._weights(known.shape[1])).sum(axis=1))
+        pool, outside = case.chance(self.level), case.outside(self.level)
+        if self.gains is not None:
+            pool, outside = expected_gains(case, "log2", self.gains)
+        gain = case.along(pool, outside)[:, : self.depth]
+        return np.asarray((gain * self._weights(gain.shape[1])).sum(axis=1))
+
+    def _weights(self, depth: int) -> Floats:
+        return (1 - self.p) * self.p ** np.arange(min(self.depth, depth), dtype=np.float64)
