@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from qrowd.data.scores import Scores as Scores
     from qrowd.evaluation.engine import evaluate as evaluate
     from qrowd.evaluation.measure import Measure as Measure
+    from qrowd.evaluation.random_assessors import random_scores as random_scores
     from qrowd.io.assessors import read_assessors as read_assessors
     from qrowd.io.judgements import read_judgements as read_judgements
     from qrowd.io.probabilities import read_probabilities as read_probabilities
@@ -109,6 +110,7 @@ _HOMES = {
     "paired_test": "comparison.significance",
     "param": "registry",
     "places": "comparison.correlation",
+    "random_scores": "evaluation.random_assessors",
     "rbo": "comparison.correlation",
     "read_assessors": "io.assessors",
     "read_judgements": "io.judgements",

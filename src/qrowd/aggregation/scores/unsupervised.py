@@ -1,0 +1,128 @@
+r"""u-AWARE: accuracies by distance from random assessors (Ferrante, Ferro & Maistro 2017)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.aggregation.gaps import GAPS, RANKINGS, Divergence, overall_gaps, topic_gaps
+from qrowd.aggregation.normalising import in_unit_range, varies, varies_by_topic
+from qrowd.aggregation.panels import by_assessor, merge_scores, warn_of_contrarians
+from qrowd.data.arrays import Floats
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
+from qrowd.errors import InputError
+from qrowd.registry import method, param
+
+_ALIASES = {
+    f"{per}_{gap}_{weight}": f"aware-u(gap='{gap}', weight='{weight}', per='{per}')"
+    for per in ("sgl", "tpc")
+    for gap in GAPS
+    for weight in ("md", "msd", "med")
+}
+
+
+@method(
+    "aware-u",
+    paper="Ferrante, Ferro & Maistro 2017",
+    needs=("random",),
+    aliases=_ALIASES,
+)
+class UnsupervisedAware:
+    r"""AWARE with accuracies learned without gold: the farther from random assessors, the better.
+
+    Random assessors judge the whole pool, calling each document relevant with probability
+    $p \in \{0.05, 0.5, 0.95\}$, 100 replicates each (`q.random_scores`). The gap of assessor $k$ to
+    each replicate, normalised to [0, 1] so that 0 is random behaviour, is averaged within a class
+    to $G'^{p}_k$, and the three are combined to the accuracy $a_k$:
+
+    - `weight=md`: $\min_p G'^{p}_k$
+    - `weight=msd`: $\min_p (G'^{p}_k)^2$
+    - `weight=med`: $\sum_p G'^{p}_k$
+
+    `per=sgl` gives one accuracy per assessor, `per=tpc` one per topic: 5 gaps x 3 weights x 2 = 30
+    estimators; the thesis's names (`sgl_fro_msd`, ...) are aliases. `fro` and `rmse` are their own
+    normalisation, `tau` and `apc` become $1 - |G|$, `kld` $1 - e^{-\beta G}$.
+
+    An assessor whose scores are all equal (who found nothing relevant) has accuracy 0; a constant
+    random replicate is skipped. *Far from random* includes *broken*: on real machine assessors
+    the largest weights go to some who rank the systems backwards. A warning names them.
+
+    Reference: M. Ferrante, N. Ferro and M. Maistro, *AWARE: Exploiting Evaluation Measures to
+    Combine Multiple Assessors*, ACM TOIS 36(2), 2017; L. Piazzon, *s-AWARE*, 2019, section 3.2.
+
+    >>> import qrowd as q
+    >>> q.get("tpc_apc_msd")
+    aware-u(gap='apc', weight='msd', per='tpc')
+    """
+
+    gap: str = param("fro", "how the distance to a random assessor is measured", choices=GAPS)
+    weight: str = param("msd", "how the three gaps make an accuracy", choices=("md", "msd", "med"))
+    per: str = param("sgl", "one accuracy, or one per topic", choices=("sgl", "tpc"))
+    beta: float = param(1.0, "kld: 1 - exp(-beta * divergence)", above=0)
+    floor: float = param(2.0**-52, "kld: the least density", above=0, below=1)
+    reverse: bool = param(False, "kld: divergence from the random assessor's density instead")
+
+    def accuracies(self, scores: Scores, given: Given = NOTHING) -> Floats:
+        """The accuracy of every (measure, assessor, topic)."""
+        random = _aligned(by_assessor(scores), given)
+        found = [
+            self._accuracy(*in_unit_range(name, values, replicates), random.columns)
+            for name, values, replicates in zip(
+                scores.measures, scores.values, random.values, strict=True
+            )
+        ]
+        return np.stack(found)
+
+    def _accuracy(self, scores: Floats, random: Floats, columns: Index) -> Floats:
+        classes = np.array([name.partition(":")[0] for name in columns])
+        used = varies(random)
+        gaps = overall_gaps if self.per == "sgl" else topic_gaps
+        found = gaps(self.gap, scores, random, Divergence(self.floor, self.reverse))
+        if self.per == "tpc":
+            found = np.where(varies_by_topic(random)[None], found, np.nan)
+        normal = self._normalised(found)
+        groups = [normal[:, used & (classes == name)] for name in sorted(set(classes[used]))]
+        means = np.stack([np.nan_to_num(_mean(group)) for group in groups])  # [class, k(, t)]
+        accuracy = self._combined(means)
+        if self.per == "tpc":
+            return np.where(varies_by_topic(scores), accuracy, 0.0)
+        accuracy = np.where(varies(scores), accuracy, 0.0)
+        return np.repeat(accuracy[:, None], scores.shape[1], axis=1)
+
+    def _normalised(self, gap: Floats) -> Floats:
+        if self.gap in RANKINGS:
+            return np.asarray(1.0 - np.abs(gap))
+        return np.asarray(1.0 - np.exp(-self.beta * gap)) if self.gap == "kld" else gap
+
+    def _combined(self, means: Floats) -> Floats:
+        if self.weight == "med":
+            return np.asarray(means.sum(axis=0))
+        return np.asarray((means**2 if self.weight == "msd" else means).min(axis=0))
+
+    def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
+        """The mean over assessors, weighted by their accuracies."""
+        accuracies = self.accuracies(scores, given)
+        warn_of_contrarians(scores, accuracies)
+        return merge_scores(scores, accuracies, repr(self))
+
+
+def _mean(group: Floats) -> Floats:
+    """Mean over replicates (axis 1) of what is defined."""
+    known = ~np.isnan(group)
+    total = np.where(known, group, 0.0).sum(axis=1)
+    return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan))
+
+
+def _aligned(scores: Scores, given: Given) -> Scores:
+    """The random assessors' scores, on the same measures, topics and runs."""
+    if given.random is None:
+        raise InputError(
+            "aware-u needs the scores of random assessors: "
+            "Given(random=random_scores(runs, pool, measures))"
+        )
+    random = given.random[scores.topics].of_runs(scores.runs)
+    at = [random.measures.index(random.measure(name).measures[0]) for name in scores.measures]
+    return Scores(
+        scores.measures, random.axis, random.columns, random.topics, random.runs, random.values[at]
+    )
