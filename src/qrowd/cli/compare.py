@@ -128,7 +128,7 @@ def _topics(file: str | None) -> Index | None:
     if file is None:
         return None
     (source,) = sources(file)
-    lines = source.data.decode("utf-8", errors="replace").splitlines()
+    lines = source.read().decode("utf-8", errors="replace").splitlines()
     names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise FormatError("no topics; write one on each line", file=source.name)

@@ -57,5 +57,6 @@ def _series(name: str, column: Coded | Array) -> pl.Series:
 
     if not isinstance(column, Coded):
         return pl.Series(name, column, dtype=pl.String if column.dtype == object else None)
-    names = pl.Series(name, column.index.names, dtype=pl.String)
-    return names.gather(column.codes)
+    held = column.index.held
+    names = held if isinstance(held, pl.Series) else pl.Series(column.index.names, dtype=pl.String)
+    return names.gather(column.codes).alias(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -16,14 +16,37 @@ from qrowd.errors import InputError, ParameterError, UnknownNameError
 _PRIME = np.uint64(0x100000001B3)
 
 
-@dataclass(frozen=True, eq=False)
+class Column(Protocol):
+    """A column of names that becomes an array of them when asked: a Polars series does."""
+
+    def __len__(self) -> int: ...
+
+    def to_numpy(self) -> Any:
+        """The names as an array."""
+        ...
+
+
 class Index:
-    """Sorted, distinct names; a name's code is its position."""
+    """Sorted, distinct names; a name's code is its position. Never changed once made.
 
-    names: Names
+    Millions of names from a file stay in the file's own form until somebody asks for them.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", freeze(self.names, object))
+    def __init__(self, names: Names) -> None:
+        self.held: Names | Column = freeze(names, object)
+
+    @classmethod
+    def of_sorted(cls, column: Column) -> Self:
+        """An index of names that are sorted and distinct already; held as they are."""
+        index = cls.__new__(cls)
+        index.held = column
+        return index
+
+    @cached_property
+    def names(self) -> Names:
+        """The names, as Python's strings."""
+        held = self.held
+        return freeze(held if isinstance(held, np.ndarray) else held.to_numpy(), object)
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
@@ -37,7 +60,7 @@ class Index:
         return index, index.codes(names)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.held)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

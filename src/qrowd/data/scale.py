@@ -32,7 +32,7 @@ class Scale:
     @classmethod
     def of(cls, grades: Array, relevant_from: int = 1) -> Self:
         """The scale of the grades that occur; 0 and 1 if nothing else does."""
-        seen = set(np.unique(grades).tolist()) if len(grades) else set()
+        seen = _distinct(grades)
         if seen <= {0, 1}:
             seen = {0, 1}
         if len(seen) < 2:  # a lone grade: its scale needs a second one
@@ -57,9 +57,13 @@ class Scale:
 
     def codes(self, grades: Array) -> Grades:
         """The code of each grade; -1 for grades that are not on the scale."""
-        table = np.array(self.grades)
-        at = np.minimum(np.searchsorted(table, grades), len(table) - 1)
-        return np.where(table[at] == grades, at, -1).astype(np.int8)
+        if grades.dtype == np.int8:  # as files give them: a table of all 256
+            table = np.full(256, -1, np.int8)
+            table[np.array(self.grades)] = np.arange(len(self), dtype=np.int8)
+            return np.asarray(table[grades], np.int8)
+        known = np.array(self.grades)
+        at = np.minimum(np.searchsorted(known, grades), len(known) - 1)
+        return np.where(known[at] == grades, at, -1).astype(np.int8)
 
     def codes_strictly(self, grades: Array, what: str) -> Grades:
         """The code of each grade; an error that names the first row off the scale."""
@@ -69,6 +73,12 @@ class Scale:
             message = f"{what} {grades[row]} is not on the scale {' '.join(map(str, self.grades))}"
             raise InputError(message, row=row)
         return codes
+
+
+def _distinct(grades: Array) -> set[int]:
+    if grades.dtype == np.int8:
+        return set((np.flatnonzero(np.bincount(grades.view(np.uint8) ^ 128)) - 128).tolist())
+    return set(np.unique(grades).tolist()) if len(grades) else set()
 
 
 BINARY = Scale((0, 1), 1)

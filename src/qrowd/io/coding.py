@@ -1,8 +1,9 @@
-"""Columns of names to an `Index` and codes, quickly, by Polars' hashing."""
+"""Columns of names to an `Index` and codes. A code is a name's place in sorted order, always."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +13,23 @@ from qrowd.data.index import Index
 if TYPE_CHECKING:
     import polars as pl
 
+MANY = 500_000
+_SAMPLE, _SPREAD_BITS = 65_536, 6
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
 
 def encoded(column: pl.Series) -> tuple[Index, Codes]:
-    """The index of a column's names (which has no nulls) and the code of each row.
+    """The index of a column's names (none of them null) and the code of each row."""
+    import polars as pl
 
-    Polars' own codes differ between reads; ours are positions in sorted order.
-    """
+    column = column if column.dtype == pl.String else column.cast(pl.String)
+    found = by_hashing(column) if len(column) >= MANY else None
+    return found or by_categories(column)
+
+
+def by_categories(column: pl.Series) -> tuple[Index, Codes]:
+    """By Polars' categories; their codes differ between reads, ours do not."""
     import polars as pl
 
     coded = column.cast(pl.Categorical(pl.Categories.random()))
@@ -26,4 +38,78 @@ def encoded(column: pl.Series) -> tuple[Index, Codes]:
     order = names.arg_sort().to_numpy()
     rank = np.zeros(int(own.max(initial=0)) + 1, np.int32)
     rank[own[order]] = np.arange(len(order), dtype=np.int32)
-    return Index(names.gather(order).to_numpy()), rank[coded.to_physical().to_numpy()]
+    return Index.of_sorted(names.gather(order)), rank[coded.to_physical().to_numpy()]
+
+
+def by_hashing(column: pl.Series) -> tuple[Index, Codes] | None:
+    """By two hashes of each name (96 bits); nothing if names share the first one.
+
+    Several times faster than categories, and mostly in parallel.
+    """
+    hashes, checks = column.hash(1).to_numpy(), column.hash(2).to_numpy()
+    sample = hashes[: len(hashes) - len(hashes) % _SAMPLE : max(len(hashes) // _SAMPLE, 1)]
+    if len(np.unique(sample)) > len(sample) // 8:
+        keys, tails, parts = _spread(hashes, checks)
+    else:
+        from qrowd.kernel import ranges
+
+        keys, tails, parts = hashes, checks, ranges(len(hashes))
+    return _numbered(column, (hashes, keys, tails), parts)
+
+
+def _spread(hashes: Array, checks: Array) -> tuple[Array, Array, list[tuple[int, int]]]:
+    """Rows in the order of the top bits of their hash, and the parts with equal top bits."""
+    from qrowd.io.grouping import count, spread
+    from qrowd.kernel import in_blocks
+
+    n, bits = len(hashes), _SPREAD_BITS
+    counts = np.array(in_blocks(lambda lo, hi: count(hashes, lo, hi, bits), n))
+    ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
+    starts = (ends - counts.T).T.copy()  # [block, part]: where a block's rows of a part go
+    out = np.empty(n, np.uint64), np.empty(n, np.uint64)
+
+    def work(lo: int, hi: int) -> None:
+        block = (lo * len(counts) + n - 1) // n
+        spread(hashes, checks, lo, hi, bits, starts[block], out)
+
+    in_blocks(work, n)
+    edges = [0, *ends[:, -1].tolist()]
+    return (*out, list(itertools.pairwise(edges)))
+
+
+def _numbered(
+    column: pl.Series, rows: tuple[Array, Array, Array], parts: list[tuple[int, int]]
+) -> tuple[Index, Codes] | None:
+    """Number the names part by part, sort them, and give each row its name's place."""
+    from qrowd.io.grouping import assign, number
+    from qrowd.kernel import in_blocks
+
+    hashes, keys, tails = rows
+    spread_out = keys is not hashes
+    local = np.empty(len(keys), np.int32)
+    firsts = in_blocks(lambda p, _: number(keys, tails, *parts[p], local), len(parts), len(parts))
+    if any(len(first) == 0 and hi > lo for first, (lo, hi) in zip(firsts, parts, strict=True)):
+        return None
+    first = np.concatenate(firsts)
+    if spread_out:  # every name in one part only
+        origin = tails[first] & np.uint64(0xFFFFFFFF)
+        order = np.argsort(keys[first])
+    else:
+        _, at, back = np.unique(keys[first], return_index=True, return_inverse=True)
+        origin = first[at]
+    names = column.gather(origin.astype(np.uint32)).sort()
+    place = np.argsort(names.hash(1).to_numpy()).astype(np.int32)
+    if spread_out:
+        final = np.empty(len(first), np.int32)
+        final[order] = place
+    else:
+        final = place[back]
+    offsets = np.cumsum([0, *map(len, firsts)])
+    codes = np.empty(len(keys), np.int32)
+    where = tails if spread_out else tails[:0]
+
+    def work(part: int, _: int) -> None:
+        assign(local, where, *parts[part], final[offsets[part] : offsets[part + 1]], codes)
+
+    in_blocks(work, len(parts), len(parts))
+    return Index.of_sorted(names), codes

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qrowd.errors import FormatError, UsageError
 from qrowd.io.source import Source, sources
 from qrowd.io.table import (
+    SEPARATORS,
     SYNONYMS,
+    Place,
     Table,
+    as_text,
     first_line,
     is_frame,
     of_frame,
-    read_plain,
-    read_table,
-    read_with_header,
+    read_json,
+    read_jsonl,
+    read_parquet,
+    read_text,
     recognised,
+    refuse_what_is_no_text,
     sniff,
     split_fields,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Columns = str | Sequence[str] | Mapping[str, str] | None
 
@@ -36,12 +46,6 @@ class Wanted:
     optional: tuple[str, ...] = ()
     plain: tuple[str, ...] = ()
     others: str = ""  # a pattern of further columns that are kept
-    blank: tuple[str, ...] = ()  # needed, but may have rows without a value
-
-    @property
-    def filled(self) -> tuple[str, ...]:
-        """The columns that need a value in every row."""
-        return tuple(name for name in self.needed if name not in self.blank)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,7 +56,7 @@ class Wanted:
 def tables(given: Any, wanted: Wanted, columns: Columns, format: str | None) -> list[Table]:
     """The tables of a frame, or of all files meant by a path, a folder, a glob, `-`."""
     if is_frame(given):
-        return [_named(of_frame(given), wanted, columns)]
+        return [_named(*of_frame(given), wanted, columns)]
     if not isinstance(given, str | Path | Sequence):
         raise UsageError(f"cannot read {wanted.what} from a {type(given).__name__}")
     return [table_of(source, wanted, columns, format) for source in sources(given)]
@@ -61,20 +65,28 @@ def tables(given: Any, wanted: Wanted, columns: Columns, format: str | None) -> 
 def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:
     """The table of one file."""
     kind = sniff(source, format)
-    if kind in ("json", "jsonl", "parquet"):
-        return _named(read_table(source, kind), wanted, columns)
-    separator = {"tsv": "\t", "csv": ",", "trec": " "}[kind]
-    order = _positions(columns, wanted)
+    if kind == "parquet":
+        return _named(*read_parquet(source), wanted, columns)
+    refuse_what_is_no_text(source)
+    if kind in ("json", "jsonl"):
+        return _named(*(read_json if kind == "json" else read_jsonl)(source), wanted, columns)
+    header = split_fields(first_line(source), SEPARATORS[kind])
+    order = _positions(columns, wanted) or _plain_order(header, wanted, columns)
     if order:
-        return _plain(source, wanted, order, separator)
-    header = split_fields(first_line(source.data), separator)
-    known = len(recognised(header, wanted.names))
-    named = columns is not None or known >= min(2, len(wanted.needed))
-    if named:
-        return _named(read_with_header(source, kind), wanted, columns)
-    if len(header) != len(wanted.plain):
+        return _plain(source, kind, wanted, order)
+    if columns is None and not _is_header(header, wanted):
         raise _unclear(source, wanted, header)
-    return _plain(source, wanted, wanted.plain, separator)
+    return _named(*read_text(source, kind), wanted, columns)
+
+
+def _is_header(fields: Sequence[str], wanted: Wanted) -> bool:
+    return len(recognised(fields, wanted.names)) >= min(2, len(wanted.needed))
+
+
+def _plain_order(header: Sequence[str], wanted: Wanted, columns: Columns) -> tuple[str, ...]:
+    """TREC's order of columns, for a file that has as many and no header."""
+    plain = columns is None and len(header) == len(wanted.plain)
+    return wanted.plain if plain and not _is_header(header, wanted) else ()
 
 
 def _positions(columns: Columns, wanted: Wanted) -> tuple[str, ...]:
@@ -117,40 +129,51 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
     return named
 
 
-def _plain(source: Source, wanted: Wanted, order: Sequence[str], separator: str) -> Table:
+def _plain(source: Source, kind: str, wanted: Wanted, order: Sequence[str]) -> Table:
     names = [name if name != "_" else f"_{at}" for at, name in enumerate(order)]
-    table = read_plain(source, names, separator)
-    kept = [name for name in names if name in wanted.names]
-    return replace(table.complete(names), frame=table.frame.select(kept))
+    place, frame = read_text(source, kind, names)
+    _refuse_short_lines(place, frame)
+    return Table(place, frame, {name: name for name in names if name in wanted.names})
 
 
-def _named(table: Table, wanted: Wanted, columns: Columns) -> Table:
+def _refuse_short_lines(place: Place, frame: pl.DataFrame) -> None:
+    last = frame.to_series(-1)
+    if last.null_count():
+        row = int(np.argmax(last.is_null().to_numpy()))
+        here = sum(value is not None for value in frame.row(row))
+        message = f"{here} columns where {frame.width} were expected; mend the line"
+        raise place.error(message, row)
+
+
+def _named(
+    place: Place, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
+) -> Table:
     """The table with our names for its columns."""
     import polars as pl
 
-    found = recognised(table.frame.columns, wanted.names) | _mapping(columns, wanted)
+    names = list(frame.collect_schema())
+    found = recognised(names, wanted.names) | _mapping(columns, wanted)
     for name, theirs in found.items():
-        if theirs not in table.frame.columns:
-            here = " ".join(table.frame.columns)
-            raise table.error(f"no column {theirs!r} for {name}; there are: {here}")
+        if theirs not in names:
+            raise place.error(f"no column {theirs!r} for {name}; there are: {' '.join(names)}")
     missing = [name for name in wanted.needed if name not in found]
     if missing:
-        raise _missing(table, wanted, missing)
-    taken = {*found, *found.values()}
-    rest = [name for name in table.frame.columns if name not in taken]
-    others = [name for name in rest if wanted.others and re.fullmatch(wanted.others, name)]
-    frame = table.frame.select(
-        [pl.col(theirs).alias(name) for name, theirs in found.items()] + [pl.col(n) for n in others]
-    )
-    return replace(table, frame=frame).complete(wanted.filled)
+        raise _missing(place, names, missing)
+    if not place.rows:
+        raise place.error("there is a header but no row")
+    rest = [name for name in names if name not in {*found, *found.values()}]
+    others = {name: name for name in rest if wanted.others and re.fullmatch(wanted.others, name)}
+    if isinstance(frame, pl.DataFrame):
+        frame = frame.select(as_text(frame[name]) for name in {*found.values(), *others})
+    return Table(place, frame, found | others)
 
 
-def _missing(table: Table, wanted: Wanted, missing: Sequence[str]) -> FormatError:
+def _missing(place: Place, names: Sequence[str], missing: Sequence[str]) -> FormatError:
     known = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )
-    return table.error(
-        f"no column for {' and '.join(missing)} among: {' '.join(table.frame.columns)}; {known}; "
+    return place.error(
+        f"no column for {' and '.join(missing)} among: {' '.join(names)}; {known}; "
         f"or say which it is: --columns {missing[0]}=NAME"
     )
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +15,19 @@ from qrowd.errors import InputError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.source import is_folder, stem
-from qrowd.io.table import Table, numbers, place, whole_numbers
+from qrowd.io.table import (
+    SYNONYMS,
+    Table,
+    as_names,
+    numbers,
+    placed,
+    stacked,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 ONE_TOPIC = "tasks"
 EXTRAS = ("weight", "seconds", "time")
@@ -46,28 +57,22 @@ def read_judgements(
     occur, relevant from `relevant_from` on, if not given.
     """
     found = tables(source, WANTED, columns, format)
-    found = _with_assessors(found, several=len(found) > 1 or is_folder(source))
-    found = [_with_topic(table) for table in found]
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
-    try:
-        return _judgements(found, grades, scale or Scale.of(grades, relevant_from))
-    except InputError as error:
-        raise place(error, found) from None
-
-
-def _judgements(found: list[Table], grades: Array, scale: Scale) -> Judgements:
-    import polars as pl
-
-    frame = pl.concat([table.frame for table in found], how="diagonal_relaxed")
-    names = [encoded(frame[name].cast(pl.String)) for name in ("topic", "doc", "assessor")]
-    topics, documents, assessors = names
-    return Judgements.from_codes(
-        (topics[0], documents[0], assessors[0]),
-        (topics[1], documents[1], assessors[1]),
-        grades,
-        scale=scale,
-        **_extras(found),
+    by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
+    names = (
+        encoded(_topics(found)),
+        encoded(stacked(found, "doc")),
+        encoded(_assessors(found, by_file)),
     )
+    indexes = (names[0][0], names[1][0], names[2][0])
+    codes = (names[0][1], names[1][1], names[2][1])
+    extras, places = _extras(found), [table.place for table in found]
+    del found, names  # millions of strings
+    scale = scale or Scale.of(grades, relevant_from)
+    try:
+        return Judgements.from_codes(indexes, codes, grades, scale=scale, **extras)
+    except InputError as error:
+        raise placed(error, places) from None
 
 
 def _extras(found: list[Table]) -> dict[str, Array]:
@@ -75,38 +80,50 @@ def _extras(found: list[Table]) -> dict[str, Array]:
     return {
         name: np.concatenate([numbers(table, name) for table in found])
         for name in EXTRAS
-        if all(name in table.frame.columns for table in found)
+        if all(name in table for table in found)
     }
 
 
-def _with_assessors(found: list[Table], several: bool) -> list[Table]:
-    """Assessors from the column; from the file's name where the column is not there or says the
-    same in all of several files, as qrels do (0, Q0).
-    """
-    plain = [table for table in found if "assessor" in table.frame.columns]
-    said = {name for table in plain for name in table.frame["assessor"].unique().head(2).to_list()}
-    by_file = several and len(said) <= 1 and len(plain) == len(found)
-    return [
-        _named_after_file(table)
-        if by_file or "assessor" not in table.frame.columns
-        else table.complete(["assessor"])
-        for table in found
-    ]
-
-
-def _named_after_file(table: Table) -> Table:
-    if table.source is None or table.source.path is None:
-        raise table.error("no column for assessor; name it in the header, or state --columns")
-    return _with_constant(table, "assessor", stem(table.name))
-
-
-def _with_topic(table: Table) -> Table:
-    if "topic" in table.frame.columns:
-        return table.complete(["topic"])
-    return _with_constant(table, "topic", ONE_TOPIC)
-
-
-def _with_constant(table: Table, column: str, value: str) -> Table:
+def _topics(found: list[Table]) -> pl.Series:
     import polars as pl
 
-    return replace(table, frame=table.frame.with_columns(pl.lit(value).alias(column)))
+    parts = [
+        as_names(table.column("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
+        for table in found
+    ]
+    return pl.concat(parts)
+
+
+def _named_by_file(found: list[Table], several: bool) -> list[bool]:
+    """Whether the assessor is the file's name: where there is no column, or where it says the same
+    in all of several files, as the second column of qrels does (0, Q0).
+    """
+    said: set[str] = set()
+    for table in found:
+        if "assessor" in table and len(said) < 2 and several:
+            said |= set(as_names(table.column("assessor")).unique().head(2).to_list())
+    alike = several and len(said) == 1 and all("assessor" in table for table in found)
+    return [alike or "assessor" not in table for table in found]
+
+
+def _assessors(found: list[Table], by_file: list[bool]) -> pl.Series:
+    import polars as pl
+
+    parts = [
+        _repeated(_stem(table), table) if by else as_names(table.column("assessor"))
+        for table, by in zip(found, by_file, strict=True)
+    ]
+    return pl.concat(parts)
+
+
+def _stem(table: Table) -> str:
+    if table.place.source is None or table.place.source.path is None:
+        known = ", ".join(SYNONYMS["assessor"].split()[:6])
+        raise table.place.error(f"no column for assessor; it may be called {known}")
+    return stem(table.place.name)
+
+
+def _repeated(value: str, table: Table) -> pl.Series:
+    import polars as pl
+
+    return pl.repeat(value, len(table), dtype=pl.String, eager=True)

@@ -13,7 +13,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.table import Table, place, whole_numbers
+from qrowd.io.table import Table, placed, stacked, whole_numbers
 
 WANTED = Wanted(
     "qrels",
@@ -45,24 +45,20 @@ def read_qrels(
 
 def qrels_of(found: Sequence[Table]) -> Qrels:
     """Qrels from tables with `topic doc grade`."""
-    import polars as pl
-
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
-    frame = pl.concat(
-        [table.frame.select("topic", "doc") for table in found], how="vertical_relaxed"
+    (topics, topic), (documents, document) = (
+        encoded(stacked(found, name)) for name in ("topic", "doc")
     )
-    topics, documents = (encoded(frame[name].cast(pl.String)) for name in ("topic", "doc"))
     try:
-        return Qrels.from_codes((topics[0], documents[0]), (topics[1], documents[1]), grades)
+        return Qrels.from_codes((topics, documents), (topic, document), grades)
     except InputError as error:
-        raise place(error, found) from None
+        raise placed(error, [table.place for table in found]) from None
 
 
 def read_pairs(source: str | Path | Sequence[str | Path] | Any) -> Pairs:
     """The pairs of a pool: of qrels, or of a table with `topic` and `doc`."""
-    import polars as pl
-
     found = tables(source, PAIRS, None, None)
-    frame = pl.concat([table.frame.select("topic", "doc") for table in found], how="vertical")
-    (topics, topic), (documents, document) = (encoded(frame[name]) for name in ("topic", "doc"))
+    (topics, topic), (documents, document) = (
+        encoded(stacked(found, name)) for name in ("topic", "doc")
+    )
     return Pairs.from_codes(topics, documents, topic, document)[0]

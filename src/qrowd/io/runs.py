@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +15,10 @@ from qrowd.errors import DataWarning, InputError, UsageError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.source import stem
-from qrowd.io.table import Table, numbers, place
+from qrowd.io.table import Table, as_names, numbers, placed, stacked
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WANTED = Wanted(
     "runs",
@@ -38,26 +40,26 @@ def read_runs(
     A run's name is its tag (`names="tag"`), or the name of its file (`names="file"`). By default it
     is the tag, but files that share a tag are named after the file, with a warning.
     """
-    import polars as pl
-
     if names not in NAMES:
         raise UsageError(f"names must be one of {', '.join(NAMES)}, got {names!r}")
-    found = _named(tables(source, WANTED, None, format), names)
+    found = tables(source, WANTED, None, format)
     scores = np.concatenate([numbers(table, "score") for table in found])
-    frame = pl.concat(
-        [table.frame.select("run", "topic", "doc") for table in found], how="vertical_relaxed"
+    runs, run = encoded(_run_names(found, names))
+    (topics, topic), (documents, document) = (
+        encoded(stacked(found, name)) for name in ("topic", "doc")
     )
-    runs, topics, documents = (encoded(frame[c].cast(pl.String)) for c in ("run", "topic", "doc"))
+    places = [table.place for table in found]
+    del found  # millions of strings
     try:
-        return RunSet.from_codes(
-            (runs[0], topics[0], documents[0]), (runs[1], topics[1], documents[1]), scores
-        )
+        return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
     except InputError as error:
-        raise place(error, found) from None
+        raise placed(error, places) from None
 
 
-def _named(found: list[Table], names: str) -> list[Table]:
-    """The tables with a column `run` that tells all runs apart."""
+def _run_names(found: list[Table], names: str) -> pl.Series:
+    """For each row the name of its run, so that all runs are told apart."""
+    import polars as pl
+
     tags = [_tags(table) for table in found]
     used = Counter(tag for each in tags for tag in each)
     by_file = [
@@ -65,29 +67,24 @@ def _named(found: list[Table], names: str) -> list[Table]:
         for each in tags
     ]
     _warn_of_clashes(found, by_file, names)
-    return [
-        _named_after_file(table) if rename else table.complete(["run"])
-        for table, rename in zip(found, by_file, strict=True)
+    parts = [
+        pl.repeat(stem(table.place.name), len(table), dtype=pl.String, eager=True)
+        if by
+        else as_names(table.column("run"))
+        for table, by in zip(found, by_file, strict=True)
     ]
+    return pl.concat(parts)
 
 
 def _tags(table: Table) -> list[str]:
-    if "run" not in table.frame.columns:
-        return []
-    return [str(tag) for tag in table.frame["run"].unique().to_list()]
+    return as_names(table.column("run")).unique().to_list() if "run" in table else []
 
 
 def _warn_of_clashes(found: list[Table], by_file: list[bool], names: str) -> None:
-    clashing = [t for t, by in zip(found, by_file, strict=True) if by and "run" in t.frame.columns]
+    clashing = [table for table, by in zip(found, by_file, strict=True) if by and "run" in table]
     if names == "auto" and clashing:
-        shown = ", ".join(table.name for table in clashing[:3])
+        shown = ", ".join(table.place.name for table in clashing[:3])
         more = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
         warnings.warn(
-            f"{shown}{more} share a tag: these runs are named after their files", DataWarning, 2
+            f"{shown}{more} share a tag: these runs are named after their files", DataWarning, 3
         )
-
-
-def _named_after_file(table: Table) -> Table:
-    import polars as pl
-
-    return replace(table, frame=table.frame.with_columns(pl.lit(stem(table.name)).alias("run")))

@@ -9,18 +9,15 @@ import numpy as np
 
 from qrowd.data.index import Index
 from qrowd.data.scores import ALL, Scores
-from qrowd.errors import FormatError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
-from qrowd.io.table import numbers
+from qrowd.io.table import Place, as_names, numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
 AXES = ("assessor", "draw")
-WANTED = Wanted(
-    "scores", needed=("run", "topic", "measure", "value"), optional=AXES, blank=("value",)
-)
+WANTED = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
 
 
 def read_scores(source: str | Path | Any, *, format: str | None = None) -> Scores:
@@ -28,29 +25,27 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
     import polars as pl
 
     (table,) = tables(source, WANTED, None, format)
-    values = numbers(table, "value")
-    frame = table.frame.with_columns(pl.Series("value", values, dtype=pl.Float64))
-    frame = frame.filter(pl.col("topic").cast(pl.String) != ALL)
-    axis = next((name for name in AXES if name in frame.columns), "")
-    if not axis:
-        frame = frame.with_columns(pl.lit("-").alias("-"))
-    measures = tuple(frame["measure"].cast(pl.String).unique(maintain_order=True).to_list())
-    return _dense(table.name, frame, measures, axis)
+    axis = next((name for name in AXES if name in table), "")
+    names = ("measure", *((axis,) if axis else ()), "topic", "run")
+    frame = pl.DataFrame([as_names(table.column(name)) for name in names])
+    frame = frame.with_columns(pl.Series("value", numbers(table, "value"), dtype=pl.Float64))
+    frame = frame.filter(pl.col("topic") != ALL)
+    if not frame.height:
+        raise table.place.error(f"no topics, only {ALL!r}; scores need their topics")
+    return _dense(table.place, frame, axis)
 
 
-def _dense(name: str, frame: pl.DataFrame, measures: tuple[str, ...], axis: str) -> Scores:
-    import polars as pl
-
-    columns, topics, runs = (
-        encoded(frame[column].cast(pl.String)) for column in (axis or "-", "topic", "run")
-    )
-    found, code = encoded(frame["measure"].cast(pl.String))
-    measure = Index.codes(found, measures).argsort()[code] if len(code) else code
-    indexes = (columns[0], topics[0], runs[0])
-    values = np.full((len(measures), *map(len, indexes)), np.nan)
-    where = (measure, columns[1], topics[1], runs[1])
-    if len(np.unique(np.ravel_multi_index(where, values.shape))) < len(code):
-        message = "a run has two values for one topic and measure; keep one of them"
-        raise FormatError(message, file=name)
+def _dense(place: Place, frame: pl.DataFrame, axis: str) -> Scores:
+    measures = tuple(frame["measure"].unique(maintain_order=True).to_list())
+    sorted_measures, measure = encoded(frame["measure"])
+    measure = np.argsort(sorted_measures.codes(measures)).astype(np.int32)[measure]
+    columns, column = encoded(frame[axis]) if axis else (Index.of(["-"]), np.zeros_like(measure))
+    topics, topic = encoded(frame["topic"])
+    runs, run = encoded(frame["run"])
+    values = np.full((len(measures), len(columns), len(topics), len(runs)), np.nan)
+    where = (measure, column, topic, run)
+    cells = np.ravel_multi_index(where, values.shape)
+    if len(np.unique(cells)) < len(cells):
+        raise place.error("a run has two values for one topic and measure; keep one of them")
     values[where] = frame["value"].to_numpy()
-    return Scores(measures, axis, *indexes, values)
+    return Scores(measures, axis, columns, topics, runs, values)

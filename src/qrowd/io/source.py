@@ -13,6 +13,7 @@ from pathlib import Path
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
 STDIN = "-"
+START = 1 << 16
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
     *(".tsv", ".csv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"),
@@ -34,24 +35,38 @@ class Source:
         return stem(self.name)
 
     @cached_property
-    def head(self) -> bytes:
-        """The first bytes, as they are on the disk."""
-        if self.path is None:
-            return self.data[:6]
-        with self.path.open("rb") as file:
-            return file.read(6)
+    def _stdin(self) -> bytes:
+        return sys.stdin.buffer.read()
 
     @cached_property
-    def data(self) -> bytes:
-        """All bytes, decompressed."""
-        raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+    def compression(self) -> str:
+        """How the bytes are compressed, by the first of them; "" if they are not."""
+        if self.path is None:
+            return _compression(self._stdin[:6])
+        try:
+            with self.path.open("rb") as file:
+                return _compression(file.read(6))
+        except OSError as error:
+            raise FormatError(f"cannot be opened: {error.strerror}", file=self.name) from None
+
+    @cached_property
+    def start(self) -> bytes:
+        """The first bytes, decompressed."""
+        if self.path is None or self.compression:
+            return self.read()[:START]
+        with self.path.open("rb") as file:
+            return file.read(START)
+
+    def read(self) -> bytes:
+        """All bytes, decompressed. Not kept: ask once, unless something is wrong."""
+        raw = self._stdin if self.path is None else self.path.read_bytes()
         kind = _compression(raw[:6])
         return _decompressed(raw, kind, self.name) if kind else raw
 
     @property
-    def compressed(self) -> bool:
-        """Whether the file is compressed, by its first bytes."""
-        return self.path is not None and bool(_compression(self.head))
+    def plain_path(self) -> Path | None:
+        """The path, if the file can be read from it as it is."""
+        return None if self.path is None or self.compression else self.path
 
 
 def stem(name: str) -> str:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qrowd.data.arrays import Array
+from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import FormatError, InputError, UsageError
 from qrowd.io.source import Source
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec")
+SEPARATORS = {"tsv": "\t", "csv": ",", "trec": " "}
 
 SYNONYMS = {
     "topic": "topic topic_id topicid query query_id queryid qid request question",
@@ -49,18 +53,15 @@ TASK = ("task", "task_id", "taskid", "hit", "hit_id", "unit", "unit_id")
 
 
 @dataclass(frozen=True)
-class Table:
-    """String columns of one file; `first` is the line of the first row (0: rows have no lines)."""
+class Place:
+    """Where rows came from: the file, and the line of the first row (0: rows have no lines)."""
 
     name: str
-    frame: pl.DataFrame
+    rows: int
     first: int = 0
     kept: Array | None = None
     source: Source | None = None
     format: str = ""
-
-    def __len__(self) -> int:
-        return self.frame.height
 
     def line(self, row: int) -> int:
         """The line of a row; 0 where there are no lines."""
@@ -68,7 +69,7 @@ class Table:
             return 0
         at = int(self.kept[row]) if self.kept is not None else row
         if self.format == "csv" and self.source is not None:
-            return _csv_line(self.source.data, at + self.first - 1)
+            return _csv_line(self.source.read(), at + self.first - 1)
         return at + self.first
 
     def error(self, message: str, row: int = -1) -> FormatError:
@@ -78,25 +79,49 @@ class Table:
             message = f"row {row + 1}: {message}"
         return FormatError(message, file=self.name, line=line, row=row)
 
-    def without_blank_rows(self) -> Table:
-        """The table without rows that hold nothing."""
-        counts = self.frame.null_count().row(0) if self.frame.width else (0,)
-        if not min(counts):
-            return self
-        full = ~np.logical_and.reduce([s.is_null().to_numpy() for s in self.frame])
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of one file under our names; those of Parquet are read when they are asked for."""
+
+    place: Place
+    frame: pl.DataFrame | pl.LazyFrame
+    columns: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return self.place.rows
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def column(self, name: str, filled: bool = True) -> pl.Series:
+        """One column; every row must have a value, unless `filled` is false."""
         import polars as pl
 
-        kept = np.flatnonzero(full)
-        return replace(self, frame=self.frame.filter(pl.Series(full)), kept=kept)
+        theirs = self.columns[name]
+        if isinstance(self.frame, pl.LazyFrame):
+            found = as_text(self.frame.select(theirs).collect()[theirs])
+        else:
+            found = self.frame[theirs]
+        if filled and found.null_count():
+            row = int(np.argmax(found.is_null().to_numpy()))
+            raise self.place.error(f"no value for {name}; every row needs one", row)
+        return found.alias(name)
 
-    def complete(self, columns: Sequence[str]) -> Table:
-        """The table itself, if these columns have a value in every row."""
-        for name in columns:
-            column = self.frame[name]
-            if column.null_count():
-                row = int(np.argmax(column.is_null().to_numpy()))
-                raise self.error(f"no value for {name}; every row needs one", row)
-        return self
+
+def stacked(tables: Sequence[Table], name: str) -> pl.Series:
+    """A column of names of all tables, one after another."""
+    import polars as pl
+
+    parts = [as_names(table.column(name)) for table in tables]
+    return pl.concat(parts) if len(parts) > 1 else parts[0]
+
+
+def as_names(column: pl.Series) -> pl.Series:
+    """A column as text."""
+    import polars as pl
+
+    return column if column.dtype == pl.String else column.cast(pl.String)
 
 
 def _csv_line(data: bytes, record: int) -> int:
@@ -114,19 +139,17 @@ def _csv_line(data: bytes, record: int) -> int:
 
 
 def sniff(source: Source, stated: str | None = None) -> str:
-    """The format of a file: as stated, else by its content (and its suffix, tsv or csv)."""
+    """The format of a file: as stated, else by its content (and the suffix .csv)."""
     if stated:
         if stated not in FORMATS:
             raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
         return stated
-    if source.head.startswith(b"PAR1"):
+    if source.start.startswith(b"PAR1"):
         return "parquet"
-    start = source.data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"{"):
-        return "jsonl"
-    if start.startswith(b"["):
-        return "json"
-    line = first_line(source.data)
+    start = source.start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith((b"{", b"[")):
+        return "jsonl" if start.startswith(b"{") else "json"
+    line = first_line(source)
     if "\t" in line:
         return "tsv"
     if "," in line and (len(line.split()) < 4 or source.name.lower().endswith(".csv")):
@@ -134,45 +157,65 @@ def sniff(source: Source, stated: str | None = None) -> str:
     return "trec"
 
 
-def first_line(data: bytes) -> str:
+def first_line(source: Source) -> str:
     """The first line that is not blank."""
-    start = data[:65536].removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    start = source.start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     return start.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
 
 
-def read_table(source: Source, format: str) -> Table:
-    """A table whose format names its columns: json, jsonl, parquet."""
-    _refuse_emptiness(source, format)
-    reader: Mapping[str, Callable[[Source], Table]] = {
-        "json": _read_json,
-        "jsonl": _read_jsonl,
-        "parquet": _read_parquet,
-    }
-    return reader[format](source).without_blank_rows()
-
-
-def _refuse_emptiness(source: Source, format: str) -> None:
-    if format == "parquet":
-        return
-    if not source.data.strip():
+def refuse_what_is_no_text(source: Source) -> None:
+    """An error for an empty file, and for bytes that are no text."""
+    if not source.start.strip() and not source.read().strip():
         raise FormatError("the file is empty", file=source.name)
-    if b"\0" in source.data[:65536]:
-        raise FormatError(
-            "this is no text file, nor Parquet; is it the right file?", file=source.name
-        )
+    if b"\0" in source.start:
+        message = "this is neither text nor Parquet; is it the right file?"
+        raise FormatError(message, file=source.name)
 
 
-def read_with_header(source: Source, format: str) -> Table:
-    """Text whose first line names the columns, separated by tabs, commas or blanks."""
-    _refuse_emptiness(source, format)
-    return _delimited(source, format, header=True).without_blank_rows()
+def read_text(source: Source, format: str, names: Sequence[str] = ()) -> tuple[Place, pl.DataFrame]:
+    """Columns separated by tabs, commas or blanks; named by the header, or by `names`."""
+    import polars as pl
+
+    try:
+        frame, kept = _parsed(source, format, names)
+    except pl.exceptions.PolarsError as error:
+        raise _bad_text(source, format, len(names), str(error)) from None
+    first = 1 if names else 2
+    return Place(source.name, frame.height, first, kept, source, format), frame
 
 
-def read_plain(source: Source, names: Sequence[str], separator: str = " ") -> Table:
-    """A table without a header: as many columns as names."""
-    _refuse_emptiness(source, "")
-    kind = {" ": "trec", "\t": "tsv", ",": "csv"}[separator]
-    return _delimited(source, kind, header=False, names=names).without_blank_rows()
+def _parsed(source: Source, format: str, names: Sequence[str]) -> tuple[pl.DataFrame, Array | None]:
+    """The text as it is; where blanks separate, and not one each, after squeezing them."""
+    import polars as pl
+
+    if format == "trec" and squeezed(source.start) != source.start.strip(b" "):
+        return _fields(squeezed(source.read()), format, names)
+    try:
+        frame, kept = _fields(source.plain_path or source.read(), format, names)
+        if format != "trec" or not any(frame.null_count().row(0)):
+            return frame, kept
+    except pl.exceptions.PolarsError:
+        if format != "trec":
+            raise
+    return _fields(squeezed(source.read()), format, names)
+
+
+def _fields(
+    content: bytes | Path, format: str, names: Sequence[str]
+) -> tuple[pl.DataFrame, Array | None]:
+    import polars as pl
+
+    frame = pl.read_csv(
+        content,
+        has_header=not names,
+        infer_schema=False,
+        schema=dict.fromkeys(names, pl.String) if names else None,
+        missing_columns="insert" if names else None,
+        separator=SEPARATORS[format],
+        quote_char='"' if format == "csv" else None,
+        glob=False,
+    )
+    return _without_blank_rows(frame)
 
 
 def squeezed(data: bytes) -> bytes:
@@ -183,46 +226,35 @@ def squeezed(data: bytes) -> bytes:
             data = data.replace(old, new)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
-    if b" \n" in data:
-        data = data.replace(b" \n", b"\n")
-    if b"\n " in data:
-        data = data.replace(b"\n ", b"\n")
+    for old, new in ((b" \n", b"\n"), (b"\n ", b"\n")):
+        if old in data:
+            data = data.replace(old, new)
     return data.strip(b" ")
 
 
-def _delimited(source: Source, format: str, *, header: bool, names: Sequence[str] = ()) -> Table:
-    import polars as pl
-
-    content = squeezed(source.data) if format == "trec" else source.data
-    separator = {"tsv": "\t", "csv": ",", "trec": " "}[format]
-    try:
-        frame = pl.read_csv(
-            content,
-            has_header=header,
-            infer_schema=False,
-            schema=dict.fromkeys(names, pl.String) if names else None,
-            missing_columns="insert" if names else None,
-            separator=separator,
-            quote_char='"' if format == "csv" else None,
-        )
-    except pl.exceptions.PolarsError as error:
-        raise _bad_text(source, content, separator, len(names), str(error)) from None
-    return Table(source.name, frame, 2 if header else 1, source=source, format=format)
+def _without_blank_rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, Array | None]:
+    """The rows that hold something, and which they are if others do not."""
+    counts = frame.null_count().row(0) if frame.width else (0,)
+    if not min(counts):
+        return frame, None
+    full = ~np.logical_and.reduce([column.is_null().to_numpy() for column in frame])
+    if full.all():
+        return frame, None
+    return frame.filter(full), np.flatnonzero(full)
 
 
-def _bad_text(source: Source, content: bytes, separator: str, width: int, said: str) -> FormatError:
-    """What Polars could not say: the line. Only on the way to an error."""
-    lines = content.split(b"\n")
-    for number, raw in enumerate(lines, 1):
+def _bad_text(source: Source, format: str, width: int, said: str) -> FormatError:
+    """What Polars does not say: the line. Only on the way to an error."""
+    for number, raw in enumerate(source.read().split(b"\n"), 1):
         try:
             line = raw.decode("utf-8").rstrip("\r")
         except UnicodeDecodeError:
-            message = "not UTF-8; convert the file, e.g. with iconv -f latin1 -t utf8"
+            message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
             return FormatError(message, file=source.name, line=number)
-        count = len(split_fields(line, separator))
+        count = len(split_fields(line, SEPARATORS[format]))
         width = width or count
         if line and count > width:
-            message = f"{count} columns where {width} were expected"
+            message = f"{count} columns where {width} were expected; mend the line"
             return FormatError(message, file=source.name, line=number)
     return FormatError(f"cannot be read: {said.splitlines()[0]}", file=source.name)
 
@@ -234,53 +266,53 @@ def split_fields(line: str, separator: str) -> list[str]:
     return line.split() if separator == " " else line.split(separator)
 
 
-def _read_json(source: Source) -> Table:
-    import json
-
+def read_json(source: Source) -> tuple[Place, pl.DataFrame]:
+    """A JSON array of objects."""
     import polars as pl
 
     try:
-        rows = json.loads(source.data)
+        rows = json.loads(source.read())
         frame = pl.DataFrame(rows, infer_schema_length=None)
     except json.JSONDecodeError as error:
         raise FormatError(f"not JSON: {error.msg}", file=source.name, line=error.lineno) from None
     except (pl.exceptions.PolarsError, TypeError, UnicodeDecodeError, ValueError):
         message = "must be a JSON array of objects with the same keys"
         raise FormatError(message, file=source.name) from None
-    return Table(source.name, strings(frame), source=source, format="json")
+    return Place(source.name, frame.height, source=source, format="json"), frame
 
 
-def _read_jsonl(source: Source) -> Table:
+def read_jsonl(source: Source) -> tuple[Place, pl.DataFrame]:
+    """One JSON object per line."""
     import polars as pl
 
     try:
-        frame = pl.read_ndjson(source.data, infer_schema_length=None)
+        frame = pl.read_ndjson(source.read(), infer_schema_length=None)
     except pl.exceptions.PolarsError:
         raise _bad_json(source) from None
-    return Table(source.name, strings(frame), 1, source=source, format="jsonl")
+    return Place(source.name, frame.height, 1, source=source, format="jsonl"), frame
 
 
 def _bad_json(source: Source) -> FormatError:
-    import json
-
-    for number, line in enumerate(source.data.split(b"\n"), 1):
+    for number, line in enumerate(source.read().split(b"\n"), 1):
         try:
             json.loads(line or b"0")
         except (json.JSONDecodeError, UnicodeDecodeError):
             message = "not a JSON object; every line must be one"
             return FormatError(message, file=source.name, line=number)
-    return FormatError("cannot be read as JSON lines", file=source.name)
+    return FormatError("cannot be read as JSON lines; are keys and types alike?", file=source.name)
 
 
-def _read_parquet(source: Source) -> Table:
+def read_parquet(source: Source) -> tuple[Place, pl.LazyFrame]:
+    """The columns of a Parquet file, not read yet."""
     import polars as pl
 
     try:
-        frame = pl.read_parquet(source.path or io.BytesIO(source.data))
+        frame = pl.scan_parquet(source.plain_path or io.BytesIO(source.read()), glob=False)
+        rows = frame.select(pl.len()).collect().item()
     except (pl.exceptions.PolarsError, OSError):
         message = "the Parquet file is damaged or cut short; fetch or make it again"
         raise FormatError(message, file=source.name) from None
-    return Table(source.name, strings(frame), source=source, format="parquet")
+    return Place(source.name, rows, source=source, format="parquet"), frame
 
 
 def is_frame(given: object) -> bool:
@@ -288,27 +320,36 @@ def is_frame(given: object) -> bool:
     return type(given).__module__.split(".")[0] in ("polars", "pandas")
 
 
-def of_frame(frame: Any) -> Table:
-    """A table from a pandas or Polars data frame."""
+def of_frame(frame: Any) -> tuple[Place, pl.DataFrame]:
+    """A pandas or Polars data frame."""
     import polars as pl
 
-    if type(frame).__module__.split(".")[0] == "pandas":
-        frame = pl.DataFrame({str(name): frame[name].to_numpy() for name in frame.columns})
-    elif isinstance(frame, pl.LazyFrame):
+    if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
-    return Table("the frame", strings(frame))
+    elif not isinstance(frame, pl.DataFrame):
+        frame = pl.DataFrame({str(name): _of_pandas(frame[name]) for name in frame.columns})
+    return Place("the frame", frame.height), frame
 
 
-def strings(frame: pl.DataFrame) -> pl.DataFrame:
-    """Numbers are kept, everything else becomes text."""
+def _of_pandas(column: Any) -> pl.Series:
+    """A pandas column without pyarrow: numbers as they are, everything else as text."""
     import polars as pl
 
-    kept = (pl.String, pl.Categorical, pl.Enum)
-    return frame.with_columns(
-        pl.col(name).cast(pl.String, strict=False)
-        for name, dtype in frame.schema.items()
-        if not (dtype.is_numeric() or dtype in kept or dtype == pl.Datetime)
-    )
+    if column.dtype.kind in "iuf":
+        return pl.Series(column.to_numpy())
+    missing = column.isna().to_numpy()
+    return pl.Series([None if no else str(x) for x, no in zip(column, missing, strict=True)])
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Numbers and text as they are, everything else as text."""
+    import polars as pl
+
+    if column.dtype.is_numeric() or column.dtype == pl.String:
+        return column
+    if column.dtype == pl.Datetime:
+        return column.dt.epoch("us") / 1e6
+    return column.cast(pl.String, strict=False)
 
 
 # --- what its columns are -------------------------------------------------------------------------
@@ -332,39 +373,39 @@ def recognised(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
 
 
 def whole_numbers(table: Table, column: str) -> Array:
-    """A column of grades as numbers; an error that names the line of the first bad one."""
+    """A column of grades as int8; an error that names the line of the first bad one."""
     import polars as pl
 
-    given = table.frame[column]
-    values = given.cast(pl.Int64, strict=False) if given.dtype == pl.String else given
-    if values.dtype.is_float() or values.null_count():
+    given = table.column(column)
+    values = given.cast(pl.Int8, strict=False)
+    if given.dtype.is_float() or values.null_count():
         real = given.cast(pl.Float64, strict=False)
-        bad = real.is_null() | real.is_nan() | real.is_infinite() | (real != real.floor())
+        bad = real.is_null() | real.is_nan() | (real != real.floor()) | (real.abs() > HIGHEST)
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
-            message = f"{column} must be a whole number, got {str(given[row])!r}"
-            raise table.error(message, row)
-        values = real.cast(pl.Int64)
+            message = f"{column} must be a whole number from {LOWEST} to {HIGHEST}"
+            raise table.place.error(f"{message}, got {str(given[row])!r}", row)
+        values = real.cast(pl.Int8)
     return values.to_numpy()
 
 
 def numbers(table: Table, column: str) -> Array:
-    """A column of numbers; an error that names the line of the first bad one."""
+    """A column of numbers, NaN where there is none; an error with the line of a bad one."""
     import polars as pl
 
-    given = table.frame[column]
+    given = table.column(column, filled=False)
     values = given.cast(pl.Float64, strict=False)
     if values.null_count() > given.null_count():
         row = int(np.argmax((values.is_null() & given.is_not_null()).to_numpy()))
-        raise table.error(f"{column} must be a number, got {str(given[row])!r}", row)
+        raise table.place.error(f"{column} must be a number, got {str(given[row])!r}", row)
     return values.to_numpy()
 
 
-def place(error: InputError, tables: Sequence[Table]) -> InputError:
+def placed(error: InputError, places: Sequence[Place]) -> InputError:
     """An error about a row of the tables one after another, placed in its file and line."""
     row = error.row
-    for table in tables:
-        if 0 <= row < len(table):
-            return table.error(error.message, row)
-        row -= len(table)
-    return error.at(tables[0].name) if len(tables) == 1 else error
+    for place in places:
+        if 0 <= row < place.rows:
+            return place.error(error.message, row)
+        row -= place.rows
+    return error.at(places[0].name) if len(places) == 1 else error
