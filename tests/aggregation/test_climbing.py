@@ -18,6 +18,8 @@ CLIMBERS = [
     "two-coin",
     "two-coin(labels='soft')",
     "two-coin(prior='learned')",
+    "glad",
+    "glad(prior='learned')",
     "mace",
     "mace(inference='em')",
 ]

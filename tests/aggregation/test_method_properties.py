@@ -12,7 +12,17 @@ from qrowd.aggregation.ballot import Ballot
 from qrowd.aggregation.judgements.two_coin import table_of
 from qrowd.errors import NotConvergedWarning
 
-WEIGHTED = ["wmv-iter", "one-coin", "two-coin", "turkrank", "binmv", "qbinmv", "mace"]
+WEIGHTED = [
+    "wmv-iter",
+    "one-coin",
+    "two-coin",
+    "turkrank",
+    "binmv",
+    "qbinmv",
+    "mace",
+    "kos",
+    "glad",
+]
 
 
 def crowd(pairs: int = 40, assessors: int = 8, votes: int = 4, seed: int = 0) -> q.Judgements:
@@ -68,7 +78,7 @@ def test_weight_nought_is_no_judgement(id: str) -> None:
     )
 
 
-@pytest.mark.parametrize("id", ["ds", "one-coin", "two-coin", "mace"])
+@pytest.mark.parametrize("id", ["ds", "one-coin", "two-coin", "mace", "glad"])
 def test_history_teaches(id: str) -> None:
     """Two assessors who always contradict each other: only history can tell who is right."""
     topics, docs = ["t"] * 20, [f"d{i:02d}" for i in range(10)] * 2
@@ -84,7 +94,7 @@ def test_history_teaches(id: str) -> None:
     assert merged.grades().tolist() == said[:10]
 
 
-@pytest.mark.parametrize("id", ["one-coin", "two-coin", "mace"])
+@pytest.mark.parametrize("id", ["one-coin", "two-coin", "mace", "glad"])
 def test_a_table_that_a_fit_wrote_serves_as_history(id: str) -> None:
     rows = crowd(pairs=200, votes=5)
     before = q.get(id).fit(rows)

@@ -1,0 +1,160 @@
+"""Karger, Oh & Shah's message passing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.data.arrays import Codes, Floats, Offsets, starts_of
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.kernel import BLOCKS, in_blocks
+from qrowd.registry import method, param
+
+
+@method("kos", paper="Karger, Oh & Shah 2014", uses=("gold",), grades="binary")
+class KOS:
+    r"""KOS: messages between pairs and assessors, for two grades.
+
+    With $A_{ij} = \pm 1$ what assessor $j$ said of pair $i$ (the sum, where somebody judged a pair
+    several times or votes have weights), messages go to and fro, nobody hearing their own:
+
+    $$x_{i \to j} = \sum_{j' \in \partial i \setminus j} A_{ij'}\, y_{j' \to i}, \qquad
+      y_{j \to i} = \sum_{i' \in \partial j \setminus i} A_{i'j}\, x_{i' \to j}, \qquad
+      \hat z_i = \operatorname{sign} \sum_{j \in \partial i} A_{ij}\, y_{j \to i}$$
+
+    from $y \sim \text{Normal}(1, 1)$, drawn by a generator of its own from `seed`. Messages grow
+    without end, so those of each connected part of the crowd are divided by their root mean square:
+    signs and shares stay the same. The method has a sign and no probability; ours is the share of
+    the messages' weight, $p_i = \frac12 + \frac12 \sum_j A_{ij} y_{j \to i} / \sum_j |A_{ij}
+    y_{j \to i}|$. With a handful of assessors the messages can end anywhere: the method's
+    guarantees are for large sparse crowds. A zero score ($p = 0.5$: for one, where nobody judged
+    two pairs) is a tie, for the tie rule.
+
+    It stops when no $p$ moves by more than `tol` (the trace has the largest move). Gold overwrites
+    the output on its pairs, and that is said: messages do not see it. The assessors' `weight` is
+    the mean of what they send.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(
+    ...     ["t"] * 30, sorted("abcdef" * 5), ["ann", "bob", "cy", "dee", "eve"] * 6,
+    ...     [1,1,1,1,0, 0,0,0,1,1, 1,1,1,1,1, 0,0,0,0,1, 1,1,0,1,0, 0,0,0,0,0],
+    ... )
+    >>> merged = q.KOS().fit(crowd)
+    >>> merged.relevant.round(2).tolist()
+    [0.98, 0.31, 0.79, 0.02, 0.69, 0.21]
+    >>> bool(merged.assessors["weight"][4] < 0)
+    True
+
+    Reference: Karger, Oh & Shah 2014.
+    """
+
+    tol: float = param(1e-8, "stop when no probability moves by more", above=0)
+    max_iter: int = param(500, "rounds at most", at_least=1)
+    clamp: bool = param(True, "gold overwrites the output on its pairs")
+    seed: int = param(0, "of the first messages", at_least=0)
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The share of messages for relevance, for every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        graph = _Graph.of(fitting.judgements)
+        messages = _Messages(graph, self.seed)
+        for _ in fitting.iterations(self.max_iter):
+            moved = messages.exchange()
+            fitting.gain(moved)
+            fitting.settled = moved <= self.tol
+        share = messages.share
+        posterior = np.stack([1 - share, share], axis=1)
+        return fitting.merged(posterior, {"weight": messages.sent()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """One edge per pair and assessor with votes that do not cancel; `part` of each assessor."""
+
+    starts: Offsets
+    assessor: Codes
+    vote: Floats
+    part: Codes
+    parts: int
+    assessors: int
+
+    @classmethod
+    def of(cls, rows: Judgements) -> _Graph:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        assessors, pairs = len(rows.assessors), len(rows.pairs)
+        key = rows.pair.astype(np.int64) * max(assessors, 1) + rows.assessor
+        distinct, back = np.unique(key, return_inverse=True)
+        sign = (2.0 * rows.grade - 1.0) * (1.0 if rows.weight is None else rows.weight)
+        vote = np.bincount(back, sign, len(distinct)).astype(np.float64)
+        kept = np.abs(vote) > 1e-12
+        pair, assessor = np.divmod(distinct[kept], max(assessors, 1))
+        size = max(assessors + pairs, 1)
+        links = coo_array((np.ones(len(pair)), (assessor, assessors + pair)), shape=(size, size))
+        parts, part = connected_components(links, directed=False)
+        starts = starts_of(pair, pairs)
+        codes = assessor.astype(np.int32)
+        return cls(starts, codes, vote[kept], part[:assessors], parts, assessors)
+
+
+class _Messages:
+    """The state of the messages on each edge, and each pair's share for relevance."""
+
+    def __init__(self, graph: _Graph, seed: int) -> None:
+        edges = len(graph.vote)
+        self.graph = graph
+        self.to_pair = np.random.default_rng(seed).normal(1.0, 1.0, edges)
+        self.to_assessor = np.zeros(edges)
+        self.share = np.full(len(graph.starts) - 1, 0.5)
+        self.total, self.scale = np.zeros(graph.assessors), np.ones(graph.assessors)
+        self.first = True
+        self.degree = np.bincount(graph.assessor, minlength=graph.assessors)
+
+    def exchange(self) -> float:
+        """One round; the largest move of a share."""
+        from qrowd.aggregation.kernels.kos import pass_messages
+
+        graph = self.graph
+        sums, moved = np.zeros((graph.assessors, 2)), 0.0
+
+        def part(lo: int, hi: int) -> tuple[float, Floats]:
+            own = np.zeros((graph.assessors, 2))
+            most = pass_messages(
+                graph.starts,
+                graph.assessor,
+                graph.vote,
+                self.total,
+                self.scale,
+                self.first,
+                self.to_assessor,
+                self.to_pair,
+                self.share,
+                own,
+                lo,
+                hi,
+            )
+            return most, own
+
+        blocks = max(1, min(BLOCKS, len(graph.vote) // max(2 * graph.assessors, 1)))
+        for most, own in in_blocks(part, len(self.share), blocks):
+            moved, sums = max(moved, most), sums + own
+        self.total, self.scale, self.first = sums[:, 0], self._scale(sums[:, 1]), False
+        return moved
+
+    def _scale(self, squares: Floats) -> Floats:
+        """The root mean square of the messages in each assessor's part of the crowd."""
+        graph = self.graph
+        sums = np.bincount(graph.part, squares, graph.parts)
+        edges = np.maximum(np.bincount(graph.part, self.degree, graph.parts), 1)
+        mean = np.sqrt(sums / edges)[graph.part]
+        return np.where(mean > 0, mean, 1.0)
+
+    def sent(self) -> Floats:
+        """The mean message of each assessor, as scaled in the last round."""
+        sums = np.bincount(self.graph.assessor, self.to_pair, self.graph.assessors)
+        return np.asarray(sums / np.maximum(self.degree, 1))
