@@ -16,6 +16,7 @@ import pytest
 import qrowd
 from qrowd import registry
 
+WITH_EXTRAS = {"report": "matplotlib"}
 ROOT = Path(__file__).parents[1]
 
 
@@ -83,6 +84,8 @@ def test_examples_are_true(name: str) -> None:
     thing = _documented()[name]
     if not inspect.isroutine(thing) and not inspect.isclass(thing):
         return
+    if name in WITH_EXTRAS:
+        pytest.importorskip(WITH_EXTRAS[name], reason=f"the example of {name} needs an extra")
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     said: list[str] = []
     names = vars(sys.modules[thing.__module__]) | {"q": qrowd, "qrowd": qrowd}

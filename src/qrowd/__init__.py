@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     from qrowd.registry import method as method
     from qrowd.registry import param as param
     from qrowd.registry import rule as rule
+    from qrowd.reporting.page import Report as Report
+    from qrowd.reporting.report import report as report
+    from qrowd.reporting.study import Study as Study
+    from qrowd.reporting.study import study as study
     from qrowd.simulation.collection import Collection as Collection
     from qrowd.simulation.collection import simulate as simulate
     from qrowd.simulation.setting import Setting as Setting
@@ -88,6 +92,7 @@ _HOMES = {
     "Pairs": "data.index",
     "Qrels": "data.qrels",
     "QrelsSet": "data.qrels",
+    "Report": "reporting.page",
     "RunSet": "data.runs",
     "Scale": "data.scale",
     "ScoreMerger": "data.given",
@@ -95,6 +100,7 @@ _HOMES = {
     "Screened": "quality.screening",
     "Setting": "simulation.setting",
     "SoftQrels": "data.qrels",
+    "Study": "reporting.study",
     "agreement": "quality.agreement",
     "assessors": "quality.assessing",
     "cohen": "quality.agreement",
@@ -119,6 +125,7 @@ _HOMES = {
     "read_qrels": "io.qrels",
     "read_runs": "io.runs",
     "read_scores": "io.scores",
+    "report": "reporting.report",
     "rmse": "comparison.distance",
     "rule": "registry",
     "save": "io.save",
@@ -126,6 +133,7 @@ _HOMES = {
     "screen": "quality.screening",
     "simulate": "simulation.collection",
     "spearman": "comparison.correlation",
+    "study": "reporting.study",
     "tau_a": "comparison.correlation",
     "tau_ap": "comparison.correlation",
     "tau_b": "comparison.correlation",

@@ -12,6 +12,7 @@ from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
 from qrowd.reporting.parts import Figure
 
 _MOST = 60  # systems in one picture
+_PANELS = 3  # side by side
 
 
 def votes_per_pair(votes: Offsets) -> Figure:
@@ -55,11 +56,11 @@ def workload(per_assessor: Offsets) -> Figure:
 
 
 def assessors(
-    sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: Sequence[str], how: str
+    sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: list[str], how: str
 ) -> Figure:
     """Sensitivity against specificity; on the diagonal one might as well throw a coin."""
-    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
-    known = list(dict.fromkeys(sorted(kinds)))
+    size = 28 + 260 * judgements / max(int(judgements.max(initial=1)), 1)
+    known = sorted(set(kinds), key=lambda kind: (-kinds.count(kind), kind))
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -93,40 +94,48 @@ def assessors(
     return Figure(drawn("assessors", 6.2, 4.6, draw), alt, caption)
 
 
-def reliability(methods: Mapping[str, tuple[Floats, Floats, Floats]]) -> Figure:
-    """Predicted against observed shares of relevant pairs: (predicted, observed, count) each."""
+def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
+    """Predicted against observed shares of relevant pairs, one panel per method.
+
+    Each has (predicted, observed, low, high, count), one entry per bin.
+    """
+    rows, columns = -(-len(methods) // _PANELS), min(len(methods), _PANELS)
 
     def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
-        for at, (name, (predicted, observed, count)) in enumerate(methods.items()):
+        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, (name, (predicted, observed, low, high, count)) in zip(
+            panels, methods.items(), strict=False
+        ):
             used = count > 0
-            colour = INK[SERIES[at % len(SERIES)]]
-            size = 12 + 120 * np.sqrt(count[used] / count.sum())
-            axes.plot(predicted[used], observed[used], color=colour, linewidth=1.2, alpha=0.8)
+            axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
+            axes.vlines(
+                predicted[used], low[used], high[used], color=INK["three"], alpha=0.35, linewidth=3
+            )
             axes.scatter(
-                predicted[used], observed[used], s=size, color=colour, label=name, zorder=3,
-                marker=MARKERS[at % len(MARKERS)], edgecolors=INK["page"], linewidths=0.6,
-                clip_on=False,
+                predicted[used], observed[used], s=14 + 160 * np.sqrt(count[used] / count.sum()),
+                color=INK["three"], edgecolors=INK["page"], linewidths=0.6, clip_on=False, zorder=3,
             )  # fmt: skip
-        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="probability of relevance that was predicted")
-        axes.set_ylabel("share that is relevant in gold")
-        axes.set_aspect("equal")
-        axes.grid()
-        legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-        for handle in legend.legend_handles:
-            handle.set_sizes([40])
+            axes.set_title(name, fontsize=10)
+            axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+            axes.set_aspect("equal")
+            axes.grid()
+        for axes in panels[len(methods) :]:
+            axes.set_visible(False)
+        figure.supxlabel("predicted probability of relevance", fontsize=10)
+        figure.supylabel("share relevant in gold", fontsize=10)
 
     alt = "Reliability diagram: " + "; ".join(
         f"{name} is off by {np.average(abs(p - o)[c > 0], weights=c[c > 0]):.3f} on average"
-        for name, (p, o, c) in methods.items()
+        for name, (p, o, _, _, c) in methods.items()
         if (c > 0).any()
     )
     caption = (
-        "Pairs by the probability that a method gave them (larger marks: more pairs). On the "
-        "dashed line probabilities mean what they say."
+        "Do probabilities mean what they say? Pairs by the probability that a method gave them "
+        "(larger marks: more pairs), with 90% intervals of the share that is relevant in gold. "
+        "Below the dashed line a method is too sure of relevance, above it not sure enough."
     )
-    return Figure(drawn("reliability", 6.2, 4.4, draw), alt + ".", caption)
+    size = (0.6 + 2.1 * columns, 0.7 + 2.25 * rows)
+    return Figure(drawn("reliability", *size, draw), alt + ".", caption)
 
 
 def ranking(
@@ -162,7 +171,8 @@ def ranking(
         left.set_ylim(len(place) - 0.4, -0.6)
         left.set_xlabel(f"mean {measure}")
         right.set_xlabel("rank")
-        right.locator_params(axis="x", integer=True)
+        step = max(1, len(names) // 6)
+        right.set_xticks([1, *range(1 + step, len(names) + 1, step)])
         right.tick_params(axis="y", length=0)
 
     alt = (
@@ -179,7 +189,9 @@ def ranking(
     return Figure(drawn("ranking", 7.6, height, draw), alt, caption)
 
 
-def agreement(names: Sequence[str], value: Floats, low: Floats, high: Floats, what: str) -> Figure:
+def agreement(
+    name: str, names: Sequence[str], value: Floats, low: Floats, high: Floats, what: str
+) -> Figure:
     """One figure per way of merging, with its interval, best on top."""
     order = np.argsort(-value, kind="stable")
     place = np.arange(len(names))
@@ -201,4 +213,4 @@ def agreement(names: Sequence[str], value: Floats, low: Floats, high: Floats, wh
     best = int(order[0])
     alt = f"{what} of {len(names)} ways of merging; {names[best]} is best with {value[best]:.3f}."
     caption = f"{what}; intervals by drawing topics again."
-    return Figure(drawn("agreement", 6.2, 0.9 + 0.3 * len(names), draw), alt, caption)
+    return Figure(drawn(f"agreement-{name}", 6.2, 0.9 + 0.3 * len(names), draw), alt, caption)

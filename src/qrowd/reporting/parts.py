@@ -26,6 +26,14 @@ class Prose:
 
 
 @dataclass(frozen=True)
+class Items:
+    """Names and what they are."""
+
+    items: Mapping[str, str]
+    kind: str = field(default="items", init=False)
+
+
+@dataclass(frozen=True)
 class Note:
     """Something that a reader should know before trusting a number."""
 
@@ -98,6 +106,14 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Figures side by side, where the page is wide enough."""
+
+    parts: tuple[Figure, ...]
+    kind: str = field(default="group", init=False)
+
+
+@dataclass(frozen=True)
 class Fact:
     """A figure for the head of the page: a number, and what it is."""
 
@@ -106,7 +122,7 @@ class Fact:
     about: str = ""
 
 
-Part = Prose | Note | Code | Figure | Table | Matrix
+Part = Prose | Items | Note | Code | Figure | Table | Matrix | Group
 
 
 @dataclass(frozen=True)
@@ -129,6 +145,11 @@ def sort_key(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
+def grouped(number: int) -> str:
+    """A whole number with thin blanks between thousands."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
 def cell_text(value: Any, digits: int) -> str:
     """A cell as it is read."""
     if isinstance(value, Shown):
@@ -136,5 +157,5 @@ def cell_text(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f")
+        return grouped(value)
     return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}"

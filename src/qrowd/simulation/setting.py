@@ -82,7 +82,20 @@ class Setting:
 
 PRESETS: Mapping[str, Setting] = MappingProxyType(
     {
-        "demo": Setting(topics=20, documents=80, assessors=40, votes=5, runs=12, difficulty=0.2),
+        "demo": Setting(
+            topics=20,
+            documents=80,
+            assessors=40,
+            votes=3.5,
+            runs=12,
+            worst=0.5,
+            best=0.9,
+            difficulty=0.2,
+            sloppy=0.25,
+            biased=0.16,
+            random=0.1,
+            good=0.4,
+        ),
         "graded": Setting(grades=4, votes=5, difficulty=0.2),
         "panel": Setting(topics=10, documents=100, assessors=31, votes=31, skew=0, runs=30),
     }

@@ -1,0 +1,60 @@
+"""`qrowd demo`: the whole way on data that it makes."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.options import quiet_option, seed_option
+from qrowd.cli.output import say
+
+METHODS = ("mv", "wmv-iter", "one-coin", "two-coin", "glad", "ds")
+MEASURES = ("AP", "nDCG@20")
+DRAWS = 1000
+
+
+@click.command
+@click.option(
+    "-o", "--output", "folder", metavar="FOLDER", default="demo", show_default=True,
+    help="Where the files go; made if it is not there.",
+)  # fmt: skip
+@seed_option
+@quiet_option
+def command(folder: str, seed: int, quiet: bool) -> None:
+    """Show the whole way on a simulated collection.
+
+    Simulates a small collection judged by good, sloppy, biased and spamming assessors, merges the
+    judgements in several ways, scores the systems, compares with gold, and writes one page with
+    all of it. The last line printed is the path of that page.
+
+    \b
+    Examples:
+      qrowd demo
+      qrowd demo -o tryout --seed 7
+    """
+    from pathlib import Path
+
+    from qrowd import registry
+    from qrowd.cli.simulate import save_collection
+    from qrowd.io.save import save
+    from qrowd.reporting.report import report
+    from qrowd.reporting.study import study
+    from qrowd.simulation.collection import simulate
+
+    made = simulate("demo", seed=seed)
+    say(f"simulated {made.judgements!r}", quiet)
+    save_collection(made, Path(folder))
+    methods = [name for name in METHODS if name in registry.cards("method")]
+    say(f"merging by {', '.join(methods)}; scoring {len(made.runs)} systems", quiet)
+    done = study(
+        made.judgements, made.runs, made.gold, methods=methods, measures=MEASURES,
+        draws=DRAWS, seed=seed, known=made.assessors,
+    )  # fmt: skip
+    page = Path(folder) / "report.html"
+    options = " ".join([*(f"--method {name}" for name in methods), f"--seed {seed}"])
+    files = "--gold gold.qrels --runs runs -o report.html"
+    again = [
+        f"qrowd simulate --preset demo --seed {seed} -o .",
+        f"qrowd report --judgements crowd.tsv.gz {files} {options}",
+    ]
+    save(report(done, title="A simulated crowd, merged", commands=again), page)
+    click.echo(page)

@@ -1,0 +1,107 @@
+"""`qrowd report`: one page about one's own files."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.options import gold_option, load_gold, load_judgements, load_runs, seed_option
+
+
+@click.command
+@click.option(
+    "--judgements", multiple=True, required=True, metavar="FILE",
+    help="Judgements: a file or a folder; may repeat.",
+)  # fmt: skip
+@gold_option
+@click.option(
+    "--runs", multiple=True, metavar="FILES",
+    help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
+)  # fmt: skip
+@click.option(
+    "--given", metavar="FILE",
+    help="Qrels that the methods may learn from; left out of every comparison with gold.",
+)  # fmt: skip
+@click.option(
+    "--rel", type=int, metavar="GRADE",
+    help="Make judgements and gold binary: relevant from this grade on.",
+)  # fmt: skip
+@click.option(
+    "--method", "methods", multiple=True, metavar="METHOD",
+    help="A way of merging, with parameters as in 'ds(prior=topic)'; may repeat.  "
+    "[default: mv, wmv-iter, ds]",
+)  # fmt: skip
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+    help="A measure of runs; may repeat, the first one leads.  [default: AP, nDCG@20]",
+)  # fmt: skip
+@click.option(
+    "--chosen", metavar="METHOD", help="The way of merging that intervals come from (default: ds)."
+)
+@click.option(
+    "--draws", type=click.IntRange(min=2), default=1000, show_default=True,
+    help="Qrels drawn from the merged probabilities, for intervals.",
+)  # fmt: skip
+@click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
+    show_default=True, help="The level of the intervals.",
+)  # fmt: skip
+@seed_option
+@click.option("--title", default="Judgements of a crowd", show_default=True, help="The heading.")
+@click.option(
+    "-o", "--output", default="report.html", show_default=True, metavar="FILE",
+    help="Where the page goes.",
+)  # fmt: skip
+def command(
+    judgements: tuple[str, ...],
+    gold: str | None,
+    gold_rel: int | None,
+    runs: tuple[str, ...],
+    given: str | None,
+    rel: int | None,
+    methods: tuple[str, ...],
+    measures: tuple[str, ...],
+    chosen: str | None,
+    draws: int,
+    level: float,
+    seed: int,
+    title: str,
+    output: str,
+) -> None:
+    """Write one page about judgements: who judged how well, what follows for systems, how sure.
+
+    Only --judgements are needed. With --runs systems are ranked, with intervals; with --gold all of
+    it is held against gold. The page is one file that needs nothing else. Prints its path.
+
+    \b
+    Examples:
+      qrowd report --judgements crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
+      qrowd report --judgements crowd.tsv.gz --method mv --method 'ds(prior=topic)'
+    """
+    from qrowd.data.given import NOTHING, Given
+    from qrowd.io.save import save
+    from qrowd.reporting.report import report
+    from qrowd.reporting.study import MEASURES, METHODS, study
+
+    learned = load_gold(given, gold_rel, rel)
+    done = study(
+        load_judgements(judgements, rel=rel),
+        load_runs(runs) if runs else None,
+        load_gold(gold, gold_rel, rel),
+        methods=methods or METHODS,
+        measures=measures or MEASURES,
+        given=NOTHING if learned is None else Given(gold=learned),
+        chosen=chosen,
+        draws=draws,
+        level=level,
+        seed=seed,
+    )
+    save(report(done, title=title, commands=[_typed()]), output)
+    click.echo(output)
+
+
+def _typed() -> str:
+    """The command line as it was typed."""
+    import shlex
+    import sys
+
+    return shlex.join(["qrowd", *sys.argv[1:]])

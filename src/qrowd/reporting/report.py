@@ -1,0 +1,216 @@
+"""The verb `report`: nouns to sections, a study to the whole page."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from functools import singledispatch
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import qrowd
+from qrowd.comparison.compare import Comparison
+from qrowd.comparison.labels import LabelScores
+from qrowd.data.frames import Framed
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.scores import Scores
+from qrowd.errors import UsageError
+from qrowd.reporting.page import Report
+from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table, grouped
+from qrowd.reporting.sections.assessors import against_gold, assessor_section
+from qrowd.reporting.sections.data import data_section
+from qrowd.reporting.sections.labels import label_section, summary_of
+from qrowd.reporting.sections.rankings import ranking_section
+from qrowd.reporting.sections.systems import means_table, standing_of, system_section
+from qrowd.reporting.study import Study
+
+_MOST = 200  # rows of a table
+
+
+def report(
+    *nouns: Any, title: str = "Judgements of a crowd", commands: Sequence[str] = ()
+) -> Report:
+    """A report on these nouns: a `study` gives the whole page, other nouns a section each.
+
+    Judgements, `Merged`, `LabelScores`, `Comparison`, `Scores` (over draws: with intervals), and
+    whatever can be laid out as a table. `commands` are shown as the way to make it again.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
+    >>> q.report(made.judgements, q.MajorityVote().fit(made.judgements))
+    Report(Judgements of a crowd: Data, Merged judgements, Assessors, How to make this again)
+    """
+    if not nouns:
+        raise UsageError("a report needs something to report on, got nothing")
+    studies = [noun for noun in nouns if isinstance(noun, Study)]
+    found = [section for noun in nouns for section in sections_of(noun)]
+    notes = _notes(nouns)
+    again = _again(commands, studies[0] if studies else None)
+    facts = facts_of(studies[0]) if studies else ()
+    lead = lead_of(studies[0]) if studies else "What the data hold, and what follows from them."
+    return Report(title, lead, facts, (*found, *notes, again), _made())
+
+
+@singledispatch
+def sections_of(noun: Any) -> list[Section]:
+    """The sections of one noun."""
+    raise UsageError(f"cannot report on a {type(noun).__name__}")
+
+
+@sections_of.register
+def _(noun: Framed) -> list[Section]:
+    frame = noun.to_polars().head(_MOST)
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    rest = f"The first {_MOST} rows." if len(frame) == _MOST else ""
+    name = type(noun).__name__
+    return [Section(name, (Table(f"{name}. {rest}".strip(), columns),))]
+
+
+@sections_of.register
+def _(noun: Judgements) -> list[Section]:
+    return [data_section(noun)]
+
+
+@sections_of.register
+def _(noun: Merged) -> list[Section]:
+    return [label_section({noun.fit.method: noun}, {}), *sections_of(noun.assessors)]
+
+
+@sections_of.register
+def _(noun: AssessorTable) -> list[Section]:
+    frame = noun.to_polars().head(_MOST)
+    table = Table(
+        "As the method sees them", {name: frame[name].to_list() for name in frame.columns}
+    )
+    return [Section("Assessors", (table,))]
+
+
+@sections_of.register
+def _(noun: LabelScores) -> list[Section]:
+    return [label_section({}, {"merged": noun})]
+
+
+@sections_of.register
+def _(noun: Comparison) -> list[Section]:
+    return [ranking_section(noun)]
+
+
+@sections_of.register
+def _(noun: Scores) -> list[Section]:
+    if noun.axis == "draw":
+        standing = standing_of(noun)
+        return [system_section(standing, "the merged judgements", len(noun.columns), None)]
+    return [Section("Systems", (means_table({"": noun}),))]
+
+
+@sections_of.register
+def _(noun: Study) -> list[Section]:
+    believed = noun.merged[noun.chosen]
+    sections = [
+        _what_was_done(noun),
+        data_section(noun.judgements, noun.runs, noun.gold),
+        assessor_section(noun.judgements, noun.gold, believed, noun.known),
+        label_section(noun.merged, noun.labels),
+    ]
+    if noun.by_draw is not None:
+        standing = standing_of(noun.by_draw, level=noun.level)
+        gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
+        draws = len(noun.by_draw.columns)
+        sections.append(system_section(standing, noun.chosen, draws, gold))
+    if noun.comparison is not None:
+        sections.append(ranking_section(noun.comparison))
+    return sections
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def lead_of(done: Study) -> str:
+    """What the page is about, in two sentences."""
+    crowd = done.judgements
+    ways = f"{len(done.merged)} ways" if len(done.merged) > 1 else "one way"
+    text = (
+        f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors of "
+        f"{grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
+    )
+    systems = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
+    held = ", and everything held against gold" if done.gold else ""
+    return f"{text}{systems}{held}."
+
+
+def facts_of(done: Study) -> tuple[Fact, ...]:
+    """The few numbers at the head of the page."""
+    facts = []
+    if done.labels:
+        best = max(done.labels, key=lambda name: done.labels[name]["accuracy"])
+        mv = f"; mv {done.labels['mv']['accuracy']:.3f}" if "mv" in done.labels else ""
+        accuracy = f"{done.labels[best]['accuracy']:.3f}"
+        facts.append(Fact(accuracy, f"of {best}'s merged grades agree with gold", mv.strip("; ")))
+    if done.comparison is not None:
+        tau = done.comparison.values[0, :, done.comparison.statistics.index("tau_ap")]
+        at, measure = int(np.argmax(tau)), done.comparison.measures[0]
+        name = f"τ_AP of {done.comparison.estimates[at]} with gold's ranking"
+        facts.append(Fact(f"{tau[at]:.3f}", name, f"systems by mean {measure}"))
+    if done.by_draw is not None:
+        standing = standing_of(done.by_draw, level=done.level)
+        rival = int(np.argmax(standing.first))
+        about = f"is the best system by {standing.measure}, with probability"
+        facts.append(Fact(standing.names[rival], f"{about} {standing.first[rival]:.0%}"))
+    if done.gold is not None and done.judgements.scale.binary:
+        facts.append(_useless(done))
+    return tuple(facts)
+
+
+def _useless(done: Study) -> Fact:
+    assert done.gold is not None
+    skill = against_gold(done.judgements, done.gold)
+    worth = skill["sensitivity"] + skill["specificity"] - 1
+    low = int((worth < 0.1).sum())
+    share = done.judgements.per_assessor[worth < 0.1].sum() / max(len(done.judgements), 1)
+    name = "assessors tell nothing, or mislead"
+    return Fact(f"{low} of {len(worth)}", name, f"they made {share:.0%} of the judgements")
+
+
+def _what_was_done(done: Study) -> Section:
+    steps = []
+    if done.labels:
+        steps.append("The merged grades were held against gold, pair by pair.")
+    if done.by_draw is not None:
+        measures = ", ".join(done.by_draw.measures)
+        steps.append(
+            f"Every system was scored ({measures}) under the merged grades, and under "
+            f"{len(done.by_draw.columns)} qrels drawn from the probabilities of `{done.chosen}`."
+        )
+    if done.comparison is not None:
+        steps.append("The rankings of systems were compared with the ranking under gold.")
+    if done.gold is None:
+        steps.append("There was no gold: how right the results are is not known.")
+    merged = Prose(
+        "The judgements of each pair were merged into one belief, a probability for each grade, by:"
+    )
+    ways = Items({name: summary_of(name) for name in done.merged})
+    return Section("What was done", (merged, ways, *(Prose(step) for step in steps)))
+
+
+def _notes(nouns: Sequence[Any]) -> list[Section]:
+    said = dict.fromkeys(note for noun in nouns for note in getattr(noun, "notes", ()))
+    return [Section("Notes", tuple(Note(note) for note in said))] if said else []
+
+
+def _again(commands: Sequence[str], done: Study | None) -> Section:
+    parts: list[Part] = [Code("\n".join(commands))] if commands else []
+    seed = f" Seed {done.seed}." if done else ""
+    return Section("How to make this again", (*parts, Prose(f"Made with {_versions()}.{seed}")))
+
+
+def _made() -> str:
+    return f"Made by qrowd {qrowd.__version__}."
+
+
+def _versions() -> str:
+    packages = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "polars")]
+    python = f"Python {platform.python_version()}"
+    return ", ".join([f"qrowd {qrowd.__version__}", python, *packages])

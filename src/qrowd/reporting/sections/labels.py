@@ -1,0 +1,82 @@
+"""Merged labels: what the methods are, and how right they are where there is gold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qrowd import registry
+from qrowd.comparison.labels import LabelScores
+from qrowd.data.merged import Merged
+from qrowd.reporting import figures
+from qrowd.reporting.parts import Part, Prose, Section, Table
+
+_MEASURES = {
+    "accuracy": ("accuracy", "max", "share of pairs with the right grade"),
+    "recall": ("sensitivity", "max", "share of relevant pairs that are found"),
+    "specificity": ("specificity", "max", "share of non-relevant pairs that are left"),
+    "precision": ("precision", "max", "share of pairs called relevant that are"),
+    "f1": ("F1", "max", "harmonic mean of precision and sensitivity"),
+    "auc": ("AUC", "max", "chance that a relevant pair has a higher probability than another"),
+    "log_loss": ("log loss", "min", "mean surprise at gold, in nats"),
+    "mse": ("Brier", "min", "mean squared distance of probability and gold"),
+}
+
+
+def label_section(merged: Mapping[str, Merged], labels: Mapping[str, LabelScores]) -> Section:
+    """How the fits went; against gold the table and the reliability diagram."""
+    parts: list[Part] = [_fits(merged)]
+    if labels:
+        parts += [_words(labels), _table(labels), figures.reliability(_curves(labels))]
+    return Section("Merged judgements", tuple(parts))
+
+
+def summary_of(spec: str) -> str:
+    """What a method is, in a line."""
+    name = registry.parse_spec(spec)[0]
+    card = registry.cards("method").get(name)
+    return f"{card.summary} ({card.paper})" if card else ""
+
+
+def _fits(merged: Mapping[str, Merged]) -> Table:
+    columns: dict[str, list[Any]] = {
+        "way of merging": list(merged),
+        "share relevant": [float((m.relevant > 0.5).mean()) for m in merged.values()],
+        "in doubt": [float((np.abs(m.relevant - 0.5) < 0.4).mean()) for m in merged.values()],
+        "iterations": [m.fit.iterations for m in merged.values()],
+        "seconds": [m.fit.seconds for m in merged.values()],
+    }
+    words = {"in doubt": "share of pairs whose probability of relevance lies between 0.1 and 0.9"}
+    return Table("Ways of merging", columns, words=words)
+
+
+def _words(labels: Mapping[str, LabelScores]) -> Prose:
+    first = next(iter(labels.values()))
+    given = f" {len(first.given)} pairs whose gold was given are left out." if first.given else ""
+    return Prose(
+        f"Merged grades against gold on {len(first)} pairs of {len(first.topics)} topics.{given} "
+        "Accuracy flatters whoever says “not relevant” to everything where few documents are "
+        "relevant; log loss and the Brier score look at the probabilities and punish false "
+        "certainty."
+    )
+
+
+def _table(labels: Mapping[str, LabelScores]) -> Table:
+    columns: dict[str, list[Any]] = {"way of merging": list(labels)}
+    for measure, (name, _, _) in _MEASURES.items():
+        columns[name] = [scores[measure] for scores in labels.values()]
+    columns["ECE"] = [scores.calibration.expected_error for scores in labels.values()]
+    best = {name: end for name, end, _ in _MEASURES.values()} | {"ECE": "min"}
+    words = {name: about for name, _, about in _MEASURES.values()}
+    words["ECE"] = "expected calibration error: mean distance from the dashed line below"
+    return Table("Merged grades against gold; the best in bold", columns, best=best, words=words)
+
+
+def _curves(labels: Mapping[str, LabelScores]) -> dict[str, tuple[Any, ...]]:
+    found = {name: scores.calibration for name, scores in labels.items()}
+    return {
+        name: (table.predicted, table.observed, table.low, table.high, table.count)
+        for name, table in found.items()
+    }

@@ -1,0 +1,141 @@
+"""The whole way once: merge, score the labels, evaluate runs, compare, draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qrowd import registry
+from qrowd.comparison.compare import Comparison, compare
+from qrowd.comparison.labels import LabelScores, score_labels
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scores import Scores
+from qrowd.errors import UnknownNameError, UsageError
+from qrowd.evaluation.engine import evaluate
+
+if TYPE_CHECKING:
+    from qrowd.evaluation.measure import Measure
+
+METHODS = ("mv", "wmv-iter", "ds")
+MEASURES = ("AP", "nDCG@20")
+STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What came out at each station of the way; what there were no data for is empty or None.
+
+    Ways of merging are named by their spec strings; `chosen` is the one whose draws are behind
+    `by_draw`. `known` is the truth about the assessors where the crowd is simulated.
+    """
+
+    judgements: Judgements
+    gold: Qrels | None
+    runs: RunSet | None
+    merged: Mapping[str, Merged]
+    labels: Mapping[str, LabelScores]
+    by_gold: Scores | None
+    by_merged: Mapping[str, Scores]
+    by_draw: Scores | None
+    comparison: Comparison | None
+    chosen: str
+    level: float
+    seed: int
+    known: AssessorTable | None = None
+
+    def __repr__(self) -> str:
+        return f"Study({', '.join(self.merged)} of {self.judgements!r})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, from all stations, each once."""
+        unsettled = [
+            f"{name} did not settle within {merged.fit.iterations} iterations"
+            for name, merged in self.merged.items()
+            if not merged.fit.converged
+        ]
+        fits = [f"{name}: {note}" for name, m in self.merged.items() for note in m.fit.notes]
+        held = [*self.labels.values(), self.by_gold, *self.by_merged.values(), self.comparison]
+        said = [note for thing in held if thing is not None for note in thing.notes]
+        return tuple(dict.fromkeys([*unsettled, *fits, *said]))
+
+
+def study(
+    judgements: Judgements,
+    runs: RunSet | None = None,
+    gold: Qrels | None = None,
+    *,
+    methods: Sequence[str] = METHODS,
+    measures: Sequence[str | Measure] = MEASURES,
+    given: Given = NOTHING,
+    chosen: str | None = None,
+    draws: int = 1000,
+    level: float = 0.9,
+    seed: int = 0,
+    known: AssessorTable | None = None,
+) -> Study:
+    """Merge judgements by each method and follow every consequence, for a report.
+
+    Runs and gold may be missing: then there are no scores of systems, and nothing to hold them
+    against. `gold` is what results are held against; what methods may learn from is `given`, and
+    its pairs and topics are left out of every comparison. `chosen` names the method whose `draws`
+    become intervals (`ds` if it is there, else the last).
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)
+    >>> q.study(made.judgements, made.runs, made.gold, methods=["mv", "ds"], draws=50)
+    Study(mv, ds of Judgements(540 judgements of 180 pairs in 6 topics by 12 assessors; ...))
+    """
+    makers = [registry.get(spec) for spec in methods]
+    merged = {repr(maker): maker.fit(judgements, given) for maker in makers}
+    chosen = _chosen(chosen, list(merged))
+    labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
+    by_merged, by_gold, by_draw = {}, None, None
+    if runs is not None:
+        by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
+        by_gold = None if gold is None else evaluate(runs, gold, measures)
+        by_draw = evaluate(runs, merged[chosen].draws(draws, seed), measures, keep="means")
+    return Study(
+        judgements=judgements,
+        gold=gold,
+        runs=runs,
+        merged=merged,
+        labels=labels,
+        by_gold=by_gold,
+        by_merged=by_merged,
+        by_draw=by_draw,
+        comparison=_compared(by_merged, by_gold, given, seed),
+        chosen=chosen,
+        level=level,
+        seed=seed,
+        known=known,
+    )
+
+
+def _chosen(wanted: str | None, names: list[str]) -> str:
+    if not names:
+        raise UsageError("a study needs at least one method, got none")
+    if wanted is None:
+        return "ds" if "ds" in names else names[-1]
+    spec = repr(registry.get(wanted))
+    if spec not in names:
+        raise UnknownNameError.among("method in this study", spec, names)
+    return spec
+
+
+def _compared(
+    by_merged: Mapping[str, Scores], by_gold: Scores | None, given: Given, seed: int
+) -> Comparison | None:
+    """Rankings against gold's, on topics that no method was given; None if there is nothing."""
+    if by_gold is None:
+        return None
+    learned = given.gold.topics if given.gold is not None else None
+    left = by_gold.topics if learned is None else by_gold.topics.without(learned)
+    if len(left) == 0:
+        return None
+    return compare(by_merged, by_gold, leave_out=learned, statistics=STATISTICS, seed=seed)

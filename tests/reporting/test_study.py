@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.errors import UnknownNameError, UsageError
+from qrowd.reporting.sections.assessors import _medians, against_gold
+from qrowd.reporting.sections.systems import standing_of
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(topics=6, documents=30, assessors=12, votes=4, runs=5, seed=2)
+
+
+def test_stations_agree_with_the_verbs_one_by_one(made: q.Collection) -> None:
+    done = q.study(made.judgements, made.runs, made.gold, methods=["mv", "ds"], draws=40, seed=3)
+    merged = q.DawidSkene().fit(made.judgements)
+    assert np.array_equal(done.merged["ds"].posterior, merged.posterior)
+    assert done.labels["ds"]["accuracy"] == q.score_labels(merged, made.gold)["accuracy"]
+    by_gold = q.evaluate(made.runs, made.gold, ["AP", "nDCG@20"])
+    assert done.by_gold is not None
+    assert np.array_equal(done.by_gold.values, by_gold.values)
+    assert done.by_draw is not None
+    assert done.by_draw.measures == ("AP", "nDCG@20")
+    assert len(done.by_draw.columns) == 40
+    assert done.chosen == "ds"
+
+
+def test_topics_that_were_given_are_not_compared(made: q.Collection) -> None:
+    train, test = made.gold.topics.split(0.5, seed=1)
+    given = q.Given(gold=made.gold[train])
+    done = q.study(made.judgements, made.runs, made.gold, given=given, draws=10)
+    assert done.comparison is not None
+    assert done.comparison.topics == test
+    assert len(done.labels["ds"]) == len(made.gold[test])
+    everything = q.study(
+        made.judgements, made.runs, made.gold, given=q.Given(gold=made.gold), draws=5
+    )
+    assert everything.comparison is None
+
+
+def test_choosing(made: q.Collection) -> None:
+    chosen = q.study(made.judgements, methods=["mv", "ds(max_iter=30)"], chosen="mv").chosen
+    assert chosen == "mv"
+    with pytest.raises(UnknownNameError, match="method in this study"):
+        q.study(made.judgements, methods=["mv"], chosen="ds")
+    with pytest.raises(UsageError, match="at least one method"):
+        q.study(made.judgements, methods=[])
+
+
+def test_unsettled_fits_are_noted(made: q.Collection) -> None:
+    with pytest.warns(q.errors.NotConvergedWarning):
+        done = q.study(made.judgements, methods=["ds(max_iter=2)"])
+    assert any("did not settle within 2 iterations" in note for note in done.notes)
+
+
+def test_assessors_against_gold_by_plain_loops(made: q.Collection) -> None:
+    crowd, gold = made.judgements, made.gold
+    found = against_gold(crowd, gold)
+    grade = dict(
+        zip(
+            zip(gold.pairs.topic_names, gold.pairs.document_names, strict=True),
+            gold.grade,
+            strict=True,
+        )
+    )
+    for assessor in range(len(crowd.assessors)):
+        hits = [0, 0]
+        of = [0, 0]
+        for row in np.flatnonzero(crowd.assessor == assessor):
+            pair = crowd.pair[row]
+            true = grade[crowd.pairs.topic_names[pair], crowd.pairs.document_names[pair]]
+            of[true] += 1
+            hits[true] += int(crowd.grade[row] == true)
+        assert found["sensitivity"][assessor] == pytest.approx(hits[1] / of[1], nan_ok=True)
+        assert found["specificity"][assessor] == pytest.approx(hits[0] / of[0], nan_ok=True)
+
+
+def test_medians() -> None:
+    group = np.array([0, 2, 0, 0, 2, 2])
+    values = np.array([3.0, 5.0, 1.0, np.nan, 7.0, 6.0])
+    assert _medians(group, values, 4).tolist() == pytest.approx([2, np.nan, 6, np.nan], nan_ok=True)
+
+
+def test_standing_by_hand() -> None:
+    drawn = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.4]])[None, :, None, :]
+    scores = q.Scores(
+        ("AP",), "draw", q.Index.of("01"), q.Index.of(["t"]), q.Index.of("abc"), drawn
+    )
+    standing = standing_of(scores)
+    assert standing.names == ["b", "c", "a"]
+    assert standing.beats[0].tolist() == [0.5, 0.5, 1.0]
+    assert standing.first.tolist() == [0.5, 0.5, 0.0]
+    assert standing.rank[0].tolist() == [1.5, 1.5, 3.0]
