@@ -53,7 +53,7 @@ class UnsupervisedAware:
 
     >>> import qrowd as q
     >>> q.get("tpc_apc_msd")
-    aware-u(gap='apc', weight='msd', per='tpc')
+    aware-u(gap='apc', per='tpc')
     """
 
     gap: str = param("fro", "how the distance to a random assessor is measured", choices=GAPS)
