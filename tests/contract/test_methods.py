@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import qrowd as q
 from qrowd import registry
+from qrowd.cli.main import main
 from qrowd.errors import NotConvergedWarning, ScaleError
 
 Rows = list[tuple[str, str, str, int]]
@@ -293,6 +295,26 @@ def test_progress_is_told(id: str) -> None:
 
 
 @every_method
+def test_through_the_command_line(
+    id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if card_of(id).needs:
+        pytest.skip("it needs more than judgements; its own tests run it")
+    rows = judgements(crowd()[0])
+    q.save(rows, tmp_path / "crowd.tsv")
+    files = {name: str(tmp_path / name) for name in ("crowd.tsv", "m.qrels", "p.tsv", "a.tsv")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        main(["merge", id, files["crowd.tsv"], "-o", files["m.qrels"],
+              "--probabilities", files["p.tsv"], "--assessors", files["a.tsv"]])  # fmt: skip
+    merged = fit(id, rows)
+    assert np.array_equal(q.read_probabilities(files["p.tsv"]).posterior, merged.posterior)
+    assert q.read_qrels(files["m.qrels"]) == merged.qrels()
+    assert q.read_assessors(files["a.tsv"]).assessors == rows.assessors
+    assert f"{id}" in capsys.readouterr().err
+
+
+@every_method
 def test_documented(id: str) -> None:
     text = registry.cards()[id].cls.__doc__ or ""
     assert ">>>" in text
@@ -300,17 +322,20 @@ def test_documented(id: str) -> None:
     assert "Reference" in text
 
 
-def test_a_new_method_is_everywhere() -> None:
+def test_a_new_method_is_in_the_suite() -> None:
+    """With the command line's and the documentation's own tests: one file is all it takes."""
+
     @registry.method("dummy", paper="Nobody 1900")
     class Dummy:
         """A dummy that believes nothing."""
 
-        size: int = registry.param(1, "how large", at_least=1)
+        kind: str = registry.param("a", "which", choices=("a", "b"))
 
         def fit(self, judgements: q.Judgements, given: q.Given = q.NOTHING) -> q.Merged: ...  # type: ignore[empty-body]
 
     try:
         assert "dummy" in judgement_methods()
-        assert q.get("dummy(size=2)") == q.Dummy(size=2)
+        assert list(variants("dummy")) == ["dummy(kind='b')"]
+        assert q.get("dummy(kind=b)") == q.Dummy(kind="b")
     finally:
         registry.forget("dummy")

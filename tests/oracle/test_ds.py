@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,3 +133,11 @@ def test_it_goes_on_where_a_wrong_objective_stops() -> None:
     assert fit.converged
     assert fit.iterations > 6
     assert fit.trace[-1] - fit.trace[3] > 0.01
+
+
+def test_anaesthesia_is_typed_as_the_data_have_it(real_data: Path) -> None:
+    theirs = q.read_judgements(real_data / "dawid_skene_1979" / "judgements.tsv.gz")
+    ours = judgements(anaesthesia(), [1, 2, 3, 4])
+    by_name = np.argsort([int(name) for name in theirs.pairs.document_names])
+    assert theirs.votes[by_name].tolist() == ours.votes.tolist()
+    assert theirs.per_assessor.tolist() == ours.per_assessor.tolist()

@@ -12,6 +12,7 @@ Decorators (the parameter that the command gets is the option's long name):
     ties_option           --ties RULE                             -> ties
     seed_option           --seed N                                -> seed
     quiet_option          -q                                      -> quiet
+    parameter_option      --max-iter, from a method's parameter   -> max_iter
 
 Loaders (they import what they need when they are called):
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from qrowd.data.judgements import Judgements
     from qrowd.data.qrels import Qrels
     from qrowd.data.runs import RunSet
+    from qrowd.registry import Param
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec")
@@ -138,6 +140,21 @@ seed_option = click.option(
 )
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
+
+
+def parameter_option(known: Param, default: Any) -> click.Option:
+    """A parameter of a method as an option; None where it is not given.
+
+    The names are those of the library: `max_iter` is --max-iter, a switch also has its --no-.
+    """
+    flag = f"--{known.name.replace('_', '-')}"
+    shown = "none" if default is None else str(default).lower() if known.type is bool else default
+    about = f"{known.help[0].upper()}{known.help[1:]}.  [default: {shown}]"
+    if known.type is bool:
+        flag = f"{flag}/--no-{known.name.replace('_', '-')}"
+        return click.Option([flag, known.name], default=None, help=about)
+    kind = click.Choice(known.choices) if known.choices else known.type
+    return click.Option([flag, known.name], type=kind, default=None, help=about)
 
 
 def load_judgements(

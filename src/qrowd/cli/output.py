@@ -5,6 +5,7 @@ show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal,
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
 with progress("fitting", quiet) as step: step(0.3)  a bar on stderr, only on a terminal
+with iterations("ds", quiet) as told: ...           told(done, at_most, objective) shows how it goes
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ import contextlib
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from qrowd.data.given import Progress
 
 Table = Mapping[str, Sequence[Any]]
 
@@ -77,6 +82,28 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextlib.contextmanager
+def iterations(what: str, quiet: bool = False) -> Iterator[Progress]:
+    """How far a fit has come: one line that changes on a terminal, else a line now and then."""
+    if quiet:
+        yield lambda done, at_most, objective: None
+        return
+    live = sys.stderr.isatty()
+    wait, next_time = (0.2, time.monotonic() + 1) if live else (10, time.monotonic() + 10)
+
+    def told(done: int, at_most: int, objective: float) -> None:
+        nonlocal next_time
+        if time.monotonic() >= next_time:
+            next_time = time.monotonic() + wait
+            value = "" if math.isnan(objective) else f", objective {objective:.8g}"
+            line = f"{what}: iteration {done} of at most {at_most}{value}"
+            click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
+
+    yield told
+    if live:
+        click.echo(f"\r{'':<79}\r", err=True, nl=False)
 
 
 def _rows(table: Table) -> Iterator[tuple[Any, ...]]:
