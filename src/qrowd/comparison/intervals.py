@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,9 +164,10 @@ def intervals(
     """
     chosen = over or ("draws" if scores.axis == "draw" else "topics")
     _check(scores, chosen, level, containing)
-    sampled = [_defined(one) for one in _samples(scores, chosen, replicates, seed)]
-    made = [_of_measure(one, level) for one in sampled]
-    mean = means_of(scores.means(), axis=1)
+    means = scores.means()
+    sampled = list(means) if chosen == "draws" else _by_topics(scores, chosen, replicates, seed)
+    made = [_of_measure(_defined(one), level) for one in sampled]
+    mean = means_of(means, axis=1)
     return Intervals(
         measures=scores.measures,
         runs=scores.runs,
@@ -177,7 +177,7 @@ def intervals(
         over=chosen,
         level=level,
         containing=containing,
-        samples=min(len(one) for one in sampled),
+        samples=len(sampled[0]),
         draws=len(scores.columns),
         topics=len(scores.topics),
         notes=scores.notes,
@@ -201,17 +201,15 @@ def _check(scores: Scores, over: str, level: float, containing: float) -> None:
         raise UsageError("intervals over topics need the scores of two or more topics")
 
 
-def _samples(scores: Scores, over: str, replicates: int, seed: int) -> Iterator[Floats]:
-    """For each measure, samples[sample, run] of the runs' means over topics."""
-    if over == "draws":
-        yield from scores.means()
-        return
+def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Floats]:
+    """For each measure, samples[sample, run] of the runs' means over topics drawn anew."""
     draws, count = len(scores.columns), len(scores.topics)
     rounds, size = (-(-replicates // draws), draws) if over == "both" else (1, replicates)
     weights = [topic_weights(count, size, seed + at, size=count - 1) for at in range(rounds)]
-    for values in scores.values:
-        block = values if over == "both" else means_of(values, axis=0)[None]
-        yield np.concatenate([_resampled(block, weight) for weight in weights])
+    blocks = (
+        values if over == "both" else means_of(values, axis=0)[None] for values in scores.values
+    )
+    return [np.concatenate([_resampled(block, weight) for weight in weights]) for block in blocks]
 
 
 def _defined(samples: Floats) -> Floats:
@@ -224,7 +222,7 @@ def _defined(samples: Floats) -> Floats:
 
 def _resampled(values: Floats, weights: Floats) -> Floats:
     """means[sample, run]: values[draw, topic, run], one row of weights per draw (or one draw)."""
-    known = ~np.isnan(values)
+    known = ~np.isnan(values)  # one measure at a time: the mask is an eighth of the values
     if known.all():
         return np.asarray(_products(weights, values) / weights.sum(axis=1, keepdims=True))
     below = _products(weights, known.astype(np.float64))

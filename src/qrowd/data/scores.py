@@ -15,6 +15,8 @@ from qrowd.errors import InputError, UnknownNameError
 ALL = "all"
 MEAN = "(mean)"  # the only topic of scores that were averaged over topics as they were made
 
+_BLOCK = 128
+
 
 @dataclass(frozen=True, eq=False)
 class Scores(Framed):
@@ -65,10 +67,11 @@ class Scores(Framed):
 
     def means(self) -> Floats:
         """Means over topics, [measure, column, run]; undefined topics are left out of a mean."""
-        defined = ~np.isnan(self.values)
-        count = defined.sum(axis=2)
-        total = np.where(defined, self.values, 0.0).sum(axis=2)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        result = np.empty((len(self.measures), len(self.columns), len(self.runs)))
+        for at, values in enumerate(self.values):
+            for lo in range(0, len(values), _BLOCK):  # few columns at a time: little memory
+                result[at, lo : lo + _BLOCK] = _means(values[lo : lo + _BLOCK])
+        return result
 
     @property
     def averaged(self) -> bool:
@@ -118,3 +121,13 @@ def _axis(shape: tuple[int, ...], at: int) -> Codes:
     step = int(np.prod(shape[at + 1 :], dtype=np.int64))
     codes = np.repeat(np.arange(shape[at], dtype=np.int32), step)
     return np.tile(codes, int(np.prod(shape[:at], dtype=np.int64)))
+
+
+def _means(values: Floats) -> Floats:
+    """Means over topics of values[column, topic, run], undefined ones left out."""
+    defined = ~np.isnan(values)
+    if defined.all():
+        return np.asarray(values.sum(axis=1) / max(values.shape[1], 1))
+    count = defined.sum(axis=1)
+    total = np.where(defined, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
