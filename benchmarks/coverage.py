@@ -1,0 +1,204 @@
+"""Do 90 % intervals hold the truth in 90 %? When the model is right, and when it is not.
+
+    python -m benchmarks.coverage [worlds]
+
+A world has systems, documents whose relevance is drawn from known probabilities, and assessors
+whose error rates are known; what draws from a merging method say is held against the truth. Systems
+rank by what makes a document likely to be relevant, not by its relevance: a posterior that knows
+these probabilities and the assessors ("all known") is then exactly right, and its intervals must
+hold the truth in 90 %. "assessors known" knows the error rates and the share of relevant documents,
+but not what the systems know; methods know the judgements only.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+import qrowd as q
+from qrowd.data.arrays import Codes, Floats, Grades
+from qrowd.data.index import Index, Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scale import BINARY
+
+Tally = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a world is made."""
+
+    topics: int = 10
+    documents: int = 60
+    runs: int = 20
+    assessors: int = 30
+    votes: int = 5
+    difficulty: float = 0.0  # spread (in logits) of what all assessors find hard about a pair
+    copying: float = 0.0  # probability that an answer is that of the assessor's group
+    groups: int = 4  # groups of assessors that copy
+    informative: float = 1.0  # how much the systems' signal says about relevance
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A collection, its truth, and what one who knows everything but the truth would believe."""
+
+    runs: RunSet
+    truth: Qrels
+    judgements: Judgements
+    all_known: Merged
+    assessors_known: Merged
+
+
+def make_world(setting: Setting, seed: int) -> World:
+    """Draw a world."""
+    random = np.random.default_rng(seed)
+    shape = (setting.topics, setting.documents)
+    signal = random.normal(size=shape)
+    chance = ndtr(
+        -0.8 + 0.4 * random.normal(size=(setting.topics, 1)) + setting.informative * signal
+    )
+    chance = np.clip(chance, 1e-6, 1 - 1e-6).ravel()
+    relevant = (random.random(chance.size) < chance).astype(np.int8)
+    pairs = _pairs(setting)
+    right = np.stack(
+        [random.beta(14, 4, setting.assessors), random.beta(12, 5, setting.assessors)], axis=1
+    )  # P(right | non-relevant), P(right | relevant)
+    judgements = _votes(setting, random, pairs, relevant, right)
+    truth = Qrels(pairs, relevant)
+    beliefs = [
+        _posterior(judgements, right, prior) for prior in (chance, chance * 0 + chance.mean())
+    ]
+    return World(_runs(setting, random, signal, pairs), truth, judgements, *beliefs)
+
+
+def _pairs(setting: Setting) -> Pairs:
+    topics = Index.of(f"t{at:02d}" for at in range(setting.topics))
+    documents = Index.of(f"d{at:04d}" for at in range(setting.documents))
+    topic = np.repeat(np.arange(setting.topics), setting.documents)
+    document = np.tile(np.arange(setting.documents), setting.topics)
+    return Pairs(topics, documents, topic.astype(np.int32), document.astype(np.int32))
+
+
+def _votes(
+    setting: Setting, random: np.random.Generator, pairs: Pairs, relevant: Grades, right: Floats
+) -> Judgements:
+    n, names = len(pairs), Index.of(f"a{at:03d}" for at in range(setting.assessors))
+    chosen = random.random((n, setting.assessors)).argsort(axis=1)[:, : setting.votes]
+    pair: Codes = np.repeat(np.arange(n), setting.votes).astype(np.int32)
+    assessor = chosen.ravel().astype(np.int32)
+    hard = setting.difficulty * random.normal(size=n)[pair]
+    correct = random.random(len(pair)) < expit(logit(right[assessor, relevant[pair]]) - hard)
+    group = assessor % setting.groups
+    leader = random.random((n, setting.groups)) < right.mean(axis=0)[relevant][:, None]
+    copies = random.random(len(pair)) < setting.copying
+    correct = np.where(copies, leader[pair, group], correct)
+    grade = np.where(correct, relevant[pair], 1 - relevant[pair]).astype(np.int8)
+    return Judgements(pairs, names, BINARY, pair, assessor, grade)
+
+
+def _posterior(judgements: Judgements, right: Floats, prior: Floats) -> Merged:
+    """Bayes' rule with the true error rates; assessors are believed to err independently."""
+    no, yes = right[judgements.assessor].T
+    said = judgements.grade == 1
+    odds = np.where(said, np.log(yes) - np.log1p(-no), np.log1p(-yes) - np.log(no))
+    p = expit(logit(prior) + np.bincount(judgements.pair, odds, minlength=len(prior)))
+    nobody, given = AssessorTable(Index.of([])), np.zeros(len(p), np.bool_)
+    return Merged(judgements.pairs, BINARY, np.stack([1 - p, p], 1), nobody, Fit("bayes"), given)
+
+
+def _runs(setting: Setting, random: np.random.Generator, signal: Floats, pairs: Pairs) -> RunSet:
+    quality = np.linspace(0.3, 0.8, setting.runs)[:, None, None]
+    noise = random.normal(size=(setting.runs, *signal.shape))
+    score = quality * signal + np.sqrt(1 - quality**2) * noise
+    run, topic, document = np.indices(score.shape, dtype=np.int32)
+    names = Index.of(f"run{at:02d}" for at in range(setting.runs))
+    codes = (run.ravel(), topic.ravel(), document.ravel())
+    return RunSet.from_codes((names, pairs.topics, pairs.documents), codes, score.ravel())
+
+
+def tally(world: World, merged: Merged, draws: int, seed: int, level: float = 0.9) -> Tally:
+    """Hold the intervals of one belief against the truth of its world."""
+    truth = q.evaluate(world.runs, world.truth, ["AP"]).means()[0, 0]
+    by_draw = q.evaluate(world.runs, merged.draws(draws, seed), ["AP"])
+    found = q.intervals(by_draw, level=level)
+    place = q.places(truth)
+    a, b = np.triu_indices(len(truth), 1)
+    p, won = found.beats[0, a, b], truth[a] > truth[b]
+    sure = np.where(p >= 0.5, p, 1 - p)
+    ahead = np.where(p >= 0.5, won, ~won)
+    return {
+        "scores": float(((found.low[0] <= truth) & (truth <= found.high[0])).mean()),
+        "places": float(((found.place_low[0] <= place) & (place <= found.place_high[0])).mean()),
+        "width": float((found.high - found.low).mean()),
+        "bias": float((found.mean[0] - truth).mean()),
+        "P(A>B) said": float(sure.mean()),
+        "P(A>B) true": float(ahead.mean()),
+        "best in set": float(found.contender[0, truth.argmax()]),
+        "set": float(found.contender.sum()),
+    }
+
+
+def coverage(
+    setting: Setting, names: tuple[str, ...], worlds: int, draws: int = 300
+) -> dict[str, Tally]:
+    """The mean tally over worlds of each belief: two that know much, or a method's."""
+    found: dict[str, list[Tally]] = {name: [] for name in names}
+    for seed in range(worlds):
+        world = make_world(setting, seed)
+        for name in names:
+            found[name].append(tally(world, _belief(world, name), draws, seed))
+    return {
+        name: {key: float(np.mean([one[key] for one in many])) for key in many[0]}
+        for name, many in found.items()
+    }
+
+
+def _belief(world: World, name: str) -> Merged:
+    known = {"all known": world.all_known, "assessors known": world.assessors_known}
+    if name in known:
+        return known[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        merged: Merged = q.get(name).fit(world.judgements)
+    return merged
+
+
+def main(worlds: int = 200) -> None:
+    """Print the tables."""
+    usual = Setting()
+    names = ("all known", "assessors known", *(n for n in ("hier-bayes", "ds", "binmv") if _has(n)))
+    scenes = {
+        "the model is right, 5 votes": usual,
+        "3 votes": replace(usual, votes=3),
+        "15 votes": replace(usual, votes=15),
+        "systems' signal says nothing about relevance": replace(usual, informative=0.0),
+        "pairs hard for all (spread 1 logit)": replace(usual, difficulty=1.0),
+        "pairs hard for all (spread 2 logits)": replace(usual, difficulty=2.0),
+        "assessors copy (0.3) in 4 groups": replace(usual, copying=0.3),
+        "assessors copy (0.7) in 4 groups": replace(usual, copying=0.7),
+    }
+    keys = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set")
+    print("| world | belief | " + " | ".join(keys) + " |")
+    print("|---|---|" + "---:|" * len(keys))
+    for scene, setting in scenes.items():
+        for name, found in coverage(setting, names, worlds).items():
+            cells = " | ".join(f"{found[key]:.3f}" for key in keys)
+            print(f"| {scene} | {name} | {cells} |", flush=True)
+
+
+def _has(method: str) -> bool:
+    from qrowd import registry
+
+    return method in registry.cards()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
