@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from qrowd.quality.agreement import cohen as cohen
     from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
     from qrowd.quality.assessing import assessors as assessors
+    from qrowd.quality.operating import simulate_checks as simulate_checks
     from qrowd.quality.screening import Screened as Screened
     from qrowd.quality.screening import screen as screen
     from qrowd.registry import get as get
@@ -132,6 +133,7 @@ _HOMES = {
     "score_labels": "comparison.labels",
     "screen": "quality.screening",
     "simulate": "simulation.collection",
+    "simulate_checks": "quality.operating",
     "spearman": "comparison.correlation",
     "study": "reporting.study",
     "tau_a": "comparison.correlation",

@@ -1,0 +1,248 @@
+"""How often good and bad workers pass the checks on a gold set, before anybody is asked.
+
+A worker says of each document whether it is relevant, then ranks the relevant ones above the others
+(the page allows nothing else). Within the two groups somebody who *knows* the documents ranks by
+gold, ties at random; others rank at random. All outcomes are enumerated, up to a limit: what counts
+is how many documents of each grade were called relevant, and in which order the grades stand.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError
+from qrowd.quality.against_gold import (
+    BINARY_AT_LEAST,
+    NDCG_AT_LEAST,
+    POINTS,
+    best_ndcg_score,
+    binary_points,
+    gains,
+    ideal_dcg,
+    unusable,
+)
+
+MOST, DRAWS = 300_000, 20_000
+THRESHOLDS = tuple(np.linspace(0, 1, 51).tolist())
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Says "relevant" with these probabilities where gold is not, and where it is, relevant."""
+
+    name: str
+    false_alarm: float
+    hit: float
+    knows: bool = False
+
+
+WORKERS = (
+    Worker("good", 0.1, 0.9, knows=True),
+    Worker("sloppy", 0.3, 0.7),
+    Worker("random", 0.5, 0.5),
+    Worker("always relevant", 1.0, 1.0),
+    Worker("always irrelevant", 0.0, 0.0),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What can come out for one worker on one gold set: probabilities and scores.
+
+    `exact` says whether all outcomes are there, or a sample of them.
+    """
+
+    p: Floats
+    accuracy: Floats
+    binary: Floats
+    ndcg: Floats
+    exact: bool
+
+    def passing(
+        self, binary: float = -math.inf, ndcg: float = -math.inf, accuracy: float = -math.inf
+    ) -> float:
+        """The probability to reach all of these bounds."""
+        near = 1e-12
+        passed = self.accuracy >= accuracy - near
+        passed &= self.binary >= binary - near
+        if ndcg > -math.inf:  # an undefined score passes no bound
+            passed &= self.ndcg >= ndcg - near
+        return float(self.p[passed].sum())
+
+
+def outcomes(
+    gold: Sequence[int] | Array, worker: Worker, *, ideal: str = "tied", seed: int = 0
+) -> Outcomes:
+    """All outcomes of a worker on a gold set, or a sample where there are too many."""
+    grades = np.sort(np.maximum(np.asarray(gold, np.int64), 0))[::-1]
+    if not len(grades):
+        raise InputError("a gold set must have a document")
+    kinds, size = np.unique(grades, return_counts=True)
+    if _number(size, worker.knows) > MOST:
+        return _sampled(grades, worker, ideal, np.random.default_rng(seed))
+    return _enumerated(kinds, size, grades, worker, ideal)
+
+
+def _number(size: Array, knows: bool) -> float:
+    """An upper bound of the number of different outcomes."""
+    counts = float(np.prod(size + 1.0))
+    orders = math.factorial(int(size.sum())) / math.prod(math.factorial(int(n)) for n in size)
+    return counts if knows else counts * orders
+
+
+def _enumerated(kinds: Array, size: Array, grades: Array, worker: Worker, ideal: str) -> Outcomes:
+    yes = np.where(kinds > 0, worker.hit, worker.false_alarm)
+    best, parts = ideal_dcg(grades, ideal), []
+    row = binary_points(kinds)
+    most = (POINTS[row, (row > 0).astype(np.int64)] * size).sum()
+    for said in itertools.product(*(range(n + 1) for n in size)):
+        yeses = np.array(said)
+        p = math.prod(
+            math.comb(int(n), int(k)) * chance**k * (1 - chance) ** (n - k)
+            for n, k, chance in zip(size, said, yes, strict=True)
+        )
+        if p == 0:
+            continue
+        noes = size - yeses
+        binary = (POINTS[row, 1] * yeses + POINTS[row, 0] * noes).sum() / most
+        right = np.where(kinds > 0, yeses, noes).sum() / size.sum()
+        top = _gained(yeses, gains(kinds), 0, worker.knows)
+        rest = _gained(noes, gains(kinds), int(yeses.sum()), worker.knows)
+        dcg = (top[:, None] + rest[None, :]).ravel()
+        parts.append((np.full(len(dcg), p / len(dcg)), right, binary, dcg))
+    p_all = np.concatenate([part[0] for part in parts])
+    lengths = [len(part[0]) for part in parts]
+    accuracy, binaries = (np.repeat([part[at] for part in parts], lengths) for at in (1, 2))
+    dcgs = np.concatenate([part[3] for part in parts])
+    ndcg = dcgs / best if best > 0 else np.full(len(dcgs), np.nan)
+    return Outcomes(p_all, accuracy, binaries, ndcg, True)
+
+
+def _gained(counts: Array, gain: Floats, above: int, knows: bool) -> Floats:
+    """The DCG of all equally likely orders of documents with these counts per grade."""
+    n = int(counts.sum())
+    discounts = 1 / np.log2(2.0 + above + np.arange(n))
+    if knows:  # the best first; equal ones are alike
+        order = np.repeat(np.arange(len(counts)), counts)[::-1]
+        return np.array([(gain[order] * discounts).sum()])
+    level: dict[tuple[int, ...], Floats] = {tuple(counts.tolist()): np.zeros(1)}
+    for discount in discounts:
+        following: dict[tuple[int, ...], list[Floats]] = {}
+        for left, sums in level.items():
+            for kind, count in enumerate(left):
+                if count:
+                    then = (*left[:kind], count - 1, *left[kind + 1 :])
+                    following.setdefault(then, []).append(sums + gain[kind] * discount)
+        level = {left: np.concatenate(sums) for left, sums in following.items()}
+    return next(iter(level.values()))
+
+
+def _sampled(grades: Array, worker: Worker, ideal: str, random: np.random.Generator) -> Outcomes:
+    shape = (DRAWS, len(grades))
+    chance = np.where(grades > 0, worker.hit, worker.false_alarm)
+    said = random.random(shape) < chance
+    coin = random.random(shape)
+    known = grades / (grades.max() + 1) if worker.knows else 0.0
+    key = 2.0 * said + known + (1e-6 if worker.knows else 1.0) * coin
+    order = np.argsort(-key, axis=1)
+    discounts = 1 / np.log2(2.0 + np.arange(len(grades)))
+    best = ideal_dcg(grades, ideal)
+    dcg = (gains(grades)[order] * discounts).sum(axis=1)
+    row = binary_points(grades)
+    points = POINTS[row[None, :], said.astype(np.int64)].sum(axis=1)
+    most = POINTS[row, (row > 0).astype(np.int64)].sum()
+    right = (said == (grades > 0)).mean(axis=1)
+    ndcg = dcg / best if best > 0 else np.full(DRAWS, np.nan)
+    return Outcomes(np.full(DRAWS, 1 / DRAWS), right, points / most, ndcg, False)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Passing:
+    """How often one worker passes the checks on one kind of gold set."""
+
+    gold: tuple[int, ...]
+    topics: int
+    best_ndcg: float
+    worker: str
+    binary: float
+    ndcg: float
+    both: float
+    accuracy: float
+    exact: bool
+    problem: str
+
+
+def gold_sets(gold: Qrels) -> Counter[tuple[int, ...]]:
+    """The gold sets of qrels, one per topic, by their grades; equal ones are counted."""
+    starts = gold.pairs.topic_starts
+    return Counter(
+        tuple(sorted(gold.grade[starts[t] : starts[t + 1]].tolist()))
+        for t in range(len(gold.topics))
+    )
+
+
+def simulate_checks(
+    gold: Qrels | Sequence[int],
+    *,
+    workers: Sequence[Worker] = WORKERS,
+    binary_at_least: float = BINARY_AT_LEAST,
+    ndcg_at_least: float = NDCG_AT_LEAST,
+    accuracy_at_least: float = 0.6,
+    ideal: str = "tied",
+    seed: int = 0,
+) -> list[Passing]:
+    """How often each kind of worker passes the binary check, the NDCG check, and both.
+
+    >>> import qrowd as q
+    >>> for row in q.simulate_checks([0, 1, 1, 2, 2]):
+    ...     print(f"{row.worker:18}{row.both:.3f}")
+    good              0.787
+    sloppy            0.325
+    random            0.106
+    always relevant   0.567
+    always irrelevant 0.000
+    """
+    sets = gold_sets(gold) if isinstance(gold, Qrels) else Counter([tuple(sorted(gold))])
+    rows = []
+    for grades, topics in sorted(sets.items(), key=lambda item: (-item[1], item[0])):
+        best, problem = best_ndcg_score(grades, ideal), unusable(grades, ndcg_at_least, ideal)
+        for worker in workers:
+            found = outcomes(grades, worker, ideal=ideal, seed=seed)
+            shares = (
+                found.passing(binary=binary_at_least),
+                found.passing(ndcg=ndcg_at_least),
+                found.passing(binary=binary_at_least, ndcg=ndcg_at_least),
+                found.passing(accuracy=accuracy_at_least),
+            )
+            rows.append(Passing(grades, topics, best, worker.name, *shares, found.exact, problem))
+    return rows
+
+
+def passing_curves(
+    gold: Sequence[int],
+    *,
+    workers: Sequence[Worker] = WORKERS,
+    thresholds: Sequence[float] | Array = THRESHOLDS,
+    ideal: str = "tied",
+    seed: int = 0,
+) -> dict[str, dict[str, Floats]]:
+    """For each check (binary, ndcg, accuracy) and worker: how often each threshold is passed."""
+    found = {worker.name: outcomes(gold, worker, ideal=ideal, seed=seed) for worker in workers}
+    return {
+        check: {
+            name: np.array([outcome.passing(**{check: float(at)}) for at in thresholds])
+            for name, outcome in found.items()
+        }
+        for check in ("binary", "ndcg", "accuracy")
+    }
