@@ -3,6 +3,7 @@
 Decorators (the parameter that the command gets is the option's long name):
 
     judgements_argument   JUDGEMENTS... --columns --format --rel  -> judgements columns format rel
+    judgements_if_any     the same, none being allowed
     gold_option           --gold FILE --gold-rel N                -> gold gold_rel
     pairs_option          --pairs FILE                            -> pairs
     runs_option           --runs FILE (many) --run-names          -> runs run_names
@@ -50,28 +51,40 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
-judgements_argument = _all(
-    click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS..."),
-    click.option(
-        "--columns",
-        metavar="NAMES",
-        help="What the columns are: topic=query,doc=url,assessor=who,grade=stars for a file with a "
-        "header of its own; topic,doc,assessor,grade (in this order; _ skips one) for a file "
-        "without.",
-    ),
-    click.option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="The format of the judgements, where the content does not tell.",
-    ),
-    click.option(
-        "--rel",
-        type=int,
-        metavar="GRADE",
-        help="Make judgements and gold binary: relevant from this grade on. Without it grades "
-        "stay as they are, and count as relevant from 1 on.",
-    ),
-)
+def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
+    return _all(
+        click.argument("judgements", nargs=-1, required=required, metavar=metavar),
+        click.option(
+            "--columns",
+            metavar="NAMES",
+            help="What the columns are: topic=query,doc=url,assessor=who,grade=stars for a file "
+            "with a header of its own; topic,doc,assessor,grade (in this order; _ skips one) for a "
+            "file without.",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(FORMATS),
+            help="The format of the judgements, where the content does not tell.",
+        ),
+        click.option(
+            "--rel",
+            type=int,
+            metavar="GRADE",
+            help="Make judgements and gold binary: relevant from this grade on. Without it grades "
+            "stay as they are, and count as relevant from 1 on.",
+        ),
+    )
+
+
+def judgements_argument(function: F) -> F:
+    """JUDGEMENTS... and what says how to read them."""
+    return _judgements(True, "JUDGEMENTS...")(function)
+
+
+def judgements_if_any(function: F) -> F:
+    """The same where a command has work without judgements, too."""
+    return _judgements(False, "[JUDGEMENTS...]")(function)
+
 
 gold_option = _all(
     click.option("--gold", metavar="FILE", help="Qrels that are trusted, for some of the pairs."),

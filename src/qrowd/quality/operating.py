@@ -31,7 +31,7 @@ from qrowd.quality.against_gold import (
 )
 
 MOST, DRAWS = 300_000, 20_000
-THRESHOLDS = tuple(np.linspace(0, 1, 51).tolist())
+THRESHOLDS = tuple(np.linspace(0, 1, 101).tolist())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,171 @@
+"""`qrowd quality` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quality")
+    c = q.simulate("graded", grades=3, topics=6, documents=30, assessors=20, votes=6, seed=2)
+    q.save(c.judgements.binary(1), folder / "crowd.tsv")
+    q.save(c.gold, folder / "gold.qrels")
+    sets = q.Qrels.of(list("aaaaabbbbb"), list("1234512345"), [0, 1, 1, 2, 2, 1, 1, 1, 1, 1])
+    q.save(sets, folder / "sets.qrels")
+    return folder
+
+
+def run(files: Path, *arguments: str) -> None:
+    main(["quality", *(str(files / one) if (files / one).is_file() else one for one in arguments)])
+
+
+def test_table_as_tsv_has_all_columns(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(files, "crowd.tsv", "--gold", "gold.qrels", "--merge", "mv")
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    expected = q.assessors(
+        q.read_judgements(files / "crowd.tsv"),
+        q.Given(gold=q.read_qrels(files / "gold.qrels")),
+        merge=q.MajorityVote(),
+    )
+    assert lines[0].split("\t") == ["assessor", *expected.columns]
+    assert len(lines) == 21
+    judgements = [int(line.split("\t")[1]) for line in lines[1:]]
+    assert judgements == sorted(judgements, reverse=True)
+    assert "gold is relevant from grade 1 on" in said.err
+
+
+def test_sorting_choosing_columns_and_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(files, "crowd.tsv", "--sort", "-agreement", "--show", "agreement,type", "--json")
+    rows = json.loads(capsys.readouterr().out)
+    assert list(rows[0]) == ["assessor", "agreement", "type"]
+    values = [row["agreement"] for row in rows]
+    assert values == sorted(values)
+    run(files, "crowd.tsv", "--sort", "type", "--show", "type", "-q")
+    kinds = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert kinds == sorted(kinds)
+
+
+def test_output_can_be_read_again(files: Path, tmp_path: Path) -> None:
+    for name in ("table.tsv", "table.parquet", "table.json"):
+        run(files, "crowd.tsv", "--gold", "gold.qrels", "-o", str(tmp_path / name))
+    assert len(pl.read_parquet(tmp_path / "table.parquet")) == 20
+    again = q.read_assessors(tmp_path / "table.tsv")
+    assert set(again["type"]) <= set(q.quality.suspicion.TYPES)
+    assert len(json.loads((tmp_path / "table.json").read_text())) == 20
+
+
+def test_agreement_overall_and_per_topic(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(files, "crowd.tsv", "--agreement", "--bootstrap", "100", "--json")
+    rows = {row["coefficient"]: row for row in json.loads(capsys.readouterr().out)}
+    found = q.agreement(q.read_judgements(files / "crowd.tsv"), bootstrap=100)
+    assert rows["ac1"]["value"] == pytest.approx(found["ac1"].value)
+    assert rows["ac1"]["low"] == pytest.approx(found["ac1"].low)
+    run(files, "crowd.tsv", "--agreement", "--per-topic", "--bootstrap", "0")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 7 * 7
+    assert lines[0].split("\t") == ["topic", "coefficient", "value", "low", "high"]
+
+
+def test_screening_keeps_and_accounts(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept.tsv"
+    run(files, "crowd.tsv", "--gold", "gold.qrels", "--screen", "gold-accuracy(at_least=.6)",
+        "-o", str(kept))  # fmt: skip
+    said = capsys.readouterr()
+    assert "left out by gold-accuracy" in said.out
+    assert "judgements kept" in said.err
+    everybody = q.read_judgements(files / "crowd.tsv")
+    gold = q.Given(gold=q.read_qrels(files / "gold.qrels"))
+    expected = q.screen(everybody, [q.GoldAccuracy(0.6)], gold)
+    assert expected.left_out
+    assert set(q.read_judgements(kept).assessors) == set(expected.kept.assessors)
+
+
+def test_screening_as_json_with_a_method_and_weights(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept.tsv"
+    run(files, "crowd.tsv", "--screen", "random-spam", "--screen", "few-judgements & trust",
+        "--merge", "mv", "--down-weight", "--json", "-o", str(kept), "-q")  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    assert found["rules"] == ["random-spam", "few-judgements & trust"]
+    assert found["method"] == "mv"
+    assert found["left_out"]
+    assert {"assessor", "rules", "evidence", "weight", "change"} <= set(found["left_out"][0])
+    weight = q.read_judgements(kept).weight
+    assert weight is not None
+    assert weight.min() < 1 == weight.max()
+
+
+def test_checks_table_and_curve(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(files, "--simulate-checks", "--gold", "sets.qrels", "--json")
+    said = capsys.readouterr()
+    rows = {(row["gold"], row["worker"]): row for row in json.loads(said.out)}
+    assert rows["0 1 1 2 2", "always relevant"]["both"] == pytest.approx(0.57, abs=0.005)
+    assert rows["0 1 1 2 2", "random"]["both"] == pytest.approx(0.106, abs=0.0005)
+    assert "gold 1 1 1 1 1: nobody can pass" in said.err
+    run(files, "--simulate-checks", "--gold", "sets.qrels", "--ideal", "standard", "--curve")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split("\t") == ["gold", "check", "worker", "at_least", "passing"]
+    assert len(lines) == 1 + 2 * 3 * 5 * 101
+
+
+def test_pictures_are_svg_with_words(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="comes with the extra `report`")
+    from xml.etree import ElementTree as ET
+
+    run(files, "crowd.tsv", "--gold", "gold.qrels", "--figures", str(tmp_path), "-q")
+    run(files, "--simulate-checks", "--gold", "sets.qrels", "--figures", str(tmp_path))
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"assessors.svg", "agreement.svg", "speed.svg", "checks-1.svg", "checks-2.svg"}
+    for name in names:
+        text = (tmp_path / name).read_text()
+        root = ET.fromstring(text)
+        title = root.find("{http://www.w3.org/2000/svg}title")
+        assert title is not None
+        assert title.text
+        assert "prefers-color-scheme: dark" in text
+        assert "var(--c-one)" in text
+    assert "chance" in (tmp_path / "assessors.svg").read_text()
+
+
+def test_misuse(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = {
+        ("--simulate-checks",): "name them with --gold",
+        (): "no judgements given",
+        ("crowd.tsv", "--screen", "gold-accuracy"): "needs gold",
+        ("crowd.tsv", "--screen", "gold-acuracy"): "did you mean gold-accuracy",
+        ("crowd.tsv", "--sort", "acuracy"): "no column 'acuracy'",
+        ("crowd.tsv", "--show", "x"): "no column 'x'",
+        ("crowd.tsv", "--merge", "dss"): "did you mean ds",
+    }
+    for arguments, message in cases.items():
+        with pytest.raises(SystemExit) as stop:
+            run(files, *arguments)
+        assert stop.value.code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_pictures_of_what_is_not_known_are_left_out() -> None:
+    pytest.importorskip("matplotlib", reason="comes with the extra `report`")
+    from qrowd.reporting import quality_figures as drawn
+
+    c = q.simulate(topics=2, documents=10, assessors=5, timed=False, seed=1)
+    table = q.assessors(c.judgements)
+    assert drawn.sensitivity_specificity(table) is None
+    assert drawn.speed_of(table) is None
+    curve = (np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    assert "<svg" in drawn.roc({"random": {"10": curve}, "uniform": {"10": curve}}).svg
