@@ -19,9 +19,13 @@ def main() -> None:
     if "ds" in registry.cards("method"):
         registry.get("ds").fit(graded.judgements)
     if hasattr(q, "evaluate"):
-        measures = [card.cls() for card in registry.cards("measure").values()]
+        measures = [
+            card.cls(**({"cutoff": 5} if "cutoff" in {p.name for p in card.params} else {}))
+            for card in registry.cards("measure").values()
+        ]
         q.evaluate(tiny.runs, tiny.gold, measures)
         q.evaluate(tiny.runs, tiny.judgements.by_assessor(), measures)
+        q.evaluate(tiny.runs, tiny.gold.soft(0.9, 0.1), [q.AP, q.R @ 5])
 
 
 if __name__ == "__main__":

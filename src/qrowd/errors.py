@@ -44,7 +44,9 @@ class UnknownNameError(UsageError):
     def among(cls, what: str, name: str, known: Iterable[str]) -> Self:
         """The error for `name`, one of `known` being expected."""
         known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        folded = {one.lower(): one for one in known}  # names that differ by case are close
+        found = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
+        close = [folded[one] for one in found]
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
         return cls(f"no {what} {name!r}; {hint}")
 

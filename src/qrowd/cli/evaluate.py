@@ -1,0 +1,189 @@
+"""`qrowd evaluate`: scores of runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qrowd.cli.options import (
+    json_option,
+    load_judgements,
+    load_qrels,
+    load_runs,
+    output_option,
+    runs_option,
+    seed_option,
+)
+from qrowd.cli.output import put, say, show, show_json
+
+if TYPE_CHECKING:
+    from qrowd.comparison.intervals import Intervals
+    from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+    from qrowd.data.scores import Scores
+
+_SOURCES = ("--qrels", "--judgements", "--probabilities")
+
+
+@click.command()
+@runs_option
+@click.option("--qrels", metavar="FILE", help="Score under these qrels.")
+@click.option(
+    "--judgements", multiple=True, metavar="FILE",
+    help="Score under every assessor of these judgements; may repeat. Needs --per-assessor.",
+)  # fmt: skip
+@click.option("--per-assessor", is_flag=True, help="One score for each assessor.")
+@click.option("--columns", metavar="NAMES", help="What the columns of the judgements are.")
+@click.option(
+    "--probabilities", "--merged", metavar="FILE",
+    help="Score under the probabilities that `qrowd merge --probabilities` wrote: expected "
+    "measures, or draws.",
+)  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), metavar="N",
+              help="Score N qrels drawn from the probabilities.")  # fmt: skip
+@click.option(
+    "--unjudged", type=click.FloatRange(0, 1), default=0.0, metavar="P",
+    help="For expected measures: documents outside the pool are relevant with this probability.",
+)  # fmt: skip
+@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+              help="AP, nDCG@20, P(rel=2)@10, ... as `qrowd measures` lists them; may repeat. "
+              "Default: AP and nDCG@20.")  # fmt: skip
+@click.option(
+    "--topics", type=click.Choice(("qrels", "both")), default="qrels", show_default=True,
+    help="Mean over all topics of the judgements (a run without one scores 0 there), or over "
+    "those that a run has too.",
+)  # fmt: skip
+@click.option("--keep", type=click.Choice(("topics", "means")), default="topics",
+              show_default=True, help="What is kept of many draws.")  # fmt: skip
+@click.option(
+    "--intervals", is_flag=True,
+    help="How sure it all is: intervals of scores and places, the probability of being the best, "
+    "and (in JSON) of beating each other run.",
+)  # fmt: skip
+@click.option("--over", type=click.Choice(("draws", "topics", "both")),
+              help="What the intervals are over: draws of relevance, topics (bootstrap), or both. "
+              "Default: draws where there are any, else topics.")  # fmt: skip
+@click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
+@click.option("-q", "--per-topic", is_flag=True,
+              help="Print every topic too (files always have them).")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="No messages.")
+@output_option
+@json_option
+@seed_option
+def command(
+    runs: tuple[str, ...], run_names: str, measures: tuple[str, ...], topics: str, keep: str,
+    unjudged: float, intervals: bool, over: str | None, level: float, per_topic: bool,
+    quiet: bool, output: str | None, as_json: bool, **sources: Any,
+) -> None:  # fmt: skip
+    """Score runs under judgements: certain, of every assessor, or random.
+
+    Prints the mean of each run, the best one first; -o writes all topics (`run topic measure
+    value`), or with --intervals the table of intervals.
+
+    \b
+    Examples:
+      qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels -m AP -m nDCG@20 -o scores.tsv
+      qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --per-assessor -o each.tsv
+      qrowd evaluate --runs 'runs/*.gz' --probabilities merged.tsv -m AP
+      qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
+    """
+    from qrowd.evaluation.engine import evaluate
+    from qrowd.evaluation.measure import measures_of
+
+    chosen = measures_of(measures or ("AP", "nDCG@20"))
+    relevance = _relevance(**sources)
+    scores = evaluate(
+        load_runs(runs, run_names), relevance, chosen, topics=topics, unjudged=unjudged, keep=keep
+    )
+    if intervals:
+        found = _intervals(scores, over, level, sources["seed"])
+        _deliver_intervals(found, output, as_json)
+    else:
+        _deliver(scores, output, as_json, per_topic)
+    for note in () if as_json or intervals else scores.notes:
+        say(f"note: {note}", quiet)
+
+
+def _relevance(
+    qrels: str | None, judgements: tuple[str, ...], per_assessor: bool, columns: str | None,
+    probabilities: str | None, draws: int | None, seed: int,
+) -> Qrels | SoftQrels | QrelsSet:  # fmt: skip
+    """What the options say to score under."""
+    from qrowd.errors import UsageError
+
+    given = [name for name, value in zip(_SOURCES, (qrels, judgements, probabilities), strict=True)
+             if value]  # fmt: skip
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
+    if draws and not probabilities:
+        raise UsageError("--draws are drawn from probabilities: name them by --probabilities")
+    if per_assessor and not judgements:
+        raise UsageError("--per-assessor needs the judgements: name them by --judgements")
+    if judgements and not per_assessor:
+        raise UsageError("judgements are scored --per-assessor; to merge them: qrowd merge")
+    if judgements:
+        return load_judgements(judgements, columns).by_assessor()
+    return load_qrels(qrels) if qrels else _believed(str(probabilities), draws, seed)
+
+
+def _believed(probabilities: str, draws: int | None, seed: int) -> SoftQrels | QrelsSet:
+    from qrowd.io.probabilities import read_probabilities
+
+    merged = read_probabilities(probabilities)
+    return merged.draws(draws, seed) if draws else merged.soft()
+
+
+def _deliver(scores: Scores, output: str | None, as_json: bool, per_topic: bool) -> None:
+    if output:
+        put(scores, output)
+    if as_json:
+        rows = scores.to_polars().to_dicts() if per_topic else _rows(scores)
+        about = {"measures": scores.measures, "topics": list(scores.topics)}
+        show_json({**about, "scores": rows, "notes": scores.notes})
+    elif not output and per_topic:
+        put(scores, None)
+    elif not output:
+        show(_table(scores))
+
+
+def _table(scores: Scores) -> dict[str, Any]:
+    """Means of the runs, the best by the first measure first; of draws, their mean and spread."""
+    import numpy as np
+
+    means = scores.means()
+    if scores.axis == "draw":
+        spread = means.std(axis=1)
+        order = np.argsort(-means[0].mean(axis=0), kind="stable")
+        columns = {"run": scores.runs.names[order].tolist()}
+        for name, values, sd in zip(scores.measures, means, spread, strict=True):
+            columns |= {name: values.mean(axis=0)[order].tolist(), f"sd {name}": sd[order].tolist()}
+        return columns
+    column, run = np.divmod(np.arange(means[0].size), len(scores.runs))
+    order = np.lexsort((-np.nan_to_num(means[0].ravel(), nan=-1.0), column))
+    axis = {scores.axis: scores.columns.names[column[order]].tolist()} if scores.axis else {}
+    figures = {
+        name: values.ravel()[order].tolist()
+        for name, values in zip(scores.measures, means, strict=True)
+    }
+    return {**axis, "run": scores.runs.names[run[order]].tolist(), **figures}
+
+
+def _rows(scores: Scores) -> list[dict[str, Any]]:
+    table = _table(scores)
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _intervals(scores: Scores, over: str | None, level: float, seed: int) -> Intervals:
+    from qrowd.comparison.intervals import intervals
+
+    return intervals(scores, over=over, level=level, seed=seed)
+
+
+def _deliver_intervals(found: Intervals, output: str | None, as_json: bool) -> None:
+    if output:
+        put(found, output)
+    if as_json:
+        show_json(found.to_dict())
+    elif not output:
+        click.echo(str(found))

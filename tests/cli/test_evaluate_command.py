@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated collection as files, and probabilities of its majority vote."""
+    folder = tmp_path_factory.mktemp("collection")
+    made = q.simulate(topics=3, documents=30, runs=4, assessors=6, votes=3, seed=5)
+    q.save(made.runs, folder / "all.run")
+    q.save(made.gold, folder / "gold.qrels")
+    q.save(made.judgements, folder / "crowd.tsv")
+    q.save(q.get("mv").fit(made.judgements), folder / "merged.tsv")
+    return folder
+
+
+def evaluate(files: Path, *arguments: str) -> None:
+    named = [
+        str(files / one) if "." in one and (files / one).exists() else one for one in arguments
+    ]
+    main(["evaluate", "--runs", str(files / "all.run"), *named])
+
+
+def test_means_on_the_screen(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--qrels", "gold.qrels", "-m", "AP", "-m", "P@5")
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head == "run\tAP\tP@5"
+    by_ap = [float(row.split("\t")[1]) for row in rows]
+    assert by_ap == sorted(by_ap, reverse=True)
+    runs, gold = q.read_runs(files / "all.run"), q.read_qrels(files / "gold.qrels")
+    assert sorted(by_ap) == sorted(q.evaluate(runs, gold, q.AP).means()[0, 0].tolist())
+
+
+def test_file_and_reading_back(files: Path, tmp_path: Path) -> None:
+    evaluate(files, "--qrels", "gold.qrels", "-o", str(tmp_path / "scores.tsv"))
+    scores = q.read_scores(tmp_path / "scores.tsv")
+    assert scores.measures == ("AP", "nDCG@20")
+    runs, gold = q.read_runs(files / "all.run"), q.read_qrels(files / "gold.qrels")
+    np.testing.assert_array_equal(scores.values, q.evaluate(runs, gold, scores.measures).values)
+
+
+def test_every_topic_on_the_screen(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--qrels", "gold.qrels", "-m", "AP", "-q")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "run\ttopic\tmeasure\tvalue"
+    assert len(lines) == 1 + 4 * (3 + 1)
+
+
+def test_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--qrels", "gold.qrels", "-m", "map", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["measures"] == ["AP"]
+    assert set(found["scores"][0]) == {"run", "AP"}
+
+
+def test_per_assessor(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "each.tsv")
+    evaluate(files, "--judgements", "crowd.tsv", "--per-assessor", "-m", "AP", "-o", out)
+    assert q.read_scores(out).axis == "assessor"
+    evaluate(files, "--judgements", "crowd.tsv", "--per-assessor", "-m", "AP")
+    assert capsys.readouterr().out.startswith("assessor\trun\tAP\n")
+
+
+def test_expected_measures(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--probabilities", "merged.tsv", "-m", "AP", "-m", "P@5", "--json")
+    found = json.loads(capsys.readouterr().out)
+    soft = q.read_probabilities(files / "merged.tsv").soft()
+    expected = q.evaluate(q.read_runs(files / "all.run"), soft, [q.AP, q.P @ 5]).means()[0, 0]
+    assert max(row["AP"] for row in found["scores"]) == expected.max()
+    assert any("p = 0" in note for note in found["notes"])
+
+
+def test_draws_and_intervals(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--merged", "merged.tsv", "--draws", "20", "-m", "AP", "--keep", "means")
+    said = capsys.readouterr()
+    assert said.out.startswith("run\tAP\tsd AP\n")
+    assert "means over 3 topics" in said.err
+    evaluate(files, "--merged", "merged.tsv", "--draws", "20", "-m", "AP", "--intervals")
+    assert "20 draws of relevance" in capsys.readouterr().out
+    evaluate(files, "--qrels", "gold.qrels", "--intervals", "--over", "topics", "--json")
+    assert json.loads(capsys.readouterr().out)["over"] == "topics"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "scored under one of --qrels, --judgements, --probabilities; got none"),
+        (["--qrels", "gold.qrels", "--merged", "merged.tsv"], "got --qrels and --probabilities"),
+        (["--qrels", "gold.qrels", "--draws", "3"], "--draws are drawn from probabilities"),
+        (["--qrels", "gold.qrels", "--per-assessor"], "--per-assessor needs the judgements"),
+        (["--judgements", "crowd.tsv"], "to merge them: qrowd merge"),
+        (["--qrels", "gold.qrels", "-m", "ap"], "did you mean AP"),
+        (["--qrels", "gold.qrels", "-m", "P"], "P needs a cutoff"),
+        (["--qrels", "gold.qrels", "--unjudged", "0.1"], "needs soft qrels"),
+    ],
+)
+def test_misuse(
+    files: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        evaluate(files, *arguments)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
