@@ -272,6 +272,8 @@ def read_json(source: Source) -> tuple[Place, pl.DataFrame]:
 
     try:
         rows = json.loads(source.read())
+        if not all(isinstance(row, dict) for row in rows):
+            raise TypeError
         frame = pl.DataFrame(rows, infer_schema_length=None)
     except json.JSONDecodeError as error:
         raise FormatError(f"not JSON: {error.msg}", file=source.name, line=error.lineno) from None

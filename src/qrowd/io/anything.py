@@ -1,0 +1,136 @@
+"""Files of which nobody said what they are: `kind_of` looks, `read_any` reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qrowd.errors import FormatError, UnknownNameError
+from qrowd.io.assessors import read_assessors
+from qrowd.io.judgements import read_judgements
+from qrowd.io.probabilities import read_probabilities
+from qrowd.io.qrels import read_qrels
+from qrowd.io.runs import read_runs
+from qrowd.io.scores import read_scores
+from qrowd.io.source import Source, sources
+from qrowd.io.table import (
+    SEPARATORS,
+    SYNONYMS,
+    first_line,
+    read_json,
+    read_jsonl,
+    read_parquet,
+    recognised,
+    refuse_what_is_no_text,
+    sniff,
+    split_fields,
+)
+
+if TYPE_CHECKING:
+    from qrowd.data.judgements import Judgements
+    from qrowd.data.merged import AssessorTable, Merged
+    from qrowd.data.qrels import Qrels
+    from qrowd.data.runs import RunSet
+    from qrowd.data.scores import Scores
+
+KINDS = ("judgements", "qrels", "runs", "scores", "probabilities", "assessors")
+_HOLDS = (
+    ("scores", ("run", "topic", "measure", "value")),
+    ("runs", ("topic", "doc", "score")),
+    ("judgements", ("doc", "assessor", "grade")),
+    ("qrels", ("topic", "doc", "grade")),
+)
+
+
+def kind_of(source: Source, format: str | None = None) -> str:
+    """What a file holds, by its header or its number of columns.
+
+    Four columns without a header are `judgements`, also where they are qrels: who reads them finds
+    out (`read_any` does).
+    """
+    form = sniff(source, format)
+    names, header = _first_row(source, form)
+    if header:
+        return _by_names(source, names)
+    if len(names) in (4, 6):
+        return "judgements" if len(names) == 4 else "runs"
+    raise FormatError(
+        f"cannot tell what this is: {len(names)} columns and no header that is known; judgements "
+        "and qrels have 4 columns without a header, runs have 6",
+        file=source.name,
+        line=1,
+    )
+
+
+def _first_row(source: Source, form: str) -> tuple[list[str], bool]:
+    """The fields of the first row, and whether they name the columns."""
+    if form == "parquet":
+        return list(read_parquet(source)[1].collect_schema()), True
+    refuse_what_is_no_text(source)
+    if form in ("json", "jsonl"):
+        return (read_json if form == "json" else read_jsonl)(source)[1].columns, True
+    fields = split_fields(first_line(source), SEPARATORS[form])
+    return fields, is_header(fields)
+
+
+def _by_names(source: Source, names: list[str]) -> str:
+    if any(re.fullmatch(r"p\((-?\d+)\)", name) for name in names):
+        return "probabilities"
+    for kind, columns in _HOLDS:
+        if len(recognised(names, columns)) == len(columns):
+            return kind
+    if len(recognised(names, ("doc", "grade"))) == 2:
+        return "judgements"
+    if recognised(names, ("assessor",)):
+        return "assessors"
+    raise FormatError(
+        f"cannot tell what this is from the columns {' '.join(names)}; say what they are, e.g. "
+        "--columns topic=NAME,doc=NAME,assessor=NAME,grade=NAME",
+        file=source.name,
+    )
+
+
+def read_any(
+    source: str | Path, kind: str | None = None, *, format: str | None = None
+) -> Judgements | Qrels | RunSet | Scores | Merged | AssessorTable:
+    """The noun that a file holds, whichever it is.
+
+    Judgements by one assessor only, with one grade for each pair, are taken for qrels.
+    """
+    kind = kind or kind_of(sources(source)[0], format)
+    if kind not in _READERS:
+        raise UnknownNameError.among("kind of file", kind, KINDS)
+    found: Judgements | Qrels | RunSet | Scores | Merged | AssessorTable
+    found = _READERS[kind](source, format)
+    return found
+
+
+def _judgements_or_qrels(source: str | Path, format: str | None) -> Judgements | Qrels:
+    found = read_judgements(source, format=format)
+    return found if len(found.assessors) > 1 else read_qrels(source, format=format)
+
+
+_READERS: dict[str, Callable[[str | Path, str | None], Any]] = {
+    "judgements": _judgements_or_qrels,
+    "qrels": lambda source, format: read_qrels(source, format=format),
+    "runs": lambda source, format: read_runs(source, format=format),
+    "scores": lambda source, format: read_scores(source, format=format),
+    "probabilities": lambda source, format: read_probabilities(source, format=format),
+    "assessors": lambda source, format: read_assessors(source, format=format),
+}
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Whether these name columns: two known names, or one and no number."""
+    known = len(recognised(fields, tuple(SYNONYMS)))
+    return known >= 2 or (known == 1 and not any(_is_number(field) for field in fields))
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

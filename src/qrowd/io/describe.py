@@ -1,0 +1,249 @@
+"""What is in a noun, what is odd about it, and how judgements, gold and runs fit together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes
+from qrowd.data.index import Index, Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scores import Scores
+
+_DEPTH = 10
+
+
+@dataclass
+class Findings:
+    """Facts by name, and sentences that somebody should read."""
+
+    kind: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, condition: bool, message: str) -> None:
+        """Note the message if the condition holds."""
+        if condition:
+            self.warnings.append(message)
+
+
+@singledispatch
+def described(noun: object) -> Findings:
+    """What is in a noun, and what is odd about it."""
+    raise NotImplementedError(type(noun).__name__)
+
+
+@described.register
+def _(noun: Judgements) -> Findings:
+    votes = np.diff(noun.pair_starts)
+    again, contrary = _repeats(noun)
+    found = Findings(
+        "judgements",
+        {
+            "judgements": len(noun),
+            "topics": len(noun.topics),
+            "pairs": len(noun.pairs),
+            "assessors": len(noun.assessors),
+            "grades": _counts(np.array(noun.scale.grades)[noun.grade]),
+            "share relevant": float(noun.scale.relevant[noun.grade].mean()),
+            "judgements per pair": _spread(votes),
+            "pairs judged once": int((votes == 1).sum()),
+            "judgements per assessor": _spread(noun.per_assessor),
+            "repeated by the same assessor": again,
+            "repeated with another grade": contrary,
+        },
+    )
+    extras = [name for name in ("weight", "seconds", "time") if getattr(noun, name) is not None]
+    if extras:
+        found.facts["also known"] = " ".join(extras)
+    _warn_of_scale(found, noun.scale.grades, found.facts["share relevant"])
+    found.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
+    found.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
+    return found
+
+
+@described.register
+def _(noun: Qrels) -> Findings:
+    relevant = noun.grade >= 1
+    per_topic = np.bincount(noun.pairs.topic, weights=relevant, minlength=len(noun.topics))
+    found = Findings(
+        "qrels",
+        {
+            "topics": len(noun.topics),
+            "pairs": len(noun),
+            "grades": _counts(noun.grade),
+            "share relevant": float(relevant.mean()),
+            "pairs per topic": _spread(np.diff(noun.pairs.topic_starts)),
+            "topics without a relevant document": int((per_topic == 0).sum()),
+        },
+    )
+    _warn_of_scale(found, tuple(set(noun.grade.tolist())), found.facts["share relevant"])
+    none = noun.topics.names[per_topic == 0]
+    found.warn(0 < len(none) < len(noun.topics), f"no relevant document in {_some(none, 'topic')}")
+    return found
+
+
+@described.register
+def _(noun: RunSet) -> Findings:
+    lengths = np.diff(noun.starts).reshape(len(noun.topics), len(noun.runs))
+    inside = np.repeat(np.arange(lengths.size), lengths.ravel())
+    tied = (np.diff(noun.score.astype(np.float32)) == 0) & (np.diff(inside) == 0)
+    found = Findings(
+        "runs",
+        {
+            "runs": len(noun),
+            "topics": len(noun.topics),
+            "ranked documents": len(noun.document),
+            "distinct documents": len(noun.documents),
+            "documents per list": _spread(lengths[lengths > 0]),
+            "share tied with the next": float(tied.mean()) if len(tied) else 0.0,
+        },
+    )
+    short = noun.runs.names[(lengths == 0).any(axis=0)]
+    found.warn(len(short) > 0, f"not all topics have a list in {_some(short, 'run')}")
+    return found
+
+
+@described.register
+def _(noun: Scores) -> Findings:
+    found = Findings("scores", {"measures": " ".join(noun.measures)})
+    if noun.axis:
+        found.facts[f"{noun.axis}s"] = len(noun.columns)
+    undefined = int(np.isnan(noun.values).sum())
+    found.facts |= {"topics": len(noun.topics), "runs": len(noun.runs), "undefined": undefined}
+    best = np.nanmax(noun.means(), axis=(1, 2), initial=-np.inf)
+    found.facts["best mean"] = " ".join(
+        f"{name} {value:.4f}" for name, value in zip(noun.measures, best, strict=True)
+    )
+    return found
+
+
+@described.register
+def _(noun: Merged) -> Findings:
+    top = np.sort(noun.posterior, axis=1)
+    return Findings(
+        "probabilities",
+        {
+            "topics": len(noun.topics),
+            "pairs": len(noun.pairs),
+            "grades": _counts(noun.grades()),
+            "given": int(noun.given.sum()),
+            "share relevant": float(noun.relevant.mean()),
+            "undecided": int((top[:, -1] - top[:, -2] < 1e-9).sum()),
+        },
+    )
+
+
+@described.register
+def _(noun: AssessorTable) -> Findings:
+    return Findings("assessors", {"assessors": len(noun), "columns": " ".join(noun.columns)})
+
+
+def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:
+    """How far judgements, gold and runs are about the same topics and documents."""
+    found = Findings("overlap")
+    if judgements is not None and gold is not None:
+        _judgements_and_gold(found, judgements, gold)
+    for name, pairs in (("judgements", judgements), ("gold", gold)):
+        if runs is not None and pairs is not None:
+            _runs_and_pairs(found, runs, pairs.pairs, name)
+    return found
+
+
+def _judgements_and_gold(found: Findings, judgements: Judgements, gold: Qrels) -> None:
+    both = int((judgements.pairs.locate(gold.pairs) >= 0).sum())
+    found.facts["judged pairs with gold"] = both
+    found.facts["gold pairs that nobody judged"] = len(gold) - both
+    _topics(found, judgements.topics, gold.topics, "judgements", "gold")
+    found.warn(both == 0, "no judged pair has gold: do the names of topics and documents match?")
+    off = sorted(set(gold.grade.tolist()) - set(judgements.scale.grades))
+    found.warn(
+        bool(off),
+        f"gold has grades that judgements do not have ({' '.join(map(str, off))}): "
+        "say from which grade on gold is relevant, --gold-rel",
+    )
+
+
+def _runs_and_pairs(found: Findings, runs: RunSet, pairs: Pairs, name: str) -> None:
+    _topics(found, runs.topics, pairs.topics, "runs", name)
+    share = judged_share(runs, pairs)
+    found.facts[f"share of the top {_DEPTH} with {name}"] = share
+    few = f"only {share:.0%} of the runs' top {_DEPTH} documents have {name}"
+    found.warn(0 < share < 0.5, few)
+    found.warn(share == 0, f"no document in the runs' top {_DEPTH} has {name}: do the names match?")
+
+
+def _topics(found: Findings, one: Index, other: Index, name: str, against: str) -> None:
+    missing, extra = one.without(other).names, other.without(one).names
+    found.facts[f"topics of {name} without {against}"] = len(missing)
+    found.facts[f"topics of {against} without {name}"] = len(extra)
+    found.warn(
+        len(missing) > 0,
+        f"{_some(missing, 'topic')} of {name} without {against}: left out of what needs both",
+    )
+
+
+def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
+    """The mean share of the first `depth` documents that are among the pairs, over all lists of
+    topics that have pairs.
+    """
+    document = pairs.documents.codes(runs.documents.names)
+    topic = pairs.topics.codes(runs.topics.names)
+    shares = [
+        _share(document[runs.lists(at)[0][:, :depth]], runs.lists(at)[0][:, :depth], pairs, code)
+        for at, code in enumerate(topic)
+        if code >= 0
+    ]
+    every = np.concatenate(shares) if shares else np.zeros(0)
+    return float(every.mean()) if len(every) else 0.0
+
+
+def _share(document: Codes, listed: Codes, pairs: Pairs, topic: int) -> Array:
+    lo, hi = pairs.topic_starts[topic : topic + 2]
+    known = np.isin(document, pairs.document[lo:hi]) & (listed >= 0) & (document >= 0)
+    lengths = (listed >= 0).sum(axis=1)
+    return np.asarray(known.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
+
+
+def _warn_of_scale(found: Findings, grades: tuple[int, ...], share: float) -> None:
+    if share == 1.0:
+        lowest = min(grades)
+        found.warnings.append(
+            f"every grade counts as relevant (the lowest is {lowest}); say from which grade on "
+            f"documents are relevant: --rel {lowest + 1}"
+        )
+    found.warn(share == 0.0, "no grade counts as relevant")
+
+
+def _repeats(noun: Judgements) -> tuple[int, int]:
+    """How often an assessor judged a pair again, and how often with another grade."""
+    same = (np.diff(noun.pair) == 0) & (np.diff(noun.assessor) == 0)
+    return int(same.sum()), int((same & (np.diff(noun.grade) != 0)).sum())
+
+
+def _counts(grades: Array) -> dict[str, int]:
+    values, counts = np.unique(grades, return_counts=True)
+    return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
+
+
+def _spread(counts: Array) -> dict[str, float]:
+    if not len(counts):
+        return {}
+    return {
+        "min": int(counts.min()),
+        "median": float(np.median(counts)),
+        "mean": round(float(counts.mean()), 2),
+        "max": int(counts.max()),
+    }
+
+
+def _some(names: Array, what: str) -> str:
+    """A few of the names, and how many there are."""
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"
