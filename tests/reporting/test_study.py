@@ -6,7 +6,6 @@ import pytest
 import qrowd as q
 from qrowd.errors import UnknownNameError, UsageError
 from qrowd.reporting.sections.assessors import _medians, against_gold
-from qrowd.reporting.sections.systems import standing_of
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +21,11 @@ def test_stations_agree_with_the_verbs_one_by_one(made: q.Collection) -> None:
     by_gold = q.evaluate(made.runs, made.gold, ["AP", "nDCG@20"])
     assert done.by_gold is not None
     assert np.array_equal(done.by_gold.values, by_gold.values)
-    assert done.by_draw is not None
-    assert done.by_draw.measures == ("AP", "nDCG@20")
-    assert len(done.by_draw.columns) == 40
+    assert done.intervals is not None
+    by_draw = q.evaluate(made.runs, merged.draws(40, seed=3), ["AP", "nDCG@20"])
+    assert np.array_equal(done.intervals.low, q.intervals(by_draw, over="draws", seed=3).low)
+    assert done.wide is not None
+    assert done.wide.over == "both"
     assert done.chosen == "ds"
 
 
@@ -82,15 +83,3 @@ def test_medians() -> None:
     group = np.array([0, 2, 0, 0, 2, 2])
     values = np.array([3.0, 5.0, 1.0, np.nan, 7.0, 6.0])
     assert _medians(group, values, 4).tolist() == pytest.approx([2, np.nan, 6, np.nan], nan_ok=True)
-
-
-def test_standing_by_hand() -> None:
-    drawn = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.4]])[None, :, None, :]
-    scores = q.Scores(
-        ("AP",), "draw", q.Index.of("01"), q.Index.of(["t"]), q.Index.of("abc"), drawn
-    )
-    standing = standing_of(scores)
-    assert standing.names == ["b", "c", "a"]
-    assert standing.beats[0].tolist() == [0.5, 0.5, 1.0]
-    assert standing.first.tolist() == [0.5, 0.5, 0.0]
-    assert standing.rank[0].tolist() == [1.5, 1.5, 3.0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
 from qrowd.reporting.parts import Figure
@@ -138,55 +139,53 @@ def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
     return Figure(drawn("reliability", *size, draw), alt + ".", caption)
 
 
-def ranking(
-    names: Sequence[str],
-    score: tuple[Floats, Floats, Floats],
-    rank: tuple[Floats, Floats, Floats],
-    gold: Floats | None,
-    measure: str,
-    level: float,
-) -> Figure:
-    """Scores and ranks of systems with their intervals (middle, low, high), best on top."""
-    shown = slice(0, min(len(names), _MOST))
-    place = np.arange(len(names))[shown]
+def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Figure:
+    """Scores and places of systems with their intervals, best on top, by the first measure."""
+    order = found.order()[:_MOST]
+    rows = np.arange(len(order))
+    names = [str(name) for name in found.runs.names[order]]
+    truth = None if gold is None else ((gold[None, :] > gold[:, None]).sum(axis=1) + 1)
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        for axes, (middle, low, high), colour in (
-            (left, score, INK["one"]),
-            (right, rank, INK["two"]),
+        for axes, column, colour, true in (
+            (left, ("mean", "low", "high"), INK["one"], gold),
+            (right, ("place", "place_low", "place_high"), INK["two"], truth),
         ):
-            axes.hlines(place, low[shown], high[shown], color=colour, linewidth=4, alpha=0.35)
-            axes.plot(middle[shown], place, "o", color=colour, markersize=5)
-            axes.grid(axis="x")
-        if gold is not None:
-            gold_rank = (gold[None, :] > gold[:, None]).sum(axis=1) + 1
-            for axes, values in ((left, gold), (right, gold_rank)):
+            for source, width, alpha in ((wide, 8, 0.18), (found, 4, 0.55)):
+                if source is not None:
+                    low, high = (getattr(source, name)[0][order] for name in column[1:])
+                    axes.hlines(rows, low, high, color=colour, linewidth=width, alpha=alpha)
+            axes.plot(getattr(found, column[0])[0][order], rows, "o", color=colour, markersize=5)
+            if true is not None:
                 axes.plot(
-                    values[shown], place, linestyle="none", marker="|", markersize=10,
+                    true[order], rows, linestyle="none", marker="|", markersize=11,
                     markeredgewidth=1.8, color=INK["ink"], label="gold",
                 )  # fmt: skip
+            axes.grid(axis="x")
+        if gold is not None:
             left.legend(loc="lower right")
-        left.set_yticks(place, [str(name) for name in names[shown]])
-        left.set_ylim(len(place) - 0.4, -0.6)
-        left.set_xlabel(f"mean {measure}")
-        right.set_xlabel("rank")
-        step = max(1, len(names) // 6)
-        right.set_xticks([1, *range(1 + step, len(names) + 1, step)])
+        left.set_yticks(rows, names)
+        left.set_ylim(len(rows) - 0.4, -0.6)
+        left.set_xlabel(f"mean {found.measures[0]}")
+        right.set_xlabel("place")
+        step = max(1, len(found.runs) // 6)
+        right.set_xticks([1, *range(1 + step, len(found.runs) + 1, step)])
         right.tick_params(axis="y", length=0)
 
+    top = order[0]
     alt = (
-        f"Systems by mean {measure} with {level:.0%} intervals; {names[0]} is first with "
-        f"{score[0][0]:.3f} ({score[1][0]:.3f} to {score[2][0]:.3f}), rank {rank[1][0]:g} to "
-        f"{rank[2][0]:g}."
+        f"Systems by mean {found.measures[0]} with {found.level:.0%} intervals; {names[0]} is "
+        f"first with {found.mean[0, top]:.3f} ({found.low[0, top]:.3f} to {found.high[0, top]:.3f})"
+        f", place {found.place_low[0, top]:g} to {found.place_high[0, top]:g}."
     )
-    more = f" The first {_MOST} of {len(names)} systems." if len(names) > _MOST else ""
+    more = f" The first {_MOST} of {len(found.runs)} systems." if len(found.runs) > _MOST else ""
+    paler = "; paler: over topics too" if wide is not None else ""
     caption = (
-        f"Mean {measure} of each system, left, and its rank, right, with {level:.0%} intervals "
-        f"(what the merged judgements leave open).{more}"
+        f"Mean {found.measures[0]} of each system, left, and its place, right, with "
+        f"{found.level:.0%} intervals over {found.source}{paler}.{more}"
     )
-    height = 1.1 + 0.24 * len(place)
-    return Figure(drawn("ranking", 7.6, height, draw), alt, caption)
+    return Figure(drawn("ranking", 7.6, 1.1 + 0.27 * len(rows), draw), alt, caption)
 
 
 def agreement(

@@ -12,6 +12,7 @@ import numpy as np
 
 import qrowd
 from qrowd.comparison.compare import Comparison
+from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
 from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
@@ -24,7 +25,7 @@ from qrowd.reporting.sections.assessors import against_gold, assessor_section
 from qrowd.reporting.sections.data import data_section
 from qrowd.reporting.sections.labels import label_section, summary_of
 from qrowd.reporting.sections.rankings import ranking_section
-from qrowd.reporting.sections.systems import means_table, standing_of, system_section
+from qrowd.reporting.sections.systems import means_table, system_section
 from qrowd.reporting.study import Study
 
 _MOST = 200  # rows of a table
@@ -99,10 +100,14 @@ def _(noun: Comparison) -> list[Section]:
 
 
 @sections_of.register
+def _(noun: Intervals) -> list[Section]:
+    return [system_section(noun)]
+
+
+@sections_of.register
 def _(noun: Scores) -> list[Section]:
     if noun.axis == "draw":
-        standing = standing_of(noun)
-        return [system_section(standing, "the merged judgements", len(noun.columns), None)]
+        return [system_section(intervals(noun))]
     return [Section("Systems", (means_table({"": noun}),))]
 
 
@@ -115,11 +120,9 @@ def _(noun: Study) -> list[Section]:
         assessor_section(noun.judgements, noun.gold, believed, noun.known),
         label_section(noun.merged, noun.labels),
     ]
-    if noun.by_draw is not None:
-        standing = standing_of(noun.by_draw, level=noun.level)
+    if noun.intervals is not None:
         gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
-        draws = len(noun.by_draw.columns)
-        sections.append(system_section(standing, noun.chosen, draws, gold))
+        sections.append(system_section(noun.intervals, noun.chosen, noun.wide, gold))
     if noun.comparison is not None:
         sections.append(ranking_section(noun.comparison))
     return sections
@@ -154,11 +157,15 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
         at, measure = int(np.argmax(tau)), done.comparison.measures[0]
         name = f"τ_AP of {done.comparison.estimates[at]} with gold's ranking"
         facts.append(Fact(f"{tau[at]:.3f}", name, f"systems by mean {measure}"))
-    if done.by_draw is not None:
-        standing = standing_of(done.by_draw, level=done.level)
-        rival = int(np.argmax(standing.first))
-        about = f"is the best system by {standing.measure}, with probability"
-        facts.append(Fact(standing.names[rival], f"{about} {standing.first[rival]:.0%}"))
+    if done.intervals is not None:
+        found = done.wide or done.intervals
+        first = int(np.argmax(found.best[0]))
+        about = f"is the best system by {found.measures[0]}, with probability"
+        many = len(found.contenders())
+        over = "over judgements and topics" if found.over == "both" else "over judgements"
+        among = f"{over}; {many} systems may be" if many > 1 else over
+        name = str(found.runs.names[first])
+        facts.append(Fact(name, f"{about} {found.best[0, first]:.0%}", among))
     if done.gold is not None and done.judgements.scale.binary:
         facts.append(_useless(done))
     return tuple(facts)
@@ -178,11 +185,11 @@ def _what_was_done(done: Study) -> Section:
     steps = []
     if done.labels:
         steps.append("The merged grades were held against gold, pair by pair.")
-    if done.by_draw is not None:
-        measures = ", ".join(done.by_draw.measures)
+    if done.intervals is not None:
+        measures = ", ".join(done.intervals.measures)
         steps.append(
             f"Every system was scored ({measures}) under the merged grades, and under "
-            f"{len(done.by_draw.columns)} qrels drawn from the probabilities of `{done.chosen}`."
+            f"{done.intervals.draws} qrels drawn from the probabilities of `{done.chosen}`."
         )
     if done.comparison is not None:
         steps.append("The rankings of systems were compared with the ranking under gold.")

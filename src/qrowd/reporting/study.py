@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from qrowd import registry
 from qrowd.comparison.compare import Comparison, compare
+from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
-from qrowd.data.qrels import Qrels
+from qrowd.data.qrels import Qrels, QrelsSet
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError, UsageError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 METHODS = ("mv", "wmv-iter", "ds")
 MEASURES = ("AP", "nDCG@20")
+_CELLS = 100_000_000  # scores that are kept topic by topic
 STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 
 
@@ -31,7 +33,8 @@ class Study:
     """What came out at each station of the way; what there were no data for is empty or None.
 
     Ways of merging are named by their spec strings; `chosen` is the one whose draws are behind
-    `by_draw`. `known` is the truth about the assessors where the crowd is simulated.
+    `intervals` (over draws of relevance) and `wide` (over draws and topics). `known` is the truth
+    about the assessors where the crowd is simulated.
     """
 
     judgements: Judgements
@@ -41,10 +44,10 @@ class Study:
     labels: Mapping[str, LabelScores]
     by_gold: Scores | None
     by_merged: Mapping[str, Scores]
-    by_draw: Scores | None
     comparison: Comparison | None
+    intervals: Intervals | None
+    wide: Intervals | None
     chosen: str
-    level: float
     seed: int
     known: AssessorTable | None = None
 
@@ -60,7 +63,13 @@ class Study:
             if not merged.fit.converged
         ]
         fits = [f"{name}: {note}" for name, m in self.merged.items() for note in m.fit.notes]
-        held = [*self.labels.values(), self.by_gold, *self.by_merged.values(), self.comparison]
+        held = [
+            *self.labels.values(),
+            self.by_gold,
+            *self.by_merged.values(),
+            self.comparison,
+            self.intervals,
+        ]
         said = [note for thing in held if thing is not None for note in thing.notes]
         return tuple(dict.fromkeys([*unsettled, *fits, *said]))
 
@@ -95,11 +104,11 @@ def study(
     merged = {repr(maker): maker.fit(judgements, given) for maker in makers}
     chosen = _chosen(chosen, list(merged))
     labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
-    by_merged, by_gold, by_draw = {}, None, None
+    by_merged, by_gold, narrow, wide = {}, None, None, None
     if runs is not None:
         by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
         by_gold = None if gold is None else evaluate(runs, gold, measures)
-        by_draw = evaluate(runs, merged[chosen].draws(draws, seed), measures, keep="means")
+        narrow, wide = _intervals(runs, merged[chosen].draws(draws, seed), measures, level, seed)
     return Study(
         judgements=judgements,
         gold=gold,
@@ -108,10 +117,10 @@ def study(
         labels=labels,
         by_gold=by_gold,
         by_merged=by_merged,
-        by_draw=by_draw,
         comparison=_compared(by_merged, by_gold, given, seed),
+        intervals=narrow,
+        wide=wide,
         chosen=chosen,
-        level=level,
         seed=seed,
         known=known,
     )
@@ -126,6 +135,19 @@ def _chosen(wanted: str | None, names: list[str]) -> str:
     if spec not in names:
         raise UnknownNameError.among("method in this study", spec, names)
     return spec
+
+
+def _intervals(
+    runs: RunSet, drawn: QrelsSet, measures: Sequence[str | Measure], level: float, seed: int
+) -> tuple[Intervals, Intervals | None]:
+    """Over draws; and over draws and topics, unless that would take too much memory."""
+    cells = len(drawn) * len(drawn.topics) * len(runs) * len(measures)
+    keep = "topics" if cells <= _CELLS and len(drawn.topics) > 1 else "means"
+    scores = evaluate(runs, drawn, measures, keep=keep)
+    narrow = intervals(scores, over="draws", level=level, seed=seed)
+    if len(scores.topics) < 2:
+        return narrow, None
+    return narrow, intervals(scores, over="both", level=level, seed=seed)
 
 
 def _compared(

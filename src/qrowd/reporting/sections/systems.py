@@ -1,14 +1,14 @@
-"""Systems: their scores and ranks with intervals, and who beats whom with what probability."""
+"""Systems: their scores and places with intervals, and who beats whom with what probability."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Floats, Offsets
+from qrowd.comparison.intervals import Intervals
+from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Matrix, Part, Prose, Section, Shown, Table
@@ -16,114 +16,104 @@ from qrowd.reporting.parts import Matrix, Part, Prose, Section, Shown, Table
 _MOST = 30  # systems in the matrix
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """Systems under one measure, best first: (middle, low, high) of scores and ranks over draws."""
+def system_section(
+    found: Intervals, method: str = "", wide: Intervals | None = None, gold: Floats | None = None
+) -> Section:
+    """Intervals, the table and the matrix, by the first measure.
 
-    measure: str
-    level: float
-    order: Offsets
-    names: list[str]
-    score: tuple[Floats, Floats, Floats]
-    rank: tuple[Floats, Floats, Floats]
-    beats: Floats
-    first: Floats
-
-
-def standing_of(by_draw: Scores, measure: int = 0, level: float = 0.9) -> Standing:
-    """Where systems stand over draws of the judgements."""
-    drawn = by_draw.means()[measure]
-    rank = (drawn[:, None, :] > drawn[:, :, None]).sum(axis=2) + 1.0
-    order = np.argsort(-drawn.mean(axis=0), kind="stable")
-    ends = ((1 - level) / 2, (1 + level) / 2)
-
-    def spread(values: Floats) -> tuple[Floats, Floats, Floats]:
-        low, high = np.quantile(values[:, order], ends, axis=0)
-        return values[:, order].mean(axis=0), low, high
-
-    placed = drawn[:, order]
-    beats = np.array([(placed[:, [run]] > placed).mean(axis=0) for run in range(len(order))])
-    equal = np.array([(placed[:, [run]] == placed).mean(axis=0) for run in range(len(order))])
-    return Standing(
-        by_draw.measures[measure],
-        level,
-        order,
-        by_draw.runs.names[order].tolist(),
-        spread(drawn),
-        spread(rank),
-        beats + equal / 2,
-        (rank[:, order] == 1).mean(axis=0),
-    )
-
-
-def system_section(standing: Standing, method: str, draws: int, gold: Floats | None) -> Section:
-    """Intervals, the matrix, the table. `gold` are the systems' means under gold, if known."""
-    truth = None if gold is None else gold[standing.order]
-    parts: list[Part] = [_words(standing, method, draws)]
-    parts.append(
-        figures.ranking(
-            standing.names, standing.score, standing.rank, truth, standing.measure, standing.level
-        )
-    )
-    if truth is not None:
-        parts.append(_covered(standing, truth))
-    parts += [_table(standing, truth), _matrix(standing)]
+    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known.
+    """
+    parts: list[Part] = [_words(found, method, wide), figures.ranking(found, wide, gold)]
+    if gold is not None and found.over == "draws":
+        parts.append(_covered(found, gold))
+    parts += [_table(found, gold), _contenders(wide or found), _matrix(found)]
     return Section("Systems", tuple(parts))
 
 
-def _words(standing: Standing, method: str, draws: int) -> Prose:
+def places_of(scores: Floats) -> Floats:
+    """The place of each system, the best first; ties share the better one."""
+    return np.asarray((scores[None, :] > scores[:, None]).sum(axis=1) + 1.0)
+
+
+def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
+    if found.over != "draws":
+        return Prose(f"Intervals are over {found.source}.")
+    who = f"`{method}` does" if method else "The method does"
+    more = (
+        " The paler, wider intervals add the chance in the choice of topics: where the systems "
+        "would stand on other topics of this kind."
+        if wide is not None
+        else ""
+    )
     return Prose(
-        f"`{method}` does not know the grade of every pair: it gives probabilities. So {draws} "
-        "qrels were drawn from them, and every system was scored under each. What differs between "
-        "draws is what the judgements leave open: it becomes the interval of a score, of a rank, "
-        "and the probability that one system beats another. It is not the chance in the choice "
-        "of topics, which comes on top."
+        f"{who} not know the grade of every pair: it gives probabilities. So {found.draws} qrels "
+        "were drawn from them, and every system was scored under each. What differs between draws "
+        "is what the judgements leave open: it becomes the interval of a score, of a place, and "
+        f"the probability that one system beats another.{more}"
     )
 
 
-def _covered(standing: Standing, gold: Floats) -> Prose:
-    """Whether gold lies inside: of scores it often does not, of ranks it should."""
-    place = (gold[None, :] > gold[:, None]).sum(axis=1) + 1
-    inside = [
-        int(((values >= low) & (values <= high)).sum())
-        for values, (_, low, high) in ((gold, standing.score), (place, standing.rank))
-    ]
+def _covered(found: Intervals, gold: Floats) -> Prose:
+    """Whether gold lies inside: of scores it often does not, of places it should."""
+    places = places_of(gold)
+    score = int(((gold >= found.low[0]) & (gold <= found.high[0])).sum())
+    place = int(((places >= found.place_low[0]) & (places <= found.place_high[0])).sum())
+    lower = gold > found.high[0]
+    why = (
+        " Grades that are still wrong lower the scores of all systems, and of the best ones most: "
+        "compare systems with each other, not with the level under gold."
+        if lower.mean() > 0.2
+        else ""
+    )
     return Prose(
-        f"The score under gold lies inside the interval of {inside[0]} of {len(gold)} systems, the "
-        f"rank under gold inside that of {inside[1]}. Wrong grades that are left lower the scores "
-        "of all systems, the best most: their documents are relevant oftener than the merged "
-        "grades know. Compare systems with each other, not with the level under gold."
+        f"The score under gold lies inside the interval of {score} of {len(gold)} systems, the "
+        f"place under gold inside that of {place}.{why}"
     )
 
 
-def _table(standing: Standing, gold: Floats | None) -> Table:
-    columns: dict[str, list[Any]] = {"system": standing.names}
-    columns[f"mean {standing.measure}"] = _with_ends(standing.score, 3)
-    columns["rank"] = _with_ends(standing.rank, 0)
-    columns["P(best)"] = standing.first.tolist()
+def _contenders(found: Intervals) -> Prose:
+    names = found.contenders()
+    over = "judgements and topics" if found.over == "both" else found.source
+    one = len(names) == 1
+    what = "system that is the best one" if one else "systems among which the best one is"
+    return Prose(
+        f"By {found.measures[0]}, the smallest set of {what}, with {found.containing:.0%} as far "
+        f"as {over} tell: {', '.join(names)}."
+    )
+
+
+def _table(found: Intervals, gold: Floats | None) -> Table:
+    order = found.order()
+    columns: dict[str, list[Any]] = {
+        "system": found.runs.names[order].tolist(),
+        f"mean {found.measures[0]}": _with_ends(found.mean, found.low, found.high, order, 3),
+        "place": _with_ends(found.place, found.place_low, found.place_high, order, 0),
+        "P(best)": found.best[0][order].tolist(),
+    }
     if gold is not None:
-        columns["under gold"] = gold.tolist()
-        columns["rank under gold"] = ((gold[None, :] > gold[:, None]).sum(axis=1) + 1).tolist()
-    words = {"P(best)": "share of draws in which this system is first"}
-    return Table(f"Systems with {standing.level:.0%} intervals", columns, words=words)
+        columns["under gold"] = gold[order].tolist()
+        columns["place under gold"] = places_of(gold)[order].astype(int).tolist()
+    words = {"P(best)": "probability that this system is the best one"}
+    caption = f"Systems with {found.level:.0%} intervals over {found.source}"
+    return Table(caption, columns, words=words)
 
 
-def _with_ends(spread: tuple[Floats, Floats, Floats], digits: int) -> list[Shown]:
-    middle = max(digits, 1)
+def _with_ends(value: Floats, low: Floats, high: Floats, order: Any, digits: int) -> list[Shown]:
     return [
-        Shown(f"{value:.{middle}f} ({low:.{digits}f} … {high:.{digits}f})", float(value))
-        for value, low, high in zip(*spread, strict=True)
+        Shown(f"{v:.{digits}f} ({a:.{digits}f} … {b:.{digits}f})", float(v))
+        for v, a, b in zip(value[0][order], low[0][order], high[0][order], strict=True)
     ]
 
 
-def _matrix(standing: Standing) -> Matrix:
-    shown = slice(0, _MOST)
-    more = f", the first {_MOST}" if len(standing.names) > _MOST else ""
+def _matrix(found: Intervals) -> Matrix:
+    order = found.order()[:_MOST]
+    more = f", the first {_MOST}" if len(found.runs) > _MOST else ""
     return Matrix(
         f"Probability, in percent, that the system of the row beats that of the column{more}",
-        standing.names[shown],
-        standing.beats[shown, shown].tolist(),
-        "Near 50 the judgements do not tell which of two systems is better.",
+        found.runs.names[order].tolist(),
+        found.beats[0][np.ix_(order, order)].tolist(),
+        f"By mean {found.measures[0]}, over {found.source}. Near 50 there is no telling which of "
+        "two systems is better.",
     )
 
 
