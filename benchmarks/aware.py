@@ -1,0 +1,179 @@
+"""Which merging ranks systems best, on the machine assessors of TREC DL 2021; AWARE's speed.
+
+    python -m benchmarks.aware [--panels 20] [--sizes 2,5,10,20,55]
+
+Every cell is the mean over random panels (and, with gold, random training topics) of tau_AP with
+NIST's ranking of the 63 runs, on topics that no method was trained on, with a 95 % t-interval over
+panels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import qrowd as q
+from qrowd import registry
+from qrowd.aggregation.gaps import GAPS
+from qrowd.aggregation.scores.unsupervised import UnsupervisedAware
+from qrowd.comparison.correlation import tau_ap
+from qrowd.data.arrays import Floats
+
+LEFT_OUT = {"hier-bayes"}  # minutes for hundreds of panels; hier-vb has the same model
+UNSUPERVISED = ("aware-uni", "sgl_apc_msd", "tpc_apc_msd", "sgl_fro_msd", "sgl_kld_msd")
+SUPERVISED = ("sup_apc", "sup_tau", "sup_fro", "sup_kld", "aware-s(gap='apc', power=8)",
+              "aware-s(gap='apc', power=8, shrink=5)", "aware-r", "aware-t")  # fmt: skip
+
+
+def data_folder() -> Path:
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    return Path(os.environ.get("QROWD_DATA") or beside) / "dl21"
+
+
+class Study:
+    """The collection, and what is computed once for all panels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.crowd = q.read_judgements(folder / "judgements.tsv.gz")
+        self.gold = q.read_qrels(folder / "gold.qrels.gz")
+        self.runs = q.read_runs(str(folder / "runs"))
+        counts = self.crowd.per_assessor
+        full = self.crowd.assessors.names[counts >= 0.95 * len(self.gold)]
+        self.crowd = self.crowd.of_assessors(q.Index.of(full))
+        self.binary = self.gold.binary(at_least=2)
+        self.measures = ("AP", "nDCG@10")
+        self.by_each = q.evaluate(self.runs, self.crowd.by_assessor(), self.measures)
+        certain = q.evaluate(self.runs, self.binary, ["AP"])
+        graded = q.evaluate(self.runs, self.gold, ["nDCG@10"])
+        self.by_gold = q.Scores(
+            self.measures, "", certain.columns, certain.topics, certain.runs,
+            np.concatenate([certain.values, graded.values]),
+        )  # fmt: skip
+        self.random = q.random_scores(self.runs, self.gold.pairs, self.measures)
+
+    def label_methods(self) -> list[str]:
+        """Every judgement-level method that needs nothing but judgements."""
+        return [
+            id
+            for id, card in registry.cards("method").items()
+            if card.level == "judgements" and not card.needs and id not in LEFT_OUT
+        ]
+
+    def agreement(self, scores: q.Scores, test: q.Index) -> Floats:
+        """tau_AP with gold of each measure and column, on these topics: [measure, column]."""
+        truth = self.by_gold[test].means()
+        return np.asarray(tau_ap(scores[test].means(), truth))
+
+    def results(self, panel: list[str], train: q.Index | None) -> Iterator[tuple[str, Floats]]:
+        """Names and tau_AP per measure of all methods on one panel."""
+        test = self.gold.topics if train is None else self.gold.topics.without(train)
+        by_each = self.by_each.of_columns(panel)
+        singles = self.agreement(by_each, test)
+        yield "single assessor, mean", singles.mean(axis=1)
+        yield "single assessor, best on the test topics", singles.max(axis=1)
+        if train is not None:
+            known = np.asarray(tau_ap(by_each[train].means(), self.by_gold[train].means()))
+            chosen = known.argmax(axis=1)
+            yield "single assessor, best on training topics", singles[[0, 1], chosen]
+        given = q.Given(
+            random=self.random, reference=None if train is None else self.by_gold[train]
+        )
+        for spec in UNSUPERVISED if train is None else (*UNSUPERVISED[:2], *SUPERVISED):
+            yield spec, self.agreement(registry.get(spec).fit(by_each, given), test)[:, 0]
+        crowd = self.crowd.of_assessors(q.Index.of(panel))
+        semi = q.Given(gold=None if train is None else self.binary[train])
+        for id in self.label_methods():
+            merged = registry.get(id).fit(crowd, semi)
+            soft = id in ("binmv", "qbinmv")
+            relevance = merged.soft()[test] if soft else merged.qrels()[test]
+            scores = q.evaluate(self.runs, relevance, self.measures)
+            yield id + (" (expected)" if soft else ""), self.agreement(scores, test)[:, 0]
+
+
+def table(study: Study, size: int, panels: int, training: int) -> dict[str, Floats]:
+    """tau_AP of every method: [panel, measure]."""
+    found: dict[str, list[Floats]] = {}
+    for number in range(1 if size == len(study.crowd.assessors) and not training else panels):
+        random = np.random.default_rng([size, training, number])
+        names = study.crowd.assessors.names
+        panel = random.choice(names, size, replace=False).tolist()
+        train = None
+        if training:
+            train = q.Index.of(random.choice(study.gold.topics.names, training, replace=False))
+        for name, value in study.results(panel, train):
+            found.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def print_table(study: Study, sizes: list[int], panels: int, training: int) -> None:
+    from scipy import stats
+
+    columns = {size: table(study, size, panels, training) for size in sizes}
+    gold = f"gold for {training} topics, scored on the others" if training else "no gold"
+    for m, measure in enumerate(study.measures):
+        print(f"\n### {measure}, {gold}\n")
+        print("| method | " + " | ".join(f"{size} assessors" for size in sizes) + " |")
+        print("|---|" + "---|" * len(sizes))
+        last = columns[sizes[-1]]
+        for name in sorted(last, key=lambda name: -last[name][:, m].mean()):
+            cells = []
+            for size in sizes:
+                values = columns[size][name][:, m]
+                width = 0.0
+                if len(values) > 1:
+                    width = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+                cells.append(f"{values.mean():.3f}" + (f" ± {width:.3f}" if width else ""))
+            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def speed() -> None:
+    """All thirty u-AWARE estimators: 31 assessors, 300 random ones, 129 runs, 50 topics."""
+    random = np.random.default_rng(1)
+    topics, runs = (q.Index.of([f"{n:03d}" for n in range(size)]) for size in (50, 129))
+    own = q.Index.of([f"a{n}" for n in range(31)])
+    names = q.Index.of([f"{p}:{n:04d}" for p in (0.05, 0.5, 0.95) for n in range(100)])
+    scores = q.Scores(("AP",), "assessor", own, topics, runs, random.random((1, 31, 50, 129)))
+    chance = q.Scores(("AP",), "random", names, topics, runs, random.random((1, 300, 50, 129)))
+    given = q.Given(random=chance)
+    UnsupervisedAware(gap="apc").accuracies(scores.of_columns(["a1"]), given)  # compile
+    print("| gap | sgl, 3 weights, CPU s | tpc, 3 weights, CPU s |\n|---|---|---|")
+    total = 0.0
+    for gap in GAPS:
+        spent = []
+        for per in ("sgl", "tpc"):
+            start = time.process_time()
+            for weight in ("md", "msd", "med"):
+                UnsupervisedAware(gap=gap, weight=weight, per=per).accuracies(scores, given)
+            spent.append(time.process_time() - start)
+        total += sum(spent)
+        print(f"| {gap} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
+    print(f"\nAll 30 estimators: {total:.1f} s of CPU")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--panels", type=int, default=20)
+    parser.add_argument("--sizes", default="2,5,10,20,55")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    print("## u-AWARE: gaps of 31 assessors to 300 random ones, 129 runs, 50 topics\n")
+    speed()
+    if not data_folder().is_dir():
+        print(f"\nno DL 2021 data in {data_folder()}; QROWD_DATA names another folder")
+        return
+    study = Study(data_folder())
+    print(
+        f"\n## TREC DL 2021: {len(study.crowd.assessors)} machine assessors, {len(study.runs)} runs"
+    )
+    for training in (0, 5, 10, 26):
+        print_table(study, [int(s) for s in options.sizes.split(",")], options.panels, training)
+
+
+if __name__ == "__main__":
+    main()

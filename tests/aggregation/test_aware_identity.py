@@ -1,0 +1,27 @@
+"""AWARE and random relevance meet: across rooms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.aggregation.scores.uniform import UniformAware
+
+
+@pytest.mark.parametrize("name", ["P@3", "DCG@4", "DCG(dcg='jk', base=2)", "RBP", "P@5"])
+def test_uniform_is_the_expected_measure_under_the_votes(name: str) -> None:
+    """For measures linear in relevance, everybody judging everything (Ferrante et al. 2019)."""
+    random = np.random.default_rng(5)
+    topics = np.repeat(["1", "2"], 8).tolist()
+    documents = [f"d{i}" for i in range(8)] * 2
+    assessors = ["a", "b", "c"]
+    crowd = q.Judgements.of(
+        topics * 3, documents * 3, np.repeat(assessors, 16), random.integers(0, 2, 48)
+    )
+    runs = q.RunSet.of(
+        np.repeat(["x", "y"], 16), topics * 2, documents * 2, random.permutation(32).astype(float)
+    )
+    by_each = q.evaluate(runs, crowd.by_assessor(), [name])
+    by_chance = q.evaluate(runs, q.get("binmv").fit(crowd).soft(), [name])
+    assert UniformAware().fit(by_each).values == pytest.approx(by_chance.values, abs=1e-12)
