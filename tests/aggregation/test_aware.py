@@ -245,18 +245,26 @@ def test_training_topics_must_be_shared() -> None:
 
 
 def test_large_scores_are_scaled_before_gaps_are_taken() -> None:
-    """DCG is not within [0, 1]; accuracies are those of the scaled scores."""
+    """DCG is not within [0, 1]: divided by the topic's largest for gold, by the largest for chance."""
     values, gold = made(1)
-    small = SupervisedAware(gap="kld").accuracies(scores_of(values), reference_of(gold))
-    top = max(values.max(), gold.max())
+    stretched = np.array([1.0, 5.0, 10.0, 20.0, 40.0])[:, None]
+    top = np.maximum(values.max(axis=(0, 2)), gold.max(axis=1))[:, None]
     large = SupervisedAware(gap="kld").accuracies(
-        scores_of(values * 40 / top), reference_of(gold * 40 / top)
+        scores_of(values * stretched), reference_of(gold * stretched)
     )
     scaled = SupervisedAware(gap="kld").accuracies(
         scores_of(values / top), reference_of(gold / top)
     )
     assert large == pytest.approx(scaled)
-    assert small.shape == large.shape
+    random = np.random.default_rng(4).random((12, 5, 9))
+    most = max(values.max(), random.max())
+    far = [
+        UnsupervisedAware(gap="kld").accuracies(
+            scores_of(values * by), q.Given(random=random_columns(random * by))
+        )
+        for by in (40.0, 1 / most)
+    ]
+    assert far[0] == pytest.approx(far[1])
 
 
 def test_many_panels_are_one_product() -> None:

@@ -7,10 +7,19 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats, Mask
 
 
-def in_unit_range(measure: str, scores: Floats, references: Floats) -> tuple[Floats, Floats]:
-    """Both divided by the largest score that occurs, if it exceeds 1 (DCG); else as they are."""
-    top = max(np.nanmax(scores, initial=0.0), np.nanmax(references, initial=0.0))
-    return (scores / top, references / top) if top > 1 else (scores, references)
+def in_unit_range(
+    scores: Floats, references: Floats, *, by_topic: bool = False
+) -> tuple[Floats, Floats]:
+    """Both divided by the largest score that occurs, if it exceeds 1 (DCG); else as they are.
+
+    `by_topic`: on each topic by the largest one there, which stands for the topic's ideal.
+    """
+    both = np.nan_to_num(np.concatenate([scores, references]))
+    top = both.max(axis=(0, 2), initial=0.0)[:, None]
+    if top.max(initial=0.0) <= 1:
+        return scores, references
+    scale = np.where(top > 0, top, 1.0) if by_topic else top.max()
+    return scores / scale, references / scale
 
 
 def varies(scores: Floats) -> Mask:

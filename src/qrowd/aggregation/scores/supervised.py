@@ -39,6 +39,7 @@ class SupervisedAware:
     \lambda = \frac{|T|}{|T| + \text{shrink}}$$
 
     An assessor without a training topic gets the mean accuracy of the others. All zero: uniform.
+    Scores beyond 1 (DCG) are divided by the largest one that occurs on the topic.
 
     Reference: L. Piazzon, *s-AWARE: measure-based supervised merging of crowd assessors*, 2019,
     section 3.3; M. Ferrante, N. Ferro and M. Maistro, ACM TOIS 36(2), 2017.
@@ -63,8 +64,8 @@ class SupervisedAware:
         training = by_assessor(scores)[training_topics(scores, given)]
         gold = gold_scores(scores, given)
         found = [
-            self.accuracy(*in_unit_range(name, values, reference))
-            for name, values, reference in zip(scores.measures, training.values, gold, strict=True)
+            self.accuracy(*in_unit_range(values, reference, by_topic=True))
+            for values, reference in zip(training.values, gold, strict=True)
         ]
         return np.repeat(np.stack(found)[:, :, None], len(scores.topics), axis=2)
 

@@ -56,7 +56,7 @@ class TunedAware:
         for name, values, gold in zip(
             scores.measures, training.values, gold_scores(scores, given), strict=True
         ):
-            values, gold = in_unit_range(name, values, gold)
+            values, gold = in_unit_range(values, gold, by_topic=True)
             best = self._best(values, gold)
             found.append(candidates(values, gold)[best])
             names.append(f"{name}: {best}")

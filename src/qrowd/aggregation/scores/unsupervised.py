@@ -47,6 +47,7 @@ class UnsupervisedAware:
     An assessor whose scores are all equal (who found nothing relevant) has accuracy 0; a constant
     random replicate is skipped. *Far from random* includes *broken*: on real machine assessors
     the largest weights go to some who rank the systems backwards. A warning names them.
+    Scores beyond 1 (DCG) are divided by the largest one that occurs.
 
     Reference: M. Ferrante, N. Ferro and M. Maistro, *AWARE: Exploiting Evaluation Measures to
     Combine Multiple Assessors*, ACM TOIS 36(2), 2017; L. Piazzon, *s-AWARE*, 2019, section 3.2.
@@ -67,10 +68,8 @@ class UnsupervisedAware:
         """The accuracy of every (measure, assessor, topic)."""
         random = _aligned(by_assessor(scores), given)
         found = [
-            self._accuracy(*in_unit_range(name, values, replicates), random.columns)
-            for name, values, replicates in zip(
-                scores.measures, scores.values, random.values, strict=True
-            )
+            self._accuracy(*in_unit_range(values, replicates), random.columns)
+            for values, replicates in zip(scores.values, random.values, strict=True)
         ]
         return np.stack(found)
 
