@@ -245,7 +245,7 @@ def test_training_topics_must_be_shared() -> None:
 
 
 def test_large_scores_are_scaled_before_gaps_are_taken() -> None:
-    """DCG is not within [0, 1]: divided by the topic's largest for gold, by the largest for chance."""
+    """DCG is not within [0, 1]: divided by the largest, of a topic or of all."""
     values, gold = made(1)
     stretched = np.array([1.0, 5.0, 10.0, 20.0, 40.0])[:, None]
     top = np.maximum(values.max(axis=(0, 2)), gold.max(axis=1))[:, None]
