@@ -11,7 +11,8 @@ import pytest
 import qrowd as q
 from qrowd import registry
 from qrowd.cli.main import main
-from qrowd.cli.merge import COMMON, SHARED, command
+from qrowd.cli.merge import SHARED, command
+from qrowd.cli.method_commands import COMMON
 from qrowd.cli.output import iterations
 
 CROWD = """topic\tdoc\tassessor\tgrade

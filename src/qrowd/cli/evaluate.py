@@ -97,7 +97,7 @@ def command(
     )
     if intervals:
         found = _intervals(scores, over, level, sources["seed"])
-        _deliver_intervals(found, output, as_json)
+        deliver_intervals(found, output, as_json)
     else:
         _deliver(scores, output, as_json, per_topic)
     for note in () if as_json or intervals else scores.notes:
@@ -138,16 +138,16 @@ def _deliver(scores: Scores, output: str | None, as_json: bool, per_topic: bool)
     if output:
         put(scores, output)
     if as_json:
-        rows = scores.to_polars().to_dicts() if per_topic else _rows(scores)
+        rows = scores.to_polars().to_dicts() if per_topic else score_rows(scores)
         about = {"measures": scores.measures, "topics": list(scores.topics)}
         show_json({**about, "scores": rows, "notes": scores.notes})
     elif not output and per_topic:
         put(scores, None)
     elif not output:
-        show(_table(scores))
+        show(score_table(scores))
 
 
-def _table(scores: Scores) -> dict[str, Any]:
+def score_table(scores: Scores) -> dict[str, Any]:
     """Means of the runs, the best by the first measure first; of draws, their mean and spread."""
     import numpy as np
 
@@ -169,8 +169,9 @@ def _table(scores: Scores) -> dict[str, Any]:
     return {**axis, "run": scores.runs.names[run[order]].tolist(), **figures}
 
 
-def _rows(scores: Scores) -> list[dict[str, Any]]:
-    table = _table(scores)
+def score_rows(scores: Scores) -> list[dict[str, Any]]:
+    """The same, a mapping per row."""
+    table = score_table(scores)
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
@@ -180,7 +181,8 @@ def _intervals(scores: Scores, over: str | None, level: float, seed: int) -> Int
     return intervals(scores, over=over, level=level, seed=seed)
 
 
-def _deliver_intervals(found: Intervals, output: str | None, as_json: bool) -> None:
+def deliver_intervals(found: Intervals, output: str | None, as_json: bool) -> None:
+    """Intervals to a file, as JSON, or for eyes."""
     if output:
         put(found, output)
     if as_json:

@@ -14,7 +14,7 @@ import click
 from qrowd import __version__, cli
 from qrowd.errors import QrowdError
 
-_NOT_VERBS = {"main", "options", "output"}
+_NOT_VERBS = {"main", "method_commands", "options", "output"}
 
 
 class Verbs(click.Group):

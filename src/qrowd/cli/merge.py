@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
     gold_option,
     judgements_argument,
@@ -14,13 +15,11 @@ from qrowd.cli.options import (
     load_judgements,
     output_option,
     pairs_option,
-    parameter_option,
     quiet_option,
     seed_option,
     ties_option,
 )
 from qrowd.cli.output import iterations, put, say
-from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.data.given import Given
@@ -44,37 +43,17 @@ SHARED = (
     quiet_option,
 )
 
-COMMON = {"seed", "ties"}  # what a method may have too: said once, for the method and the result
+
+def _command_of(name: str, method: Any) -> click.Command:
+    return method_command(name, method, SHARED, _merge, _help(method.card))
 
 
-class Methods(click.Group):
-    """One command per judgement-level method; a spec string, `ds(max_iter=50)`, is one too."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The methods, sorted."""
-        from qrowd.registry import cards
-
-        return [id for id, card in cards().items() if card.level == "judgements"]
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of a method, or of a method with parameters."""
-        from qrowd.registry import get
-
-        self._refuse_file(ctx, name)
-        method = get(name)
-        if method.card.level != "judgements":
-            raise UsageError(f"{method.card.id} merges scores, not judgements: qrowd aware")
-        return _command_of(name, method)
-
-    def _refuse_file(self, ctx: click.Context, name: str) -> None:
-        from pathlib import Path
-
-        if Path(name).exists() or "/" in name:
-            known = ", ".join(self.list_commands(ctx))
-            raise UsageError(f"name the method before the file: qrowd merge ds {name}; has {known}")
-
-
-@click.group(cls=Methods, subcommand_metavar="METHOD JUDGEMENTS... [OPTIONS]")
+@click.group(
+    cls=MethodGroup,
+    level="judgements",
+    make=_command_of,
+    subcommand_metavar="METHOD JUDGEMENTS... [OPTIONS]",
+)
 def command() -> None:
     """Merge the judgements of many assessors into qrels.
 
@@ -87,30 +66,6 @@ def command() -> None:
       qrowd merge ds crowd.tsv.gz --gold some.qrels -o merged.qrels --assessors assessors.tsv
       qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --probabilities merged.tsv
     """
-
-
-def _command_of(name: str, method: Any) -> click.Command:
-    """The command of one method, its options made from its card."""
-    card: Card = method.card
-    own_params = [known for known in card.params if known.name not in COMMON]
-
-    @click.pass_context
-    def run(ctx: click.Context, /, **given: Any) -> None:
-        stated = {name: value for name, value in given.items() if _is_stated(ctx, name)}
-        own = {known.name for known in card.params}
-        changed = _changed(method, {name: stated[name] for name in own & set(stated)})
-        for name in COMMON & own:
-            given[name] = _common(changed, name, given[name])
-        _merge(
-            changed, **{name: value for name, value in given.items() if name not in own - COMMON}
-        )
-
-    for decorate in reversed(SHARED):
-        run = decorate(run)
-    options = [parameter_option(known, getattr(method, known.name)) for known in own_params]
-    made = click.command(name=name, help=_help(card), short_help=card.summary)(run)
-    made.params = [*options, *made.params]
-    return made
 
 
 def _help(card: Card) -> str:
@@ -126,26 +81,6 @@ def _help(card: Card) -> str:
     listed = "\n".join(f"  {line}" for line in examples)
     source = f"{takes}. After {card.paper}; the model: `qrowd methods {card.id}`."
     return f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
-
-
-def _common(method: Any, name: str, otherwise: Any) -> Any:
-    """What the method has, where that is something for the result too."""
-    from qrowd.data.merged import TIES
-
-    own = getattr(method, name)
-    return own if name != "ties" or own in TIES else otherwise
-
-
-def _is_stated(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-
-
-def _changed(method: Any, own: dict[str, Any]) -> Any:
-    """The method with the parameters that options changed."""
-    from qrowd.registry import build
-
-    before = {known.name: getattr(method, known.name) for known in method.card.params}
-    return build(method.card, [], before | own)
 
 
 def _merge(
