@@ -96,10 +96,13 @@ def biased_overlap(
 
     At depth d an item whose tie group holds places top..bottom contributes
     c = min(1, (d - top + 1) / size) from its top place on (variants 0 = a, 1 = b), or 1 (2 = w).
+    Sums over items of c c', c c and c' c' by depth: what an item adds once it contributes fully is
+    added up at the end, only depths at which it contributes a part are visited.
     """
     n = estimate.shape[1]
     shared = reference.shape[0] == 1
-    top, share = np.empty((2, n)), np.empty((2, n))
+    top, size = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
+    sums, full = np.empty((3, n + 1)), np.empty((3, n + 1))
     for row in range(lo, hi):
         for side in range(2):
             values = estimate[row] if side == 0 else reference[0 if shared else row]
@@ -108,28 +111,27 @@ def biased_overlap(
                 for j in range(n):
                     better += values[j] > values[i]
                     equal += values[j] == values[i]
-                top[side, i], share[side, i] = better + 1, 1.0 / max(equal, 1)
-        total, weight = 0.0, 1.0 - p
+                top[side, i], size[side, i] = better + 1, 1 if variant == 2 else max(equal, 1)
+        sums[:], full[:] = 0.0, 0.0
+        for i in range(n):
+            for which in range(3):
+                x, y = (0, 1) if which == 0 else (which - 1, which - 1)
+                last = max(top[x, i] + size[x, i], top[y, i] + size[y, i]) - 1
+                for d in range(max(top[x, i], top[y, i]), last):
+                    a = min(1.0, (d - top[x, i] + 1) / size[x, i])
+                    b = min(1.0, (d - top[y, i] + 1) / size[y, i])
+                    sums[which, d] += a * b
+                full[which, last] += 1.0
+        total, weight, cross, left, right = 0.0, 1.0 - p, 0.0, 0.0, 0.0
         for d in range(1, n + 1):
-            cross, left, right = 0.0, 0.0, 0.0
-            for i in range(n):
-                a, b = d - top[0, i] + 1, d - top[1, i] + 1
-                if variant == 2:
-                    a, b = min(1.0, max(a, 0.0)), min(1.0, max(b, 0.0))
-                    left, right = left + a, right + b
-                else:
-                    a = min(1.0, max(a * share[0, i], 0.0))
-                    b = min(1.0, max(b * share[1, i], 0.0))
-                    left, right = left + a * a, right + b * b
-                cross += a * b
+            cross, left, right = cross + full[0, d], left + full[1, d], right + full[2, d]
+            common = cross + sums[0, d]
             if variant == 0:
-                agreement = cross / d
-            elif cross == 0.0:
-                agreement = 0.0
+                agreement = common / d
             elif variant == 1:
-                agreement = cross / np.sqrt(left * right)
+                agreement = common / np.sqrt((left + sums[1, d]) * (right + sums[2, d]))
             else:
-                agreement = 2 * cross / (left + right)
+                agreement = 2.0 * common / (left + right)
             total += weight * agreement
             weight *= p
         out[row] = total + weight / (1.0 - p)  # from depth n on, both hold the same items
