@@ -89,14 +89,33 @@ def test_draws_and_intervals(files: Path, capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out)["over"] == "topics"
 
 
+def test_judgements_are_merged_on_the_way(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(files, "--merged", "merged.tsv", "--draws", "20", "--json")
+    from_file = json.loads(capsys.readouterr().out)
+    by_method = ("--judgements", "crowd.tsv", "--method", "mv")
+    evaluate(files, *by_method, "--draws", "20", "--json")
+    merged = json.loads(capsys.readouterr().out)
+    assert merged["scores"] == from_file["scores"]
+    assert "mv has no posterior draws: each pair drawn from its probabilities" in merged["notes"]
+    evaluate(files, *by_method, "--gold", "gold.qrels", "-m", "AP", "--json")
+    with_gold = json.loads(capsys.readouterr().out)
+    evaluate(files, "--qrels", "gold.qrels", "-m", "AP", "--json")
+    by_gold = json.loads(capsys.readouterr().out)["scores"]
+    for mine, gold in zip(with_gold["scores"], by_gold, strict=True):
+        assert mine["run"] == gold["run"]
+        assert mine["AP"] == pytest.approx(gold["AP"], abs=1e-10)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "scored under one of --qrels, --judgements, --probabilities; got none"),
         (["--qrels", "gold.qrels", "--merged", "merged.tsv"], "got --qrels and --probabilities"),
-        (["--qrels", "gold.qrels", "--draws", "3"], "--draws are drawn from probabilities"),
-        (["--qrels", "gold.qrels", "--per-assessor"], "--per-assessor needs the judgements"),
-        (["--judgements", "crowd.tsv"], "to merge them: qrowd merge"),
+        (["--qrels", "gold.qrels", "--draws", "3"], "--draws need --probabilities"),
+        (["--qrels", "gold.qrels", "--per-assessor"], "need --judgements"),
+        (["--qrels", "gold.qrels", "--method", "mv"], "need --judgements"),
+        (["--judgements", "crowd.tsv", "--method", "aware-uni"], "merges scores, not judgements"),
+        (["--judgements", "crowd.tsv"], "merged first by a --method"),
         (["--qrels", "gold.qrels", "-m", "ap"], "did you mean AP"),
         (["--qrels", "gold.qrels", "-m", "P"], "P needs a cutoff"),
         (["--qrels", "gold.qrels", "--unjudged", "0.1"], "needs soft qrels"),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qrowd.cli.options import (
+    gold_option,
     json_option,
+    load_gold,
     load_judgements,
     load_qrels,
     load_runs,
@@ -19,6 +21,8 @@ from qrowd.cli.output import put, say, show, show_json
 
 if TYPE_CHECKING:
     from qrowd.comparison.intervals import Intervals
+    from qrowd.data.judgements import Judgements
+    from qrowd.data.merged import Merged
     from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
     from qrowd.data.scores import Scores
 
@@ -30,8 +34,14 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @click.option("--qrels", metavar="FILE", help="Score under these qrels.")
 @click.option(
     "--judgements", multiple=True, metavar="FILE",
-    help="Score under every assessor of these judgements; may repeat. Needs --per-assessor.",
+    help="Score under every assessor of these judgements (--per-assessor), or under what a method "
+    "makes of them (--method); may repeat.",
 )  # fmt: skip
+@click.option("--method", metavar="SPEC",
+              help="Merge the judgements so first: ds, hier-bayes, \"ds(max_iter=50)\", ... as "
+              "`qrowd methods` lists them. With --draws, the method's own posterior draws where it "
+              "has them.")  # fmt: skip
+@gold_option
 @click.option("--per-assessor", is_flag=True, help="One score for each assessor.")
 @click.option("--columns", metavar="NAMES", help="What the columns of the judgements are.")
 @click.option(
@@ -40,7 +50,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     "measures, or draws.",
 )  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), metavar="N",
-              help="Score N qrels drawn from the probabilities.")  # fmt: skip
+              help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
 @click.option(
     "--unjudged", type=click.FloatRange(0, 1), default=0.0, metavar="P",
     help="For expected measures: documents outside the pool are relevant with this probability.",
@@ -86,6 +96,7 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --per-assessor -o each.tsv
       qrowd evaluate --runs 'runs/*.gz' --probabilities merged.tsv -m AP
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
+      qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
     """
     from qrowd.evaluation.engine import evaluate
     from qrowd.evaluation.measure import measures_of
@@ -106,7 +117,8 @@ def command(
 
 def _relevance(
     qrels: str | None, judgements: tuple[str, ...], per_assessor: bool, columns: str | None,
-    probabilities: str | None, draws: int | None, seed: int,
+    probabilities: str | None, draws: int | None, seed: int, method: str | None,
+    gold: str | None, gold_rel: int | None,
 ) -> Qrels | SoftQrels | QrelsSet:  # fmt: skip
     """What the options say to score under."""
     from qrowd.errors import UsageError
@@ -116,22 +128,40 @@ def _relevance(
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
-    if draws and not probabilities:
-        raise UsageError("--draws are drawn from probabilities: name them by --probabilities")
-    if per_assessor and not judgements:
-        raise UsageError("--per-assessor needs the judgements: name them by --judgements")
-    if judgements and not per_assessor:
-        raise UsageError("judgements are scored --per-assessor; to merge them: qrowd merge")
-    if judgements:
+    if draws and not (probabilities or method):
+        raise UsageError("--draws need --probabilities, or --judgements with a --method")
+    if (per_assessor or method or gold) and not judgements:
+        raise UsageError("--per-assessor, --method and --gold need --judgements")
+    if bool(judgements) != (per_assessor != bool(method)):
+        raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
+    if per_assessor:
         return load_judgements(judgements, columns).by_assessor()
-    return load_qrels(qrels) if qrels else _believed(str(probabilities), draws, seed)
+    if qrels:
+        return load_qrels(qrels)
+    merged = (
+        _merged(load_judgements(judgements, columns), str(method), load_gold(gold, gold_rel))
+        if judgements
+        else _read(str(probabilities))
+    )
+    return merged.draws(draws, seed) if draws else merged.soft()
 
 
-def _believed(probabilities: str, draws: int | None, seed: int) -> SoftQrels | QrelsSet:
+def _merged(judgements: Judgements, method: str, gold: Qrels | None) -> Merged:
+    from qrowd.data.given import Given
+    from qrowd.errors import UsageError
+    from qrowd.registry import get
+
+    chosen = get(method)
+    if chosen.card.level != "judgements":
+        raise UsageError(f"{method} merges scores, not judgements; see qrowd methods")
+    merged: Merged = chosen.fit(judgements, Given(gold=gold))
+    return merged
+
+
+def _read(probabilities: str) -> Merged:
     from qrowd.io.probabilities import read_probabilities
 
-    merged = read_probabilities(probabilities)
-    return merged.draws(draws, seed) if draws else merged.soft()
+    return read_probabilities(probabilities)
 
 
 def _deliver(scores: Scores, output: str | None, as_json: bool, per_topic: bool) -> None:
