@@ -1,0 +1,200 @@
+"""Carpenter's hierarchical Bayesian model of crowdsourced relevance, by Gibbs sampling."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.hierarchy import assessor_columns, chains_of, confusion_of, contrary, unmixed
+from qrowd.aggregation.sampling import Layout, blank, lay_out, side_by_side, start
+from qrowd.data.arrays import Floats, Grades
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.errors import DataWarning, NotConvergedWarning, ParameterError
+from qrowd.registry import method, param, spec_of
+
+if TYPE_CHECKING:
+    from qrowd.aggregation.kernels.gibbs import Record
+
+BLOCK = 20  # sweeps between two looks at the keyboard
+
+
+@method("hier-bayes", paper="Carpenter 2011", uses=("gold",), sampled=True)
+class HierBayes:
+    r"""Hierarchical Bayes: sensitivity, specificity and prevalence with learned priors, by Gibbs.
+
+    Topic $t$ has prevalence $\pi_t$, assessor $j$ specificity $\theta_{0j}$ and sensitivity
+    $\theta_{1j}$; each kind has a population with mean $\phi$ and size $\kappa$:
+
+    $$\phi_\pi, \phi_0, \phi_1 \sim \mathrm{Beta}(1, 1), \qquad
+      \kappa_\pi, \kappa_0, \kappa_1 \sim \mathrm{Pareto}(1.5)$$
+
+    $$\pi_t \sim \mathrm{Beta}(\kappa_\pi \phi_\pi, \kappa_\pi (1 - \phi_\pi)), \qquad
+      \theta_{cj} \sim \mathrm{Beta}(\kappa_c \phi_c, \kappa_c (1 - \phi_c))$$
+
+    $$z_i \sim \mathrm{Bern}(\pi_{t(i)}), \qquad
+      y_k \sim \mathrm{Bern}(z_{i(k)} \theta_{1 j(k)} + (1 - z_{i(k)}) (1 - \theta_{0 j(k)}))$$
+
+    With more than two grades Beta becomes Dirichlet: each assessor has a confusion matrix, row $c$
+    from $\mathrm{Dir}(\kappa_c \phi_c)$. The printed joint density lacks the priors of $\theta$;
+    the statements above are what is sampled. The Pareto's minimum, not printed either, is
+    `kappa_min`.
+
+    Exchanging the grades' names is an exact symmetry of the model. Chains start from the vote (ties
+    by coins, hyperparameters from wide distributions) and are kept where $\phi_0 + \phi_1 > 1$
+    (with more grades: no two grades would do better with their names swapped); a `DataWarning`
+    says so where the judgements, by weight, speak against what was found.
+
+    A sweep proposes to swap two grades' names in $z$ (unless gold tells them apart): the way out
+    where a misleading vote started a chain in the mirror. It updates $(\phi, \kappa)$ of each
+    population by slice sampling with $\pi$ and $\theta$ integrated out, then, `scans` times,
+    $\theta$ given $z$, and each $z_i$ given $\theta$ and the other $z$ with $\pi$ integrated out.
+    The posterior is the average of $P(z_i | \text{rest})$, not of draws. Gold is clamped. Pairs
+    without votes stay at $1/K$.
+
+    `details` holds `chains` (draws of all parameters, `.to_arviz()`), `parameters` (mean, standard
+    deviation, 95 % interval, R-hat, effective sample sizes) and `warmup` (hyperparameters before);
+    `.draws()` are draws from the posterior of z. The fit has converged when every R-hat is at most
+    1.01; a warning names what did not mix.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(
+    ...     ["t"] * 9, list("aaabbbccc"), ["ann", "bob", "eve"] * 3, [1, 1, 0, 0, 0, 0, 1, 1, 0]
+    ... )
+    >>> merged = q.HierBayes(sweeps=6000).fit(crowd)
+    >>> merged.qrels().grade.tolist()
+    [1, 0, 1]
+    >>> merged.details["chains"]["sensitivity"].shape
+    (3, 3000, 3)
+
+    References: Carpenter 2011. Diagnostics: Vehtari et al. 2021.
+    """
+
+    chains: int = param(3, "chains, run side by side", at_least=2)
+    sweeps: int = param(2000, "sweeps of each chain", at_least=20)
+    warmup: int | None = param(None, "sweeps that are dropped; none: half of them", at_least=0)
+    scans: int = param(3, "updates of assessors and relevance in each sweep", at_least=1)
+    draws: int = param(1000, "draws of the relevance of all pairs to keep", at_least=1)
+    kappa_min: float = param(0.1, "the smallest size of a population", above=0)
+    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    seed: int = param(0, "of the random numbers", at_least=0)
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """Posterior of every pair of the pool, draws, and what was learned of the assessors."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        layout = lay_out(fitting.judgements, fitting.gold, self.kappa_min)
+        each = -(-self.draws // self.chains)
+        records = [blank(layout, self.sweeps, self._dropped, each) for _ in range(self.chains)]
+        done = self._run(layout, records, fitting)
+        return self._merged(layout, records, done, fitting)
+
+    @property
+    def _dropped(self) -> int:
+        dropped = self.sweeps // 2 if self.warmup is None else self.warmup
+        if dropped > self.sweeps - 8:
+            raise ParameterError(
+                f"hier-bayes: warmup must leave 8 of {self.sweeps} sweeps, got {dropped}"
+            )
+        return dropped
+
+    def _run(self, layout: Layout, records: list[Record], fitting: Fitting) -> list[int]:
+        from qrowd.aggregation.kernels.gibbs import sweeps
+
+        states = [start(layout, self.seed, chain) for chain in range(self.chains)]
+
+        def work(chain: int, first: int, last: int) -> None:
+            sweeps(
+                first, last, self._dropped, self.scans, layout.crowd, states[chain], records[chain]
+            )
+
+        def told(done: int) -> None:
+            self._tell(done, records, fitting)
+
+        done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, told)
+        fitting.steps = min(done)
+        if interrupted:
+            self._say_interrupted(fitting)
+        return done
+
+    def _tell(self, done: int, records: list[Record], fitting: Fitting) -> None:
+        """Sweeps so far, and the worst R-hat of the hyperparameters over what counts of them."""
+        from qrowd.comparison.diagnostics import rhat
+
+        if fitting.given.progress is None:
+            return
+        dropped = self._dropped if done >= self._dropped + 8 else done // 2
+        drawn = np.stack([record.hyper[dropped:done] for record in records])
+        worst = float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
+        for sweep in range(fitting.steps + 1, done + 1):
+            fitting.given.progress(sweep, self.sweeps, worst)
+        fitting.steps = done
+
+    def _say_interrupted(self, fitting: Fitting) -> None:
+        if fitting.steps < self._dropped + 8:
+            raise KeyboardInterrupt("interrupted before any draw was to be kept")
+        fitting.notes.append(f"interrupted after {fitting.steps} of {self.sweeps} sweeps")
+        message = f"{spec_of(self)} was {fitting.notes[-1]}; what was drawn is kept"
+        warnings.warn(message, NotConvergedWarning, stacklevel=5)
+
+    def _merged(
+        self, layout: Layout, records: list[Record], done: list[int], fitting: Fitting
+    ) -> Merged:
+        from qrowd.comparison.diagnostics import summarise
+
+        kept = min(done) - self._dropped
+        chains = chains_of(records, layout.judgements, self._dropped, min(done))
+        parameters = summarise(chains)
+        posterior = self._posterior(layout, records, done)
+        confusion = confusion_of(records, chains, done, self._dropped)
+        complaint = unmixed(parameters, kept)
+        fitting.settled = not complaint and min(done) == self.sweeps
+        if complaint:
+            fitting.notes.append(complaint)
+        if complaint and min(done) == self.sweeps:
+            message = f"{spec_of(self)}: {complaint}; allow more sweeps"
+            warnings.warn(message, NotConvergedWarning, stacklevel=3)
+        columns = assessor_columns(layout.judgements, posterior, confusion, parameters)
+        if (fitting.gold < 0).all() and contrary(layout.judgements, confusion):
+            fitting.notes.append("by weight, the judgements speak against the grades found")
+            warnings.warn(f"{spec_of(self)}: {fitting.notes[-1]}", DataWarning, stacklevel=3)
+        details = {
+            "chains": chains,
+            "parameters": parameters,
+            "warmup": np.stack([record.hyper[: self._dropped] for record in records]),
+        }
+        samples = self._samples(layout, records, done)
+        return fitting.merged(posterior, columns, details=details, samples=samples)
+
+    def _posterior(self, layout: Layout, records: list[Record], done: list[int]) -> Floats:
+        """The average of P(z | rest) over all scans of all chains."""
+        rows, size = layout.judgements, layout.grades
+        scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
+        posterior = np.full((len(rows.pairs), size), 1.0 / size)
+        free = layout.order[: layout.free]
+        total = np.sum([record.p for record in records], axis=0)
+        posterior[free, 1:] = total.T / scans
+        posterior[free, 0] = np.maximum(1.0 - posterior[free, 1:].sum(axis=1), 0.0)
+        return posterior
+
+    def _samples(self, layout: Layout, records: list[Record], done: list[int]) -> Grades:
+        """Draws of z[pairs, draws], chain after chain; coins where a pair takes no part."""
+        random = np.random.default_rng(self.seed)
+        whole = self.sweeps - self._dropped
+        drawn = [
+            record.z[: (sweeps - self._dropped) * len(record.z) // whole]
+            for record, sweeps in zip(records, done, strict=True)
+        ]
+        samples = np.empty((len(layout.judgements.pairs), sum(map(len, drawn))), np.int8)
+        silent = np.ones(len(samples), np.bool_)
+        silent[layout.order] = False
+        coins = (int(silent.sum()), samples.shape[1])
+        samples[silent] = random.integers(layout.grades, size=coins, dtype=np.int8)
+        at = 0
+        for part in drawn:
+            samples[layout.order, at : at + len(part)] = part.T
+            at += len(part)
+        return samples
