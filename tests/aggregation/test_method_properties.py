@@ -129,3 +129,15 @@ def test_ties_inside_follow_the_rule(ties: str) -> None:
     found = ballot.expect(np.ones((2, 2)), np.zeros(2), ties).posterior[0]
     wanted = {"relevant": [0, 1], "nonrelevant": [1, 0]}.get(ties)
     assert sorted(found.tolist()) == [0.0, 1.0] if wanted is None else found.tolist() == wanted
+
+
+def test_em_gauss_takes_a_history_of_deviations() -> None:
+    rows = crowd()
+    known = q.AssessorTable(rows.assessors, {"deviation": np.full(len(rows.assessors), 3.0)})
+    without, with_it = q.GaussianEM().fit(rows), q.GaussianEM().fit(rows, q.Given(priors=known))
+    assert (with_it.assessors["deviation"] > without.assessors["deviation"]).all()
+
+
+def test_m3v_says_which_price_it_chose() -> None:
+    assert q.MaxMarginVote().fit(crowd()).details["c"] in [2.0**-k for k in range(9)]
+    assert q.MaxMarginVote(c=0.3).fit(crowd()).details["c"] == 0.3

@@ -100,3 +100,79 @@ def test_kos_by_messages_on_edges() -> None:
             parts = [vote[i, j] * y[i, j] for j in range(6) if (i, j) in vote]
             expected = 0.5 + 0.5 * sum(parts) / sum(map(abs, parts))
             assert merged.relevant[i] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("form", ["proper", "literal"])
+def test_em_gauss_by_fine_integration(form: str) -> None:
+    """Where it settled: beliefs by 4,001 points, then each deviation by a bounded search."""
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import norm
+
+    rows = triples(25, 6, 2, seed=3)
+    merged = fit(f"em-gauss(form={form!r}, tol=1e-14)", judgements(rows))
+    found = merged.assessors["deviation"]
+    b = np.linspace(0, 1, 4001)[1:-1]
+
+    def chance(said: int, deviation: float) -> np.ndarray:
+        if form == "proper":
+            return np.asarray(norm.cdf((2 * said - 1) * (b - 0.5) / deviation))
+        ends = (1.0, 0.5) if said else (0.5, 0.0)
+        high, low = (norm.cdf((end - b) / deviation) for end in ends)
+        return np.asarray(np.maximum(high - low, 1e-300))
+
+    belief = []
+    for i in range(25):
+        product = np.ones(len(b))
+        for k, j, g in rows:
+            if k == i:
+                product *= chance(g, found[j])
+        belief.append(product / product.sum())
+        assert merged.relevant[i] == pytest.approx(float(belief[i] @ b), abs=2e-4)
+    for j in range(6):
+
+        def loss(log_a: float, j: int = j) -> float:
+            own = [belief[i] @ np.log(chance(g, math.exp(log_a / 2))) for i, k, g in rows if k == j]
+            return 0.5 * (log_a - math.log(0.09)) ** 2 - float(sum(own))
+
+        best = minimize_scalar(loss, bounds=(-9, 4.6), method="bounded").x
+        assert math.log(found[j]) == pytest.approx(best / 2, abs=0.02)
+
+
+@pytest.mark.parametrize("grades", [2, 3])
+@pytest.mark.parametrize("c", [0.0625, 0.5])
+def test_m3v_weights_solve_the_programme(grades: int, c: float) -> None:
+    """Given its labels, by a general solver over weights and slacks."""
+    from scipy.optimize import minimize
+
+    rows = triples(12, 5, grades, seed=5)
+    merged = fit(f"m3v(c={c})", judgements(rows, grades))
+    eta = merged.assessors["weight"]
+    score = np.zeros((12, grades))
+    for i, j, g in rows:
+        score[i, g] += eta[j]
+    margins = []
+    for i in range(12):
+        best = int(score[i].argmax())
+        if np.sort(score[i])[-1] - np.sort(score[i])[-2] < 1e-3:
+            continue
+        for d in set(range(grades)) - {best}:
+            row = np.zeros(5 + 12)
+            for k, j, g in rows:
+                if k == i:
+                    row[j] += (g == best) - (g == d)
+            row[5 + i] = 1.0
+            margins.append(row)
+    needs = np.array(margins)
+
+    def objective(x: np.ndarray) -> float:
+        return 0.5 * float(x[:5] @ x[:5]) + c * float(x[5:].sum())
+
+    solved = minimize(
+        objective,
+        np.r_[np.zeros(5), np.ones(12)],
+        bounds=[(None, None)] * 5 + [(0, None)] * 12,
+        constraints={"type": "ineq", "fun": lambda x: needs @ x - 1},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    np.testing.assert_allclose(eta, solved.x[:5], atol=1e-4)
