@@ -1,0 +1,135 @@
+"""Every example that a reader may type is typed here: of help texts, README and tutorial."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import shlex
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+NEED_PICTURES = ("qrowd demo", "qrowd report", "--figures")
+
+
+def _help_examples() -> list[str]:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    lines = [
+        line.strip()
+        for _, verb, _ in generate.verbs()
+        for line in re.sub(r"\\\n\s*", " ", inspect.cleandoc(verb.help or "")).split("\n")
+    ]
+    return list(dict.fromkeys(line for line in lines if line.startswith("qrowd ")))
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def _commands(page: str) -> list[str]:
+    lines = "\n".join(_blocks(page, "sh")).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line.startswith("qrowd ")]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all the files that examples name."""
+    folder = tmp_path_factory.mktemp("files")
+    main(["simulate", "-q", "-o", str(folder), "--topics", "5", "--documents", "30", "--runs", "4"])
+    gold, crowd = q.read_qrels(folder / "gold.qrels"), q.read_judgements(folder / "crowd.tsv.gz")
+    train, _ = gold.topics.split(0.4, seed=1)
+    for name in ("nist.qrels", "g.qrels"):
+        q.save(gold, folder / name)
+    q.save(gold[train], folder / "some.qrels")
+    (folder / "train.txt").write_text("\n".join(train) + "\n")
+    q.save(crowd, folder / "crowd.tsv")
+    votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
+    votes.write_csv(folder / "votes.csv")
+    merged = q.DawidSkene().fit(crowd)
+    q.save(merged, folder / "merged.tsv")
+    q.save(merged.qrels(), folder / "merged.qrels")
+    runs = q.read_runs(folder / "runs")
+    under = {"nist": gold, "scores": gold, "ds": merged.qrels(), "a": merged.qrels()}
+    under |= dict.fromkeys(("mv", "b"), q.MajorityVote().fit(crowd).qrels())
+    for name, qrels in under.items():
+        q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
+    return folder
+
+
+def _exit_code(arguments: list[str]) -> int:
+    try:
+        main(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def _type(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if any(word in line for word in NEED_PICTURES):
+        pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", q.errors.QrowdWarning)
+        assert _exit_code(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
+
+
+@pytest.mark.parametrize("line", _help_examples())
+def test_examples_of_help_texts_run(
+    line: str,
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(files, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    _type(line, capsys)
+
+
+def test_there_is_an_example_of_every_command() -> None:
+    listed = {line.split()[1] for line in _help_examples()}
+    from qrowd.cli.main import command
+
+    assert listed >= set(command.list_commands(None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_commands_of_pages_run_one_after_the_other(
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = _commands(page)
+    assert len(commands) >= 2
+    for line in commands:
+        _type(line, capsys)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
+def test_code_of_pages_runs(
+    page: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="the pages' code makes a report")
+    shutil.copytree(files, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    found = "\n".join(_blocks(page, "python"))
+    assert "import qrowd as q" in found
+    exec(compile(found, page, "exec"), {})
+
+
+def test_readme_code_is_short() -> None:
+    lines = [line for line in "".join(_blocks("README.md", "python")).splitlines() if line.strip()]
+    assert len(lines) <= 24
