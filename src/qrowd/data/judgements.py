@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -14,11 +14,13 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
+from qrowd.kernel import in_blocks, ranges
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
 _EXTRAS = ("weight", "seconds", "time")
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,18 +144,37 @@ class Judgements(Framed):
     ) -> Self:
         """Judgements from sorted rows, each packed into one number."""
         topics, documents, assessors = indexes
-        grade = (key & ((1 << bits[3]) - 1)).astype(np.int8)
-        key >>= bits[3]
-        assessor = (key & ((1 << bits[2]) - 1)).astype(np.int32)
-        key >>= bits[2]
-        first = np.ones(len(key), np.bool_)
-        np.not_equal(key[1:], key[:-1], out=first[1:])
+        n = len(key)
+        grade, assessor = np.empty(n, np.int8), np.empty(n, np.int32)
+        first = np.ones(n, np.bool_)
+
+        def work(lo: int, hi: int) -> None:
+            part = key[lo:hi]
+            grade[lo:hi] = part & ((1 << bits[3]) - 1)
+            part >>= bits[3]
+            assessor[lo:hi] = part & ((1 << bits[2]) - 1)
+            part >>= bits[2]
+            np.not_equal(part[1:], part[:-1], out=first[lo + 1 : hi])
+
+        edges = [lo for lo, _ in _in_cache(work, n)][1:]
+        first[edges] = key[edges] != key[np.array(edges, np.int64) - 1] if edges else True
         pair = np.cumsum(first, dtype=np.int32)
         pair -= 1
         key = key[first]
         document = (key & ((1 << bits[1]) - 1)).astype(np.int32)
         pairs = Pairs(topics, documents, (key >> bits[1]).astype(np.int32), document)
-        return cls(pairs, assessors, scale, pair, assessor, grade)
+        return cls._trusted(pairs, assessors, scale, pair, assessor, grade)
+
+    @classmethod
+    def _trusted(cls, *fields: Any) -> Self:
+        """Judgements whose rows are known to be valid and sorted."""
+        made = cls.__new__(cls)
+        names = ("pairs", "assessors", "scale", "pair", "assessor", "grade")
+        for name, value in zip(names, fields, strict=True):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(made, name, value)
+        return made
 
     # --- looking ----------------------------------------------------------------------------------
 
@@ -264,8 +285,21 @@ def _packed(columns: tuple[Array, ...], bits: list[int]) -> Offsets:
     """Rows as one number each, the first column on top: sorting numbers is several times faster
     than sorting by an order.
     """
-    key = columns[0].astype(np.int64)
-    for column, width in zip(columns[1:], bits[1:], strict=True):
-        key <<= width
-        key |= column
+    key = np.empty(len(columns[0]), np.int64)
+
+    def work(lo: int, hi: int) -> None:
+        part = key[lo:hi]
+        part[:] = columns[0][lo:hi]
+        for column, width in zip(columns[1:], bits[1:], strict=True):
+            part <<= width
+            part |= column[lo:hi]
+
+    _in_cache(work, len(key))
     return key
+
+
+def _in_cache(work: Callable[[int, int], None], n: int) -> list[tuple[int, int]]:
+    """Do work(lo, hi) on all threads, over blocks that fit the cache; the blocks."""
+    blocks = n // _BLOCK + 1
+    in_blocks(work, n, blocks)
+    return ranges(n, blocks)

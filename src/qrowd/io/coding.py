@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANY = 500_000
-_SAMPLE, _SPREAD_BITS = 65_536, 6
+_SAMPLE, _SPREAD_BITS, _WIDEST = 65_536, 7, 100
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -24,8 +24,23 @@ def encoded(column: pl.Series) -> tuple[Index, Codes]:
     import polars as pl
 
     column = column if column.dtype == pl.String else column.cast(pl.String)
-    found = by_hashing(column) if len(column) >= MANY else None
-    return found or by_categories(column)
+    if len(column) < MANY:
+        return by_categories(column)
+    if _changes(column.slice(len(column) // 2, _SAMPLE)).sum() < _SAMPLE // 2:
+        return by_runs(column)
+    return by_hashing(column) or by_categories(column)
+
+
+def _changes(column: pl.Series) -> pl.Series:
+    """Where a row differs from the row before it."""
+    return column.ne_missing(column.shift(1))
+
+
+def by_runs(column: pl.Series) -> tuple[Index, Codes]:
+    """Of equal rows that follow each other only the first is encoded."""
+    heads = _changes(column).arg_true().to_numpy()
+    index, codes = encoded(column.gather(heads).rechunk())
+    return index, np.repeat(codes, np.diff(heads, append=len(column)))
 
 
 def by_categories(column: pl.Series) -> tuple[Index, Codes]:
@@ -92,18 +107,17 @@ def _numbered(
         return None
     first = np.concatenate(firsts)
     if spread_out:  # every name in one part only
-        origin = tails[first] & np.uint64(0xFFFFFFFF)
-        order = np.argsort(keys[first])
+        names = column.gather((tails[first] & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+        order = sorted_order(names)
+        names, back = names.gather(order), np.arange(len(first))
     else:
         _, at, back = np.unique(keys[first], return_index=True, return_inverse=True)
-        origin = first[at]
-    names = column.gather(origin.astype(np.uint32)).sort()
-    place = np.argsort(names.hash(1).to_numpy()).astype(np.int32)
-    if spread_out:
-        final = np.empty(len(first), np.int32)
-        final[order] = place
-    else:
-        final = place[back]
+        names = column.gather(first[at])
+        order = names.arg_sort().to_numpy()
+        names = names.gather(order)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    final = place[back]
     offsets = np.cumsum([0, *map(len, firsts)])
     codes = np.empty(len(keys), np.int32)
     where = tails if spread_out else tails[:0]
@@ -113,3 +127,28 @@ def _numbered(
 
     in_blocks(work, len(parts), len(parts))
     return Index.of_sorted(names), codes
+
+
+def sorted_order(names: pl.Series) -> Array:
+    """The order that sorts names; by one number each, where 64 bits can tell them apart."""
+    import polars as pl
+
+    from qrowd.io.grouping import numerals, symbols
+    from qrowd.kernel import in_blocks
+
+    lengths = names.str.len_bytes().to_numpy()
+    width = int(lengths.max(initial=0))
+    if width > _WIDEST:
+        return names.arg_sort().to_numpy()
+    text = np.frombuffer(names.str.join("").cast(pl.Binary).item(), np.uint8)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    seen = np.logical_or.reduce(
+        in_blocks(lambda lo, hi: symbols(text, starts, lo, hi, width), len(names))
+    )
+    bases = seen.sum(axis=1).astype(np.uint64)
+    if np.log2(bases.astype(np.float64)).sum() > 63.9:
+        return names.arg_sort().to_numpy()
+    digits = (np.cumsum(seen, axis=1) - 1).astype(np.uint64)
+    numbers = np.empty(len(names), np.uint64)
+    in_blocks(lambda lo, hi: numerals(text, starts, lo, hi, digits, bases, numbers), len(names))
+    return np.argsort(numbers)

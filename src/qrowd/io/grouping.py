@@ -99,3 +99,30 @@ def assign(codes: Array, tails: Array, lo: int, hi: int, final: Array, out: Arra
     else:
         for row in range(lo, hi):
             out[row] = final[codes[row]]
+
+
+@kernel
+def symbols(text: Array, starts: Array, lo: int, hi: int, width: int) -> Array:
+    """Which symbols occur at each position of the names [lo, hi): 0 = ended, else byte + 1."""
+    seen = np.zeros((width, 257), np.bool_)
+    for name in range(lo, hi):
+        length = starts[name + 1] - starts[name]
+        for at in range(length):
+            seen[at, np.int64(text[starts[name] + at]) + 1] = True
+        for at in range(length, width):
+            seen[at, 0] = True
+    return seen
+
+
+@kernel
+def numerals(
+    text: Array, starts: Array, lo: int, hi: int, digits: Array, bases: Array, out: Array
+) -> None:
+    """Names as numbers whose digit at each position is the symbol's rank: their order stays."""
+    for name in range(lo, hi):
+        number = np.uint64(0)
+        length = starts[name + 1] - starts[name]
+        for at in range(len(bases)):
+            symbol = np.int64(text[starts[name] + at]) + 1 if at < length else 0
+            number = number * bases[at] + digits[at, symbol]
+        out[name] = number
