@@ -7,7 +7,8 @@ whose error rates are known; what draws from a merging method say is held agains
 rank by what makes a document likely to be relevant, not by its relevance: a posterior that knows
 these probabilities and the assessors ("all known") is then exactly right, and its intervals must
 hold the truth in 90 %. "assessors known" knows the error rates and the share of relevant documents,
-but not what the systems know; methods know the judgements only.
+but not what the systems know; methods know the judgements only; "informed" ones, by `inform`, the
+systems' rankings too.
 """
 
 from __future__ import annotations
@@ -165,16 +166,19 @@ def _belief(world: World, name: str) -> Merged:
     known = {"all known": world.all_known, "assessors known": world.assessors_known}
     if name in known:
         return known[name]
+    method, _, informed = name.partition(", ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        merged: Merged = q.get(name).fit(world.judgements)
-    return merged
+        merged: Merged = known[method] if method in known else q.get(method).fit(world.judgements)
+        return q.inform(merged, world.runs) if informed else merged
 
 
 def main(worlds: int = 200) -> None:
     """Print the tables."""
     usual = Setting()
-    names = ("all known", "assessors known", *(n for n in ("hier-bayes", "ds", "binmv") if _has(n)))
+    methods = [name for name in ("hier-bayes", "ds", "binmv") if _has(name)]
+    beliefs = ["assessors known", *methods]
+    names = ("all known", *(f"{name}{also}" for name in beliefs for also in ("", ", informed")))
     scenes = {
         "the model is right, 5 votes": usual,
         "3 votes": replace(usual, votes=3),

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qrowd.aggregation.informing import inform as inform
     from qrowd.comparison.calibration import Calibration as Calibration
     from qrowd.comparison.compare import Comparison as Comparison
     from qrowd.comparison.compare import compare as compare
@@ -109,6 +110,7 @@ _HOMES = {
     "evaluate": "evaluation.engine",
     "get": "registry",
     "holm": "comparison.significance",
+    "inform": "aggregation.informing",
     "intervals": "comparison.intervals",
     "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.distance",

@@ -106,12 +106,21 @@ def test_judgements_are_merged_on_the_way(files: Path, capsys: pytest.CaptureFix
         assert mine["AP"] == pytest.approx(gold["AP"], abs=1e-10)
 
 
+def test_runs_may_inform_the_belief(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_method = ("--judgements", "crowd.tsv", "--method", "ds", "-m", "AP", "--json")
+    evaluate(files, *by_method)
+    plain = json.loads(capsys.readouterr().out)["scores"]
+    evaluate(files, *by_method, "--informed")
+    informed = json.loads(capsys.readouterr().out)["scores"]
+    assert np.mean([row["AP"] for row in informed]) > np.mean([row["AP"] for row in plain])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "scored under one of --qrels, --judgements, --probabilities; got none"),
         (["--qrels", "gold.qrels", "--merged", "merged.tsv"], "got --qrels and --probabilities"),
-        (["--qrels", "gold.qrels", "--draws", "3"], "--draws need --probabilities"),
+        (["--qrels", "gold.qrels", "--draws", "3"], "--draws needs --probabilities"),
         (["--qrels", "gold.qrels", "--per-assessor"], "need --judgements"),
         (["--qrels", "gold.qrels", "--method", "mv"], "need --judgements"),
         (["--judgements", "crowd.tsv", "--method", "aware-uni"], "merges scores, not judgements"),

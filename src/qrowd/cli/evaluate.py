@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
     from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+    from qrowd.data.runs import RunSet
     from qrowd.data.scores import Scores
 
 _SOURCES = ("--qrels", "--judgements", "--probabilities")
@@ -51,6 +52,11 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 )  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), metavar="N",
               help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
+@click.option(
+    "--informed", is_flag=True,
+    help="Let the runs' rankings speak about relevance too, beside the votes: better scores where "
+    "pairs have few votes (see Uncertainty in the documentation).",
+)  # fmt: skip
 @click.option(
     "--unjudged", type=click.FloatRange(0, 1), default=0.0, metavar="P",
     help="For expected measures: documents outside the pool are relevant with this probability.",
@@ -102,10 +108,9 @@ def command(
     from qrowd.evaluation.measure import measures_of
 
     chosen = measures_of(measures or ("AP", "nDCG@20"))
-    relevance = _relevance(**sources)
-    scores = evaluate(
-        load_runs(runs, run_names), relevance, chosen, topics=topics, unjudged=unjudged, keep=keep
-    )
+    ranked = load_runs(runs, run_names)
+    relevance = _relevance(ranked, **sources)
+    scores = evaluate(ranked, relevance, chosen, topics=topics, unjudged=unjudged, keep=keep)
     if intervals:
         found = _intervals(scores, over, level, sources["seed"])
         deliver_intervals(found, output, as_json)
@@ -116,9 +121,10 @@ def command(
 
 
 def _relevance(
-    qrels: str | None, judgements: tuple[str, ...], per_assessor: bool, columns: str | None,
+    runs: RunSet, qrels: str | None, judgements: tuple[str, ...], per_assessor: bool,
+    columns: str | None,
     probabilities: str | None, draws: int | None, seed: int, method: str | None,
-    gold: str | None, gold_rel: int | None,
+    gold: str | None, gold_rel: int | None, informed: bool,
 ) -> Qrels | SoftQrels | QrelsSet:  # fmt: skip
     """What the options say to score under."""
     from qrowd.errors import UsageError
@@ -128,8 +134,9 @@ def _relevance(
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
-    if draws and not (probabilities or method):
-        raise UsageError("--draws need --probabilities, or --judgements with a --method")
+    if (draws or informed) and not (probabilities or method):
+        what = "--draws" if draws else "--informed"
+        raise UsageError(f"{what} needs --probabilities, or --judgements with a --method")
     if (per_assessor or method or gold) and not judgements:
         raise UsageError("--per-assessor, --method and --gold need --judgements")
     if bool(judgements) != (per_assessor != bool(method)):
@@ -143,6 +150,10 @@ def _relevance(
         if judgements
         else _read(str(probabilities))
     )
+    if informed:
+        from qrowd.aggregation.informing import inform
+
+        merged = inform(merged, runs, seed)
     return merged.draws(draws, seed) if draws else merged.soft()
 
 
