@@ -90,10 +90,12 @@ class Study:
         semi = q.Given(gold=None if train is None else self.binary[train])
         for id in self.label_methods():
             merged = registry.get(id).fit(crowd, semi)
-            soft = id in ("binmv", "qbinmv")
-            relevance = merged.soft()[test] if soft else merged.qrels()[test]
-            scores = q.evaluate(self.runs, relevance, self.measures)
-            yield id + (" (expected)" if soft else ""), self.agreement(scores, test)[:, 0]
+            kinds = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("hard", "soft")}
+            for kind in kinds.get(id, ("hard",)):
+                relevance = merged.soft()[test] if kind == "soft" else merged.qrels()[test]
+                scores = q.evaluate(self.runs, relevance, self.measures)
+                name = f"{id} (expected)" if kind == "soft" else id
+                yield name, self.agreement(scores, test)[:, 0]
 
 
 def table(study: Study, size: int, panels: int, training: int) -> dict[str, Floats]:

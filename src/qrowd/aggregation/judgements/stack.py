@@ -1,0 +1,138 @@
+"""Stacking: a logistic regression of gold on what the assessors said."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.errors import NotConvergedWarning
+from qrowd.registry import method, param
+
+RIDGES = (1.0, 10.0, 100.0, 1000.0)
+_FOLDS = 5
+_SLACK = 1e-3  # on the intercept and the common weight: finite even if all of gold is one grade
+
+
+@method("stack", paper="qrowd, after Wolpert 1992", uses=("gold",), grades="binary")
+class Stacking:
+    r"""Logistic regression of gold on the votes: weights that allow for assessors who err together.
+
+    `ds` and its kin take assessors to err independently; machine judges that share a model or a
+    prompt do not, and are then counted many times over. Where there is gold for some pairs, their
+    weights can be learned together. With $x_{ij} = \pm 1$ what assessor $j$ said of pair $i$ (0: no
+    judgement),
+
+    $$\operatorname{logit} p_i = b + c \sum_j x_{ij} + \sum_j d_j x_{ij}$$
+
+    maximising the likelihood of gold less $\frac{\lambda}{2} \sum_j d_j^2$: the weight $c + d_j$ of
+    an assessor is shrunk towards a common one, and somebody without gold has just that. $\lambda$
+    (`ridge`) is chosen among 1, 10, 100, 1000 by the likelihood of gold in five folds, drawn by a
+    hash of the pairs. Gold pairs keep their gold; without gold at all the probability is the share
+    of votes. A vote with weight 2 counts twice; repeated judgements add up.
+
+    It learns the grade of *gold*, also where assessors have another notion of relevance: with
+    labels 0/1 and gold from grade 2 on (`--gold-rel 2`), it finds who is strict enough.
+
+    >>> import qrowd as q
+    >>> votes = [1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0]
+    >>> crowd = q.Judgements.of(["t"] * 12, list("aabbccddeeff"), ["ann", "eve"] * 6, votes)
+    >>> gold = q.Qrels.of(["t"] * 4, list("abcd"), [1, 1, 1, 0])
+    >>> merged = q.Stacking(ridge=1).fit(crowd, q.Given(gold=gold))
+    >>> bool(merged.assessors["weight"][0] > merged.assessors["weight"][1])
+    True
+
+    References: Wolpert 1992 (stacked generalization); ours in this form.
+    """
+
+    ridge: float | None = param(None, "pull of weights towards a common one", above=0)
+    clamp: bool = param(True, "gold fixes its pairs")
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The probability of each grade, for every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given)
+        known = np.flatnonzero(fitting.gold != UNKNOWN)
+        said = _signed_votes(fitting.judgements)
+        assessors = len(fitting.judgements.assessors)
+        if not len(known):
+            fitting.notes.append("no gold: every assessor has the same weight")
+            return fitting.merged(fitting.shares(), {"weight": np.ones(assessors)})
+        sample = _Sample(said[known], fitting.gold[known])
+        coins = fitting.judgements.pairs.hashes(known.astype(np.int32), 0)
+        ridge = self.ridge or sample.best_ridge((coins % np.uint64(_FOLDS)).astype(np.int64))
+        fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
+        found = sample.optimum(ridge)
+        fitting.trace, fitting.steps = [-float(found.fun)], max(int(found.nit), 1)
+        fitting.settled = bool(found.success)
+        if not fitting.settled:
+            warnings.warn(
+                f"{self!r} has not settled: {found.message}", NotConvergedWarning, stacklevel=2
+            )
+        p = _sigmoid(_odds(said, found.x))
+        weight = found.x[1] + found.x[2:]
+        if not self.clamp:
+            fitting.gold = np.full_like(fitting.gold, UNKNOWN)
+        return fitting.merged(np.column_stack([1 - p, p]), {"weight": weight})
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Votes[pair, assessor] (sparse) on pairs with gold, and the gold."""
+
+    said: Any
+    gold: Array
+
+    def optimum(self, ridge: float) -> Any:
+        """The best (intercept, common weight, deviations), as scipy's result."""
+        from scipy.optimize import minimize
+
+        total = np.asarray(self.said.sum(axis=1)).ravel()
+        sign = np.where(self.gold == 1, 1.0, -1.0)
+        penalty = np.concatenate([[_SLACK, _SLACK], np.full(self.said.shape[1], ridge)])
+
+        def objective(x: Floats) -> tuple[float, Floats]:
+            margin = sign * _odds(self.said, x)
+            loss = np.logaddexp(0, -margin).sum() + (penalty * x * x).sum() / 2
+            pull = -sign * _sigmoid(-margin)
+            slope = np.concatenate([[pull.sum(), total @ pull], self.said.T @ pull])
+            return float(loss), slope + penalty * x
+
+        options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-13, "gtol": 1e-8}
+        start = np.zeros(self.said.shape[1] + 2)
+        return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+
+    def best_ridge(self, fold: Array) -> float:
+        """The strength at which the folds predict each other's gold best."""
+        parts = [part for part in np.unique(fold) if 0 < (fold == part).sum() < len(fold)]
+        losses = [sum(self._loss(ridge, fold == part) for part in parts) for ridge in RIDGES]
+        return RIDGES[int(np.argmin(losses))]
+
+    def _loss(self, ridge: float, left_out: Mask) -> float:
+        found = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
+        sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
+        return float(np.logaddexp(0, -sign * _odds(self.said[left_out], found.x)).sum())
+
+
+def _signed_votes(judgements: Judgements) -> Any:
+    """Sparse votes[pair, assessor]: +1 for the higher grade, -1 for the lower, times weights."""
+    from scipy.sparse import csr_array
+
+    vote = np.where(judgements.grade == 1, 1.0, -1.0)
+    vote = vote if judgements.weight is None else vote * judgements.weight
+    shape = (len(judgements.pairs), len(judgements.assessors))
+    return csr_array((vote, (judgements.pair, judgements.assessor)), shape=shape)
+
+
+def _odds(said: Any, x: Floats) -> Floats:
+    return np.asarray(x[0] + said @ (x[1] + x[2:]))
+
+
+def _sigmoid(odds: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700))))
