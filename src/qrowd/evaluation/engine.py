@@ -175,11 +175,10 @@ def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Find
     grades = np.ascontiguousarray(many.block(int(task.in_pool[topic]), lo, hi))
     case = Certain(task.ranked[topic], grades)
     values = np.array([measure.under(case).T for measure in task.measures])
-    nothing: Mask = np.logical_not(case.graded.any(axis=0))
-    values[:, nothing] = np.nan
+    values[:, case.nothing] = np.nan
     if task.both:
         values[:, :, task.missing[topic]] = np.nan
-    found.see(topic, lo, hi, nothing, case)
+    found.see(topic, lo, hi, case)
     return values
 
 

@@ -7,13 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Floats
+from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
-from qrowd.evaluation.relevance import Random
+from qrowd.evaluation.relevance import Certain, Random
 
 DCG = ("log2", "exp-log2", "jk")
-_LOWEST_GRADE = LOWEST - 1  # NOT_JUDGED, which has no gain
 
 
 class Gains(dict[int, float]):
@@ -46,28 +46,36 @@ def gains_of(given: Mapping[int, float] | None, owner: str) -> Gains | None:
 
 
 @lru_cache(maxsize=64)
-def gain_table(dcg: str, gains: Gains | None) -> Floats:
-    """The gain of every grade that there can be, by grade - NOT_JUDGED; negative grades have 0."""
-    grade = np.arange(_LOWEST_GRADE, HIGHEST + 1)
+def _gain_table(dcg: str, gains: Gains | None) -> Floats:
+    grade = np.arange(NOT_JUDGED, HIGHEST + 1)
     table = np.maximum(grade, 0).astype(np.float64)
     for known, gain in (gains or {}).items():
-        table[known - _LOWEST_GRADE] = gain
+        table[known - NOT_JUDGED] = gain
     return np.exp2(table) - 1 if dcg == "exp-log2" else table
 
 
-def gain_of(grades: Array, dcg: str, gains: Mapping[int, float] | None) -> Floats:
-    """The gain of each of these grades."""
-    table = gain_table(dcg, None if gains is None else Gains(gains))
-    return np.asarray(table[grades.astype(np.int16) - _LOWEST_GRADE])
+def gains_by_grade(dcg: str, gains: Mapping[int, float] | None) -> Floats:
+    """The gain of every grade that there can be, by grade - NOT_JUDGED; negative grades have 0."""
+    return _gain_table(dcg, None if gains is None else Gains(gains))
+
+
+def sums_of_gains(case: Certain, gain: Floats, discount: Floats) -> Floats:
+    """sums[runs, columns] of gains by grade over discounts by rank."""
+    from qrowd.evaluation import kernels
+
+    at, sums = case.ranked, np.zeros(case.shape)
+    kernels.gains(at.starts, at.rank, at.row, case.grades, gain, discount, sums)
+    return sums
 
 
 def expected_gains(
     case: Random, dcg: str, gains: Mapping[int, float] | None
 ) -> tuple[Floats, float]:
     """The expected gain of each document of the pool, and of a document outside it."""
-    grades = np.array([*case.scale.grades, case.lowest_relevant])
-    of_grades = gain_of(grades, dcg, gains)
-    return case.gain(of_grades[:-1]), case.unjudged * float(of_grades[-1])
+    table = gains_by_grade(dcg, gains)
+    of_grades = table[np.array(case.scale.grades) - NOT_JUDGED]
+    outside = table[case.lowest_relevant - NOT_JUDGED]
+    return case.gain(of_grades), case.unjudged * float(outside)
 
 
 @lru_cache(maxsize=64)

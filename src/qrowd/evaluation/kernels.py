@@ -54,20 +54,62 @@ def hits(
 
 
 @kernel
+def counts(grades: Grades, found: Codes) -> None:
+    """found[column, grade + 128] += 1 for every document of the pool."""
+    for row in range(grades.shape[0]):
+        for c in range(grades.shape[1]):
+            found[c, grades[row, c] + 128] += 1
+
+
+@kernel
 def gains(
-    starts: Offsets, rank: Codes, row: Codes, gain: Floats, discount: Floats, sums: Floats
+    starts: Offsets,
+    rank: Codes,
+    row: Codes,
+    grades: Grades,
+    gain: Floats,
+    discount: Floats,
+    sums: Floats,
 ) -> None:
-    """sums[run, column] += gain / discount[rank], for ranks that have a discount."""
-    columns = gain.shape[1]
+    """sums[run, column] += gain[grade + 128] / discount[rank], for ranks that have a discount."""
+    columns = grades.shape[1]
     for run in range(len(starts) - 1):
         total = sums[run]
         for entry in range(starts[run], starts[run + 1]):
             if rank[entry] >= len(discount):
                 break
             by = discount[rank[entry]]
-            here = gain[row[entry]]
+            grade = grades[row[entry]]
             for c in range(columns):
-                total[c] += here[c] / by
+                total[c] += gain[grade[c] + 128] / by
+
+
+@kernel
+def ideals(found: Codes, best_first: Codes, gain: Floats, discount: Floats, sums: Floats) -> None:
+    """sums[column] += the gains of the best ranking, from counts[column, grade + 128]."""
+    for c in range(found.shape[0]):
+        n = 0
+        for code in best_first:
+            for _ in range(found[c, code]):
+                if n >= len(discount):
+                    break
+                sums[c] += gain[code] / discount[n]
+                n += 1
+
+
+@kernel
+def totals(
+    starts: Offsets, rank: Codes, row: Codes, value: Floats, depth: int, sums: Floats
+) -> None:
+    """sums[run] += value[row], above the rank `depth`."""
+    for run in range(len(starts) - 1):
+        total = sums[run]
+        for entry in range(starts[run], starts[run + 1]):
+            if rank[entry] >= depth:
+                break
+            here = value[row[entry]]
+            for m in range(len(here)):
+                total[m] += here[m]
 
 
 @kernel

@@ -35,8 +35,9 @@ class Findings:
         shape = (len(levels), columns, topics)
         return cls(levels, np.zeros(shape[1:], np.bool_), np.zeros(shape, np.bool_))
 
-    def see(self, topic: int, lo: int, hi: int, nothing: Mask, case: Certain) -> None:
+    def see(self, topic: int, lo: int, hi: int, case: Certain) -> None:
         """Look at one topic and the columns lo..hi."""
+        nothing = case.nothing
         self.nothing[lo:hi, topic] = nothing
         for at, level in enumerate(self.levels):
             self.empty[at, lo:hi, topic] = ~nothing & (case.recall_base(level) == 0)

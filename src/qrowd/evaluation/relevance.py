@@ -94,19 +94,23 @@ class Certain:
         """(runs, columns): the shape of the scores."""
         return len(self.ranked), self.grades.shape[1]
 
+    @cached_property
+    def counts(self) -> Codes:
+        """How many documents of each column have each grade: [columns, grade - NOT_JUDGED]."""
+        from qrowd.evaluation import kernels
+
+        found = np.zeros((self.grades.shape[1], 256), np.int32)
+        kernels.counts(self.grades, found)
+        return found
+
     def recall_base(self, level: int) -> Offsets:
         """How many documents of each column have this grade or a higher one."""
-        return np.asarray((self.grades >= level).sum(axis=0), dtype=np.int64)
+        return np.asarray(self.counts[:, level - NOT_JUDGED :].sum(axis=1), dtype=np.int64)
 
     @property
-    def judged(self) -> Mask:
-        """What each column has judged; negative grades count as not judged, as in trec_eval."""
-        return np.asarray(self.grades >= 0, dtype=np.bool_)
-
-    @property
-    def graded(self) -> Mask:
-        """What each column has any grade for, negative ones included."""
-        return np.asarray(self.grades != NOT_JUDGED, dtype=np.bool_)
+    def nothing(self) -> Mask:
+        """Which columns have no grade at all here."""
+        return np.asarray(self.counts[:, 1:].sum(axis=1) == 0, dtype=np.bool_)
 
     def judged_only(self, score: Callable[[Certain], Floats]) -> Floats:
         """Scores when every column's rankings hold only what this column has judged."""

@@ -6,7 +6,13 @@ import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.evaluation.gains import DCG as FORMS
-from qrowd.evaluation.gains import discounts, expected_gains, gain_of, gains_of
+from qrowd.evaluation.gains import (
+    discounts,
+    expected_gains,
+    gains_by_grade,
+    gains_of,
+    sums_of_gains,
+)
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
@@ -36,13 +42,8 @@ class DCG(Measure):
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        gain = gain_of(case.grades, self.dcg, self.gains)
-        discount = discounts(min(self.depth, at.depth), self.dcg, self.base)
-        kernels.gains(at.starts, at.rank, at.row, gain, discount, sums)
-        return sums
+        discount = discounts(min(self.depth, case.ranked.depth), self.dcg, self.base)
+        return sums_of_gains(case, gains_by_grade(self.dcg, self.gains), discount)
 
     def expectation(self, case: Random) -> Floats:
         """The expected scores[runs] of one topic under random relevance."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.evaluation.gains import DCG, discounts, expected_gains, gain_of, gains_of
+from qrowd.evaluation.gains import (
+    DCG,
+    discounts,
+    expected_gains,
+    gains_by_grade,
+    gains_of,
+    sums_of_gains,
+)
 from qrowd.evaluation.measure import Measure, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
@@ -41,11 +48,12 @@ class NDCG(Measure):
         """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
-        at, sums = case.ranked, np.zeros(case.shape)
-        gain = gain_of(case.grades, self.dcg, self.gains)
-        discount = self._discounts(at.depth, len(gain))
-        kernels.gains(at.starts, at.rank, at.row, gain, discount, sums)
-        return share(sums, ideal(gain, discount))
+        gain = gains_by_grade(self.dcg, self.gains)
+        discount = self._discounts(case.ranked.depth, len(case.grades))
+        best_first = np.argsort(-gain, kind="stable")[: int((gain > 0).sum())].astype(np.int32)
+        best = np.zeros(case.shape[1])
+        kernels.ideals(case.counts, best_first, gain, discount, best)
+        return share(sums_of_gains(case, gain, discount), best)
 
     def expectation(self, case: Random) -> Floats:
         """The expected DCG[runs] of one topic over the ideal DCG of the expected gains."""
@@ -53,7 +61,8 @@ class NDCG(Measure):
         gain = case.along(pool, outside)[:, : self.depth]
         discount = self._discounts(gain.shape[1], len(pool))
         sums = (gain / discount[: gain.shape[1]]).sum(axis=1)
-        return share(sums, ideal(pool[:, None], discount))
+        best = -np.sort(-pool)[: len(discount)]
+        return share(sums, np.asarray((best / discount[: len(best)]).sum()))
 
     def _discounts(self, ranked: int, pool: int) -> Floats:
         return discounts(min(self.depth, max(ranked, pool)), self.dcg, self.base)
@@ -63,9 +72,3 @@ class NDCG(Measure):
         what = f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
         more = (f"{self!r} can exceed 1: relevant documents outside the pool are not in its ideal",)
         return (what + "expectation of nDCG (score draws for that)", *(more if unjudged else ()))
-
-
-def ideal(gain: Floats, discount: Floats) -> Floats:
-    """The DCG of the best ranking of the pool, for each column."""
-    best = -np.sort(-gain, axis=0)[: len(discount)]
-    return np.asarray(np.cumsum(best / discount[: len(best), None], axis=0)[-1])

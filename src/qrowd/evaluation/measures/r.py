@@ -44,6 +44,5 @@ class R(Measure):
         self._refuse_unjudged(case)
         at, by = case.ranked, Quadrature.of(case.chance(self.level))
         sums = np.zeros((len(at), len(by.node)))
-        plain = np.ones(min(self.depth, at.depth))
-        kernels.gains(at.starts, at.rank, at.row, by.ratio, plain, sums)
+        kernels.totals(at.starts, at.rank, at.row, by.ratio, self.depth, sums)
         return by.integral(sums)

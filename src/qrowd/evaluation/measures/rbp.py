@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.evaluation.gains import expected_gains, gain_of, gains_of
+from qrowd.data.qrels import NOT_JUDGED
+from qrowd.data.scale import HIGHEST, LOWEST
+from qrowd.evaluation.gains import expected_gains, gains_by_grade, gains_of, sums_of_gains
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
@@ -34,21 +36,16 @@ class RBP(Measure):
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        weight = self._weights(at.depth)
-        gain = self._gain(case)
-        with np.errstate(divide="ignore", over="ignore"):
-            kernels.gains(at.starts, at.rank, at.row, gain, 1 / weight, sums)
+        with np.errstate(divide="ignore"):  # weights far down are 0
+            sums = sums_of_gains(case, self._gain(), 1 / self._weights(case.ranked.depth))
         return 1 - sums if self.part == "residual" else sums
 
-    def _gain(self, case: Certain) -> Floats:
-        if self.part == "residual":
-            return case.graded.astype(np.float64)
-        if self.gains is not None:
-            return gain_of(case.grades, "log2", self.gains)
-        return np.asarray(case.grades >= self.level, dtype=np.float64)
+    def _gain(self) -> Floats:
+        """By grade - NOT_JUDGED."""
+        if self.gains is not None and self.part == "base":
+            return gains_by_grade("log2", self.gains)
+        lowest = self.level if self.part == "base" else LOWEST
+        return np.asarray(np.arange(NOT_JUDGED, HIGHEST + 1) >= lowest, dtype=np.float64)
 
     def expectation(self, case: Random) -> Floats:
         """The expected scores[runs] of one topic under random relevance."""
