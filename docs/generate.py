@@ -21,7 +21,8 @@ TITLES = {
     "method": (
         "Methods",
         "Ways to merge what assessors say. In the library `qrowd.get('name(parameter=value)')` or "
-        "the class; on the command line `qrowd merge name --parameter value`.",
+        "the class; on the command line `qrowd merge name --parameter value`, and for those that "
+        "merge scores (AWARE) `qrowd aware name`.",
     ),
     "measure": (
         "Measures",

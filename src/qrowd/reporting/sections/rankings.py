@@ -64,6 +64,8 @@ def _cell(comparison: Comparison, m: int, e: int, s: int) -> Shown | float:
     value, low, high = (
         float(array[m, e, s]) for array in (comparison.values, comparison.low, comparison.high)
     )
+    if comparison.statistics[s] == "max_drop":
+        return Shown(f"{value:g}", value)
     if comparison.statistics[s] not in ("tau_ap", "rmse"):
         return value
     ends = UNKNOWN if low != low else f"{low:.3f} … {high:.3f}"

@@ -58,27 +58,32 @@ def _covered(found: Intervals, gold: Floats) -> Prose:
     places = places_of(gold)
     score = int(((gold >= found.low[0]) & (gold <= found.high[0])).sum())
     place = int(((places >= found.place_low[0]) & (places <= found.place_high[0])).sum())
-    lower = gold > found.high[0]
-    why = (
-        " Grades that are still wrong lower the scores of all systems, and of the best ones most: "
-        "compare systems with each other, not with the level under gold."
-        if lower.mean() > 0.2
-        else ""
-    )
-    return Prose(
+    why = [
         f"The score under gold lies inside the interval of {score} of {len(gold)} systems, the "
-        f"place under gold inside that of {place}.{why}"
-    )
+        f"place under gold inside that of {place}."
+    ]
+    if (gold > found.high[0]).mean() > 0.2:
+        why.append(
+            "Grades that are still wrong lower the scores of all systems, and of the best ones "
+            "most: compare systems with each other, not with the level under gold."
+        )
+    if place < len(gold) * found.level / 2:
+        why.append(
+            "That is far too few: the method is surer than it may be, as happens when assessors "
+            "err together."
+        )
+    return Prose(" ".join(why))
 
 
 def _contenders(found: Intervals) -> Prose:
     names = found.contenders()
     over = "judgements and topics" if found.over == "both" else found.source
-    one = len(names) == 1
-    what = "system that is the best one" if one else "systems among which the best one is"
+    sure = f"with {found.containing:.0%}, as far as {over} tell"
+    if len(names) == 1:
+        return Prose(f"By {found.measures[0]}, {names[0]} is the best system {sure}.")
     return Prose(
-        f"By {found.measures[0]}, the smallest set of {what}, with {found.containing:.0%} as far "
-        f"as {over} tell: {', '.join(names)}."
+        f"By {found.measures[0]}, the best system is one of these {len(names)} {sure}: "
+        f"{', '.join(names)}."
     )
 
 
