@@ -1,0 +1,212 @@
+"""Reading: files with millions of string ids to nouns, beside Polars alone and the peers.
+
+    python -m benchmarks.reading                  10 million judgements, 6 million run lines
+    python -m benchmarks.reading --rows 1000000   smaller
+
+Every measurement is a process of its own: the time of one reading after a warm-up on a small file
+of the same kind, the processor time, and the peak of resident memory, libraries included; the best
+of three. `Polars` reads the same file, all columns of text files as strings. `crowd-kit` is pandas'
+reader and crowd-kit's own `factorize` for task, worker and label; `ir_measures` is its reader of
+runs, made into a list. They are run once, by the interpreter named in QROWD_PEERS (default: this
+one), and left out where they are not installed; crowd-kit gets a tenth of the rows, as qrowd does
+beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SMALL = 600_000
+
+
+def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
+    """Five votes for each pair, in random order; ids as those of ClueWeb and of a platform."""
+    import numpy as np
+    import polars as pl
+
+    random = np.random.default_rng(seed)
+    pairs = max(rows // 5, 1)
+    pair = np.arange(rows) % pairs
+    random.shuffle(pair)
+    number = random.integers(0, 50_000_000, pairs)[pair]
+    frame = pl.DataFrame(
+        {
+            "topic": (20000 + random.integers(0, 1000, pairs))[pair],
+            "part": number // 500_000,
+            "file": number // 10_000 % 50,
+            "at": number % 10_000,
+            "who": (random.pareto(1.2, rows) * 50).astype(np.int64) % 5000,
+            "grade": random.integers(0, 2, rows, np.int8),
+        }
+    )
+    text = {"part": 4, "file": 2, "at": 5}
+    digits = [pl.col(c).cast(pl.String).str.zfill(width) for c, width in text.items()]
+    frame = frame.select(
+        pl.col("topic").cast(pl.String),
+        pl.format("clueweb09-en{}-{}-{}", *digits).alias("doc"),
+        pl.format("w{}", "who").alias("assessor"),
+        "grade",
+    )
+    frame.write_parquet(folder / f"{name}.parquet")
+    frame.write_csv(folder / f"{name}.tsv", separator="\t")
+
+
+def make_runs(folder: Path, lines: int, name: str, seed: int = 2) -> None:
+    """50 topics, 1000 documents each, as many runs as it takes."""
+    import numpy as np
+    import polars as pl
+
+    random = np.random.default_rng(seed)
+    topics, depth = 50, 1000
+    runs = max(lines // (topics * depth), 1)
+    document = random.permuted(np.tile(np.arange(5000), (runs * topics, 1)), axis=1)[:, :depth]
+    topic = np.arange(runs * topics) % topics
+    score = -np.sort(-random.random((runs * topics, depth)) * 20, axis=1)
+    frame = pl.DataFrame(
+        {
+            "topic": np.repeat(401 + topic, depth),
+            "document": (document + 5000 * topic[:, None]).ravel(),
+            "rank": np.tile(np.arange(1, depth + 1), runs * topics),
+            "score": score.ravel().round(4),
+            "run": np.repeat(np.arange(runs * topics) // topics, depth),
+        }
+    ).select(
+        "topic",
+        pl.lit("Q0").alias("q0"),
+        pl.format("FBIS3-{}", "document").alias("document"),
+        "rank",
+        "score",
+        pl.format("run{}", "run").alias("run"),
+    )
+    frame.write_csv(folder / f"{name}.run", separator=" ", include_header=False)
+
+
+def by_polars(path: str) -> Any:
+    import polars as pl
+
+    if path.endswith(".parquet"):
+        return pl.read_parquet(path)
+    run = path.endswith(".run")
+    return pl.read_csv(
+        path,
+        separator=" " if run else "\t",
+        has_header=not run,
+        infer_schema=False,
+        quote_char=None,
+    )
+
+
+def by_qrowd(path: str) -> Any:
+    import qrowd
+
+    return qrowd.read_runs(path) if path.endswith(".run") else qrowd.read_judgements(path)
+
+
+def by_crowdkit(path: str) -> Any:
+    import pandas as pd
+    from crowdkit.aggregation.utils import factorize
+
+    frame = (
+        pd.read_parquet(path)
+        if path.endswith(".parquet")
+        else pd.read_csv(path, sep="\t", dtype=str)
+    )
+    task = frame["topic"] + " " + frame["doc"]
+    return [factorize(column.to_numpy()) for column in (task, frame["assessor"], frame["grade"])]
+
+
+def by_ir_measures(path: str) -> Any:
+    import ir_measures
+
+    return list(ir_measures.read_trec_run(path))
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "Polars": by_polars,
+    "qrowd": by_qrowd,
+    "crowd-kit": by_crowdkit,
+    "ir_measures": by_ir_measures,
+}
+
+
+def measure(reader: str, path: str, warm: str) -> None:
+    """Read once, and print the time, the processor time and the peak memory as JSON."""
+    READERS[reader](warm)
+    start, cpu = time.perf_counter(), time.process_time()
+    kept = READERS[reader](path)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "kept": len(kept)}))
+
+
+def measured(reader: str, path: Path, warm: Path, times: int = 3) -> dict[str, float] | None:
+    """The best of a few processes; nothing where the peer is not installed."""
+    ours = reader in ("Polars", "qrowd")
+    python = sys.executable if ours else os.environ.get("QROWD_PEERS", sys.executable)
+    command = [python, "-P", __file__, "--measure", reader, str(path), str(warm)]
+    found = []
+    for _ in range(times if ours else 1):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"{reader} left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+            return None
+        found.append(json.loads(done.stdout))
+    return {key: min(each[key] for each in found) for key in ("seconds", "cpu", "peak")}
+
+
+def table(title: str, path: Path, warm: Path, readers: list[str]) -> None:
+    """One markdown table; ratios against the first reader."""
+    print(f"\n{title}\n\n| | seconds | ratio | CPU seconds | ratio | peak GB |")
+    print("|---|---|---|---|---|---|")
+    base: dict[str, float] = {}
+    for reader in readers:
+        found = measured(reader, path, warm)
+        if found is None:
+            continue
+        base = base or found
+        wall, cpu = (found[key] / base[key] for key in ("seconds", "cpu"))
+        print(
+            f"| {reader} | {found['seconds']:.2f} | {wall:.1f} | {found['cpu']:.2f} | {cpu:.1f} "
+            f"| {found['peak']:.2f} |",
+            flush=True,
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the files, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--lines", type=int, default=6_000_000)
+    given = parser.parse_args(arguments or [])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for rows, file in ((given.rows, "all"), (given.rows // 10, "tenth"), (SMALL, "warm")):
+            make_judgements(folder, rows, file)
+        for lines, file in ((given.lines, "all"), (SMALL, "warm")):
+            make_runs(folder, lines, file)
+        for form in ("tsv", "parquet"):
+            warm = folder / f"warm.{form}"
+            title = f"judgements from {form}"
+            table(f"{given.rows:,} {title}", folder / f"all.{form}", warm, ["Polars", "qrowd"])
+            peers = ["qrowd", "crowd-kit"]
+            table(f"{given.rows // 10:,} {title}", folder / f"tenth.{form}", warm, peers)
+        readers = ["Polars", "qrowd", "ir_measures"]
+        title = f"{given.lines:,} lines of runs"
+        table(title, folder / "all.run", folder / "warm.run", readers)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        measure(*sys.argv[2:5])
+    else:
+        main(sys.argv[1:])
