@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +40,33 @@ def test_measures_are_values() -> None:
 )
 def test_strings_round_trip(spec: str) -> None:
     assert repr(parse_measure(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "AP(rel=2,judged_only=True)@1000",
+        "RBP(p=0.9,rel=2)@10",
+        "Bpref(rel=2)",
+        "infAP(rel=1)",
+        "Rprec(judged_only=True)",
+        "RPrec(rel=2)",
+        "RR(rel=2)@10",
+        "MRR@10",
+        "R(judged_only=True)@100",
+        "Recall(rel=2)@100",
+        "Judged@10",
+        "Judged",
+        "BPref",
+        "nDCG(dcg='log2')",
+        'nDCG(dcg="exp-log2",gains={0:0,1:1,2:3})@5',
+        "P(cutoff=5)",
+        "nDCG @ 20",
+    ],
+)
+def test_strings_of_ir_measures(spec: str) -> None:
+    measure = parse_measure(spec)
+    assert parse_measure(repr(measure)) == measure
 
 
 @pytest.mark.parametrize(
@@ -99,3 +128,10 @@ def test_one_declaration_is_a_measure(dummy: type) -> None:
     assert q.evaluate(runs, q.Qrels.of(["1"], ["x"], [1]), "Length").values.item() == 2
     with pytest.raises(UsageError, match="takes no cutoff"):
         q.Length @ 10
+    path = Path(__file__).parents[2] / "docs" / "generate.py"
+    spec = importlib.util.spec_from_file_location("generate", path)
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert "## `Length` " in generate.registry_page("measure")

@@ -172,7 +172,7 @@ def _averaged(task: Task, many: QrelsSet, found: Findings) -> Floats:
 
 def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Findings) -> Floats:
     """values[measures, columns lo..hi, runs] of one topic; what was found on the way is noted."""
-    grades = np.ascontiguousarray(many.block(int(task.in_pool[topic]), lo, hi))
+    grades = np.array(many.block(int(task.in_pool[topic]), lo, hi), order="C")  # writable
     case = Certain(task.ranked[topic], grades)
     values = np.array([measure.under(case).T for measure in task.measures])
     values[:, case.nothing] = np.nan

@@ -51,6 +51,19 @@ def _gauss(nodes: int) -> tuple[Floats, Floats]:
     return (at + 1) / 2, weight / 2
 
 
+def _odd_and_quick(least: int) -> int:
+    """The smallest length of at least `least` with no prime factor but 3, 5 and 7."""
+    size = max(least, 1) | 1
+    while True:
+        rest = size
+        for prime in (3, 5, 7):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return size
+        size += 2
+
+
 def precision_at_recall_base(p: Floats, depth: int) -> Floats:
     """E[x_d 1(rank <= R) / R] for each document of the pool at each rank: [pool, depth].
 
@@ -60,7 +73,7 @@ def precision_at_recall_base(p: Floats, depth: int) -> Floats:
     """
     result = np.zeros((len(p), depth))
     possible = np.flatnonzero(p > 0)
-    size = len(possible) | 1  # odd, and at least the number of values that R - x_d can have
+    size = _odd_and_quick(len(possible))  # R - x_d has this many values at most
     root = np.exp(2j * np.pi * np.arange(size) / size)
     whole = np.ones(size, np.complex128)
     for chance in p[possible]:

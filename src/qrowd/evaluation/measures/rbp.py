@@ -36,7 +36,7 @@ class RBP(Measure):
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
-        with np.errstate(divide="ignore"):  # weights far down are 0
+        with np.errstate(divide="ignore", over="ignore"):  # weights far down are 0
             sums = sums_of_gains(case, self._gain(), 1 / self._weights(case.ranked.depth))
         return 1 - sums if self.part == "residual" else sums
 
