@@ -172,6 +172,11 @@ class ConfusionEM:
         return np.exp(self.log_prior)
 
     @property
+    def group_counts(self) -> Floats:
+        """Expected counts[group, true] of pairs under the present posterior."""
+        return np.asarray(self._prior_counts.sum(axis=0))
+
+    @property
     def cell_counts(self) -> Floats:
         """Expected counts[cell, said, true] under the present posterior."""
         total = self._counts.sum(axis=0)

@@ -12,6 +12,7 @@ from qrowd.data.judgements import Judgements
 
 if TYPE_CHECKING:
     from qrowd.aggregation.kernels.gibbs import Record
+    from qrowd.aggregation.polya import Populations
 
 MOST_RHAT = 1.01
 _NAMED = 3
@@ -78,6 +79,37 @@ def confusion_of(records: list[Record], chains: Chains, done: list[int], warmup:
     )
     rows = [[right[:, 0], 1 - right[:, 0]], [1 - right[:, 1], right[:, 1]]]
     return np.asarray(np.array(rows).transpose(2, 0, 1))
+
+
+def beta_parameters(
+    rows: Judgements, populations: Populations, topics: Floats, assessors: Floats
+) -> ParameterTable:
+    """Means, standard deviations and 95 % intervals of what has a Dirichlet posterior, given its
+    parameters topics[topic, grade] and assessors[assessor, grade, said]; hyperparameters have
+    values only. Named as the sampled ones are.
+    """
+    right = np.stack([assessors[:, c, c] for c in range(len(rows.scale))], axis=1)
+    hyper = np.concatenate([populations.phi, populations.kappa[:, None]], axis=1)
+    wrong, others = assessors.sum(axis=2) - right, topics.sum(axis=1, keepdims=True) - topics
+    named = _binary if rows.scale.binary else _graded
+    valueless = np.full_like(hyper, np.nan)
+    a = named(valueless[None, None], right[None, None], topics[None, None, :, 1:], rows)
+    b = named(hyper[None, None], wrong[None, None], others[None, None, :, 1:], rows)
+    columns = [_beta_columns(a[name].ravel(), b[name].ravel()) for name in a.values]
+    entries = [a.entries(name) for name in a.values]
+    kinds = [np.full(len(e), name, object) for name, e in zip(a.values, entries, strict=True)]
+    table = dict(zip(("mean", "sd", "low", "high"), np.concatenate(columns, axis=1), strict=True))
+    return ParameterTable(np.concatenate(kinds), np.concatenate(entries), table)
+
+
+def _beta_columns(a: Floats, b: Floats) -> Floats:
+    """Mean, standard deviation and interval of Beta(a, b); where a is NaN, b is the value."""
+    from scipy.special import betaincinv
+
+    total = a + b
+    mean = np.where(np.isnan(a), b, a / total)
+    sd = np.sqrt(a * b / (total**2 * (total + 1)))
+    return np.stack([mean, sd, betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)])
 
 
 def assessor_columns(

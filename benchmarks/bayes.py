@@ -1,0 +1,193 @@
+"""hier-bayes beside JAGS, hier-vb beside hier-bayes, and both on TREC 2011's crowd.
+
+    python -m benchmarks.bayes [accuracy] [jags] [vb] [calibration] [--jags-sweeps 1000]
+
+`accuracy`, `jags` and the first part of `vb` want the folder trec_rf10 of QROWD_DATA; without it
+they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `jags` wants the
+program jags (Debian's package jags, 4.3.1) and takes long: more than 10
+minutes of CPU. `calibration` is a larger run of the tests' simulation-based calibration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import qrowd as q
+from qrowd.comparison.diagnostics import ess_bulk, rhat
+from qrowd.data.arrays import Floats
+from qrowd.errors import NotConvergedWarning
+
+HYPER = ("phi_pi", "kappa_pi", "phi_0", "kappa_0", "phi_1", "kappa_1")
+OURS = ("phi_prevalence", "kappa_prevalence", "phi_specificity", "kappa_specificity",
+        "phi_sensitivity", "kappa_sensitivity")  # fmt: skip
+MODEL = """model {
+  phi_pi ~ dbeta(1, 1)
+  phi_0 ~ dbeta(1, 1)
+  phi_1 ~ dbeta(1, 1)
+  kappa_pi ~ dpar(1.5, 0.1)
+  kappa_0 ~ dpar(1.5, 0.1)
+  kappa_1 ~ dpar(1.5, 0.1)
+  for (t in 1:T) { pi[t] ~ dbeta(kappa_pi * phi_pi, kappa_pi * (1 - phi_pi)) }
+  for (j in 1:J) {
+    theta_0[j] ~ dbeta(kappa_0 * phi_0, kappa_0 * (1 - phi_0))
+    theta_1[j] ~ dbeta(kappa_1 * phi_1, kappa_1 * (1 - phi_1))
+  }
+  for (i in 1:I) { z[i] ~ dbern(pi[tt[i]]) }
+  for (k in 1:K) {
+    y[k] ~ dbern(z[ii[k]] * theta_1[jj[k]] + (1 - z[ii[k]]) * (1 - theta_0[jj[k]]))
+  }
+}
+"""
+
+
+def collection() -> tuple[q.Judgements, q.Qrels, str]:
+    """The crowd, its gold and its name."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("QROWD_DATA") or beside) / "trec_rf10"
+    if folder.is_dir():
+        crowd = q.read_judgements(folder / "judgements.tsv.gz")
+        return crowd, q.read_qrels(folder / "gold.qrels.gz"), "trec_rf10"
+    made = q.simulate("carpenter")
+    return made.judgements, made.gold, "simulated like trec_rf10"
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def header(*cells: str) -> None:
+    row(*cells)
+    row(*["---"] * len(cells))
+
+
+def timed(work: Callable[[], q.Merged]) -> tuple[q.Merged, float, float]:
+    """The result, wall seconds and CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+# --- accuracy -------------------------------------------------------------------------------------
+
+
+def right(merged: q.Merged, gold: q.Qrels) -> float:
+    at = merged.pairs.locate(gold.pairs)
+    return float((merged.grades()[at[at >= 0]] == gold.grade[at >= 0]).mean())
+
+
+def accuracy() -> None:
+    """Unsupervised, and with half of the gold given, on the other half (5 random halves)."""
+    crowd, gold, name = collection()
+    print(f"\nShare of right grades on gold, {name}; with gold: the mean over 5 random halves\n")
+    header("method", "no gold, all", "no gold, other half", "half of gold given, other half")
+    halves = []
+    for seed in range(5):
+        chosen = np.random.default_rng(seed).permutation(len(gold)) < len(gold) // 2
+        halves.append((gold.select(chosen), gold.select(~chosen)))
+    for spec in ("mv", "ds", "hier-bayes", "hier-vb"):
+        plain = q.get(spec).fit(crowd)
+        without = [right(plain, other) for _, other in halves]
+        given = [right(q.get(spec).fit(crowd, q.Given(gold=half)), other) for half, other in halves]
+        row(spec, *(f"{x:.3f}" for x in (right(plain, gold), np.mean(without), np.mean(given))))
+
+
+# --- JAGS -----------------------------------------------------------------------------------------
+
+
+def dump(name: str, values: object) -> str:
+    listed = np.atleast_1d(np.asarray(values)).tolist()
+    inside = listed[0] if len(listed) == 1 else "c(" + ",".join(map(str, listed)) + ")"
+    return f"`{name}` <- {inside}\n"
+
+
+def write_jags(crowd: q.Judgements, folder: Path, chains: int, burn: int, sweeps: int) -> None:
+    sizes = {"T": len(crowd.topics), "J": len(crowd.assessors), "I": len(crowd.pairs)}
+    columns = {"tt": crowd.pairs.topic + 1, "jj": crowd.assessor + 1, "ii": crowd.pair + 1}
+    data = {**sizes, "K": len(crowd), **columns, "y": crowd.grade}
+    (folder / "model.bug").write_text(MODEL)
+    (folder / "data.R").write_text("".join(dump(*item) for item in data.items()))
+    votes, random = crowd.votes, np.random.default_rng(0)
+    lines = ['model in "model.bug"', 'data in "data.R"', f"compile, nchains({chains})"]
+    for chain in range(1, chains + 1):
+        z = votes[:, 1] + random.random(len(votes)) > votes[:, 0] + 0.5
+        generator = '`.RNG.name` <- "base::Mersenne-Twister"\n' + dump(".RNG.seed", chain)
+        start = [dump(h, random.uniform(0.5, 0.9) if "phi" in h else 5.0) for h in HYPER]
+        (folder / f"start{chain}.R").write_text("".join([dump("z", z * 1), generator, *start]))
+        lines.append(f'parameters in "start{chain}.R", chain({chain})')
+    lines += ["initialize", f"update {burn}", *(f"monitor {h}" for h in HYPER), f"update {sweeps}"]
+    (folder / "run.cmd").write_text("\n".join([*lines, "coda *"]) + "\n")
+
+
+def run_jags(crowd: q.Judgements, chains: int, burn: int, sweeps: int) -> tuple[Floats, float]:
+    """Draws[chain, draw, hyperparameter] and CPU seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_jags(crowd, folder, chains, burn, sweeps)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(["jags", "run.cmd"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        files = [folder / f"CODAchain{chain}.txt" for chain in range(1, chains + 1)]
+        draws = [np.loadtxt(file)[:, 1].reshape(len(HYPER), sweeps).T for file in files]
+    return np.stack(draws), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def jags(sweeps: int = 1000, chains: int = 3) -> None:
+    """Effective samples of the slowest hyperparameter per CPU second."""
+    if not shutil.which("jags"):
+        print("no program jags here (Debian: apt install jags); skipped", file=sys.stderr)
+        return
+    crowd, _, name = collection()
+    q.HierBayes(sweeps=20).fit(crowd)  # compile
+    merged, _, cpu = timed(lambda: q.HierBayes().fit(crowd))
+    drawn = merged.details["chains"]
+    ours = np.stack([drawn[name] for name in OURS], axis=2)
+    theirs, jags_cpu = run_jags(crowd, chains, sweeps // 2, sweeps)
+    print(f"\nHyperparameters, {name}: effective samples (bulk) and R-hat\n")
+    header("", *HYPER)
+    for who, draws in (("hier-bayes", ours), ("JAGS", theirs)):
+        row(f"{who}: mean", *(f"{x:.3f}" for x in draws.mean(axis=(0, 1))))
+        row(f"{who}: sd", *(f"{x:.3f}" for x in draws.std(axis=(0, 1))))
+        row(f"{who}: effective", *(f"{x:.0f}" for x in ess_bulk(draws)))
+        row(f"{who}: R-hat", *(f"{x:.3f}" for x in rhat(draws)))
+    print()
+    header("", "chains x kept (dropped) sweeps", "CPU s", "slowest, effective / CPU s", "ratio")
+    rates = ess_bulk(ours).min() / cpu, ess_bulk(theirs).min() / jags_cpu
+    row(
+        "hier-bayes",
+        "3 x 1000 (1000)",
+        f"{cpu:.1f}",
+        f"{rates[0]:.3g}",
+        f"{rates[0] / rates[1]:.0f}",
+    )
+    row("JAGS", f"{chains} x {sweeps} ({sweeps // 2})", f"{jags_cpu:.0f}", f"{rates[1]:.3g}", 1)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    warnings.simplefilter("ignore", NotConvergedWarning)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help="accuracy jags vb calibration; all without")
+    parser.add_argument("--jags-sweeps", type=int, default=1000)
+    parser.add_argument("--jags-chains", type=int, default=3)
+    given = parser.parse_args(arguments or [])
+    parts: dict[str, Callable[[], None]] = {
+        "accuracy": accuracy,
+        "jags": lambda: jags(given.jags_sweeps, given.jags_chains),
+    }
+    for name in given.parts or parts:
+        parts[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
