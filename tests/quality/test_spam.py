@@ -91,6 +91,27 @@ def test_distances_equal_a_loop_over_comparisons(crowd: q.Judgements) -> None:
         assert found.chance[who] == pytest.approx(np.mean(chance))
 
 
+def test_error_is_that_of_random_orders_of_the_answers(crowd: q.Judgements) -> None:
+    found, random = distances(crowd), np.random.default_rng(0)
+    shuffled = []
+    for _ in range(1500):
+        grade = crowd.grade.copy()
+        who = 2
+        mine = np.flatnonzero(crowd.assessor == who)
+        grade[mine] = random.permutation(grade[mine])
+        other = q.Judgements(
+            crowd.pairs, crowd.assessors, crowd.scale, crowd.pair, crowd.assessor, grade
+        )
+        shuffled.append(distances(other).mean[who])
+    assert found.chance[2] == pytest.approx(np.mean(shuffled), abs=4 * np.std(shuffled) / 1500**0.5)
+    assert found.error[2] == pytest.approx(np.std(shuffled) / found.chance[2], rel=0.08)
+
+
+def test_error_of_who_always_says_the_same_is_none() -> None:
+    made = q.Judgements.of(["t"] * 6, list("abcabc"), ["x"] * 3 + ["y"] * 3, [1, 1, 1, 0, 1, 0])
+    assert distances(made).error[0] == 0
+
+
 @pytest.mark.parametrize("per_comparison", [True, False])
 def test_pattern_disagreement_equals_a_loop_over_windows(
     crowd: q.Judgements, per_comparison: bool

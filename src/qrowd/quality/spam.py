@@ -29,11 +29,14 @@ class Distances:
     share of disagreements). `chance`: the same if the assessor had given the same answers to
     these pairs in a random order. `ratio` = mean / chance: 1 for who answers without looking, at
     random or always the same; below 1 for who looks; above 1 for who turns the scale around.
+    `error` is the ratio's standard deviation over all such orders (exact, by Hoeffding's formula
+    for sums over permutations); 0 for who always says the same.
     """
 
     mean: Floats
     chance: Floats
     comparisons: Floats
+    error: Floats
 
     @property
     def ratio(self) -> Floats:
@@ -48,14 +51,36 @@ def distances(judgements: Judgements) -> Distances:
     n, first, second = (
         _over_others(judgements, power) for power in (np.ones_like(grade), grade, grade**2)
     )
-    comparisons = np.bincount(who, n, assessors).astype(np.float64)
-    total = np.bincount(who, n * grade**2 - 2 * grade * first + second, assessors)
-    seen = np.bincount(who, minlength=assessors)
-    mean = _over(np.bincount(who, grade, assessors), seen)
-    square = _over(np.bincount(who, grade**2, assessors), seen)
-    sums = [np.bincount(who, part, assessors) for part in (first, second)]
-    chance = square * comparisons - 2 * mean * sums[0] + sums[1]
-    return Distances(_over(total, comparisons), _over(chance, comparisons), comparisons)
+    comparisons, others, squares, seen = (
+        _per(who, part, assessors) for part in (n, first, second, np.ones_like(grade))
+    )
+    total = _per(who, n * grade**2 - 2 * grade * first + second, assessors)
+    mean, square = (_over(_per(who, part, assessors), seen) for part in (grade, grade**2))
+    by_chance = square * comparisons - 2 * mean * others + squares
+    spread = _spread(who, grade, n - _over(comparisons, seen)[who],
+                     first - _over(others, seen)[who], mean, square, seen)  # fmt: skip
+    chance, error = _over(by_chance, comparisons), _over(spread, by_chance)
+    return Distances(_over(total, comparisons), chance, comparisons, error)
+
+
+def _spread(
+    who: Array, grade: Floats, n: Floats, first: Floats, mean: Floats, square: Floats, seen: Floats
+) -> Floats:
+    """The standard deviation of the sum over all orders of the assessor's answers.
+
+    With answers g and, centred, the others' number n and sum s of each pair, the sum of
+    a(i, j) = g_i^2 n_j - 2 g_i s_j over a random matching has the variance sum d_ij^2 / (N - 1).
+    """
+    one, two = grade - mean[who], grade**2 - square[who]
+    assessors = len(seen)
+    own = [_per(who, part, assessors) for part in (two * two, two * one, one * one)]
+    pairs = [_per(who, part, assessors) for part in (n * n, n * first, first * first)]
+    variance = own[0] * pairs[0] - 4 * own[1] * pairs[1] + 4 * own[2] * pairs[2]
+    return np.asarray(np.sqrt(np.maximum(variance, 0) / np.maximum(seen - 1, 1)))
+
+
+def _per(who: Array, values: Floats, assessors: int) -> Floats:
+    return np.bincount(who, values, assessors).astype(np.float64)
 
 
 def _scaled_grades(judgements: Judgements) -> Floats:

@@ -22,6 +22,11 @@ class RandomSpam(Rule):
     order (`of=chance`): 1 for who answers at random or always the same, whatever the share of
     relevant documents. `of=distance` is $R_k$ itself, as in the paper.
 
+    Few judgements, or few relevant documents, bring honest assessors near to chance, too. Nobody is
+    doubted who is not worse than the crowd's median by `sure` standard deviations of the ratio
+    over random orders of the answers (0.5 / sqrt(judgements) at least, since somebody may have
+    given the same few answers with good reason).
+
     Weighed down, an assessor keeps 1 - R / chance of each vote, nothing from chance on.
 
     >>> import qrowd as q
@@ -31,6 +36,7 @@ class RandomSpam(Rule):
 
     at_least: float = param(0.9, "the distance from which on nobody is trusted", above=0)
     of: str = param("chance", "what the distance is measured in", choices=("chance", "distance"))
+    sure: float = param(1.64, "standard deviations that must lie above the median", at_least=0)
     comparisons: int = param(30, "comparisons with others needed", at_least=1)
 
     def doubts(self, evidence: Evidence) -> Doubt:
@@ -43,5 +49,8 @@ class RandomSpam(Rule):
             f"in {{n}} comparisons, at least {self.at_least:g}"
         )
         found = above(value, far.comparisons, self.at_least, self.comparisons, words)
+        middle = np.nanmedian(far.ratio) if (far.comparisons > 0).any() else 0.0
+        error = np.maximum(far.error, 0.5 / np.sqrt(np.maximum(evidence.single.per_assessor, 1)))
+        doubted = found.doubted & (far.ratio - middle > self.sure * error)
         left = np.clip(1 - np.nan_to_num(far.ratio, nan=0.0), 0, 1)
-        return replace(found, weight=np.where(found.doubted, left, 1.0))
+        return replace(found, doubted=doubted, weight=np.where(doubted, left, 1.0))

@@ -28,7 +28,7 @@ class Trust(Rule):
     trust(at_least=0.5)
     """
 
-    at_least: float = param(0.7, "the least trust, 1 being the crowd's average", at_least=0)
+    at_least: float = param(0.8, "the least trust, 1 being the crowd's average", at_least=0)
     beta: float = param(0.3, "the weight of the prior", at_least=0, at_most=1)
     judgements: int = param(10, "judgements needed before anybody is doubted", at_least=1)
 

@@ -25,7 +25,7 @@ class UniformSpam(Rule):
     uniform-spam(at_least=0.2)
     """
 
-    at_least: float = param(0.12, "the statistic from which on nobody is trusted", above=0)
+    at_least: float = param(0.1, "the statistic from which on nobody is trusted", above=0)
     comparisons: int = param(30, "comparisons with others needed", at_least=1)
 
     def doubts(self, evidence: Evidence) -> Doubt:
