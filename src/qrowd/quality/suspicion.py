@@ -15,10 +15,12 @@ First of these that holds:
 | adversarial | J surely below 0 |
 | good, biased, sloppy | J surely above 0, then: |
 | - biased | sensitivity and specificity surely differ, by more than 0.3; see below |
-| - good | J at least 0.6; against the others' votes, at least half the crowd's median |
+| - good | J at least 0.6 (against the others' votes: half the crowd's median) |
 | - sloppy | otherwise |
-| uniform | J not surely above 0, and one answer makes up 95 %, or 95 % repeat a pattern |
-| random | J not surely above 0, and surely below what is good |
+| uniform, random | J not surely above 0, then: |
+| - uniform | 95 % repeat a pattern of up to six answers, 4 standard errors above chance |
+| - uniform | J surely below 0.6 (the crowd's median), one answer makes up 95 % |
+| - random | J surely below 0.6 (the crowd's median) |
 | too little data | otherwise: the interval of J holds 0 and what is good |
 
 Shares of votes pull sensitivity and specificity towards the middle, unequally where few pairs are
@@ -37,7 +39,7 @@ from qrowd.quality.evidence import Evidence, Reference
 
 TYPES = ("good", "sloppy", "random", "uniform", "biased", "adversarial", "too little data")
 SURE, GOOD, APART, LEAN, SAME = 1.96, 0.6, 0.3, 0.15, 0.95
-ENOUGH = 10
+ENOUGH, SURPRISING = 10, 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,24 +74,36 @@ def suspect(evidence: Evidence, enough: int = ENOUGH) -> Suspicion:
 def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion:
     value, error = informedness(reference, evidence.two_sided)
     plenty = reference.n >= enough
-    bar = GOOD
+    bar, usual = GOOD, GOOD
     if reference.name == "others":
         seen = value[plenty & (value - SURE * error > 0)]
-        bar = float(np.median(seen)) / 2 if len(seen) else GOOD
+        usual = float(np.median(seen)) if len(seen) else GOOD
+        bar = usual / 2
     surely_above, surely_below = value - SURE * error > 0, value + SURE * error < 0
-    answers = np.maximum(evidence.commonest, np.nan_to_num(evidence.repeats))
+    surely_worse = value + SURE * error < usual
     rules: list[tuple[Array, str]] = [
         (~plenty, "too little data"),
         (surely_below, "adversarial"),
         (surely_above & _apart(reference, evidence.two_sided), "biased"),
         (surely_above & (value >= bar), "good"),
         (surely_above, "sloppy"),
-        (answers >= SAME, "uniform"),
-        (value + SURE * error < bar, "random"),
+        (_patterned(evidence), "uniform"),
+        (surely_worse & (evidence.commonest >= SAME), "uniform"),
+        (surely_worse, "random"),
     ]
     conditions, names = [rule for rule, _ in rules], [name for _, name in rules]
     found = np.select(conditions, names, "too little data").astype(object)
     return Suspicion(found, value, error, np.full(len(found), reference.name, object))
+
+
+def _patterned(evidence: Evidence) -> Array:
+    """Whose answers repeat a pattern, far oftener than the same answers in a random order would."""
+    shares = evidence.answers / np.maximum(evidence.answers.sum(axis=1, keepdims=True), 1)
+    same = (shares**2).sum(axis=1)
+    n = np.maximum(evidence.answers.sum(axis=1) - 6, 0)
+    repeats = np.nan_to_num(evidence.repeats)
+    surprising = (repeats - same) * np.sqrt(n) > SURPRISING * np.sqrt(same * (1 - same))
+    return np.asarray((repeats >= SAME) & surprising)
 
 
 def informedness(reference: Reference, two_sided: bool = True) -> tuple[Floats, Floats]:
