@@ -3,8 +3,8 @@
 python -m benchmarks.screening
 
 Looks for the data in the folder named by QROWD_DATA. Rules see no gold; `gold-accuracy` sees the
-gold of half of the topics (pairs, where there is one topic). Accuracy is on the other half only, for
-all, over the pairs that anybody judged: one that loses all its votes gets a coin.
+gold of half of the topics (pairs, where there is one topic). Accuracy is on the other half only,
+over the pairs that anybody judged: one that loses all its votes gets a coin.
 """
 
 from __future__ import annotations

@@ -179,6 +179,20 @@ def test_trust_of_who_agrees_with_nobody_is_the_prior_only() -> None:
     assert found[2] < found[0] == pytest.approx(found[1])
 
 
+def test_relative_trust_is_one_where_all_agree() -> None:
+    c = q.simulate(topics=3, documents=20, assessors=8, votes=4, seed=1)
+    same = q.Judgements(
+        c.judgements.pairs,
+        c.judgements.assessors,
+        c.judgements.scale,
+        c.judgements.pair,
+        c.judgements.assessor,
+        (c.judgements.pair % 2).astype(np.int8),
+    )
+    assert Evidence(same).relative_trust == pytest.approx(1.0)
+    assert Evidence(c.judgements).relative_trust.std() > 0.02
+
+
 def test_statistics_know_names_only_by_their_codes(crowd: q.Judgements) -> None:
     names = np.array([f"w{9 - code}" for code in range(9)], dtype=object)
     other = q.Judgements.of(

@@ -35,7 +35,7 @@ ABOUT = {
     "repeats": "largest share of answers equal to those 1 to 6 places before",
     "entropy": "entropy of the answers, in bits",
     "trust": "trust by TurkRank; all, and gold, sum to 1",
-    "relative_trust": "trust over the share of judgements; 1 is average",
+    "relative_trust": "trust over what it would be if all agreed; 1 is usual",
     "random_spam": "mean squared distance to the others' grades (scaled to 0..1)",
     "random_spam_ratio": "the same over its value by chance; 1 is as good as not looking",
     "uniform_spam": "squared disagreement while repeating answers",

@@ -13,7 +13,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import UsageError
 from qrowd.quality import against_gold, behaviour, spam
-from qrowd.quality.trust import TurkRanked, turkrank
+from qrowd.quality.trust import TurkRanked, trust_if_all_agreed, turkrank
 
 _Five = tuple[Array, Array, Array, Array, Array]
 _FiveSums = tuple[Floats, Floats, Floats, Floats, Floats]
@@ -210,9 +210,10 @@ class Evidence:
 
     @cached_property
     def relative_trust(self) -> Floats:
-        """Trust over the share of judgements: 1 is what the crowd has on average."""
-        share = self.single.per_assessor / max(len(self.single), 1)
-        return _over(self.trust.assessors / max(self.trust.assessors.sum(), 1e-300), share)
+        """Trust over what it would be if all agreed, on the crowd's average: 1 is usual."""
+        full = trust_if_all_agreed(self.single, self.gold_codes, beta=self.beta)
+        own, most = self.trust.assessors, full.assessors
+        return _over(own * most.sum(), most * max(float(own.sum()), 1e-300))
 
     # --- behaviour --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ judgements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,24 @@ def turkrank(
 ) -> TurkRanked:
     """Trust of every assessor; `gold` has the code of each pair's gold grade, -1 without."""
     unknown = np.full(len(judgements.pairs), UNKNOWN, np.int8)
-    network = Network.of(judgements, unknown if gold is None else gold)
+    return _settled(judgements, unknown if gold is None else gold, beta, tol, max_iter)
+
+
+def trust_if_all_agreed(
+    judgements: Judgements, gold: Grades, *, beta: float = 0.3, tol: float = 1e-10
+) -> TurkRanked:
+    """The trust that everybody would have if all judgements of a pair were the same.
+
+    It depends on who judged what only: the measure of what an assessor's trust could be.
+    """
+    alike = replace(judgements, grade=np.zeros_like(judgements.grade))
+    return _settled(alike, np.minimum(gold, 0), beta, tol, 1000)
+
+
+def _settled(
+    judgements: Judgements, gold: Grades, beta: float, tol: float, max_iter: int
+) -> TurkRanked:
+    network = Network.of(judgements, gold)
     trust, moved, step = network.prior, np.inf, 0
     while step < max_iter and moved > tol:
         following = network.flow(trust, beta)

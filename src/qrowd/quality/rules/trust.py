@@ -21,20 +21,23 @@ class Trust(Rule):
 
     where $p(v|u)$ is the share of v among all that u agrees with, pair by pair; gold, where given,
     is a node that has the whole prior. Who judges more has more of it, so that trust is divided by
-    the share of judgements: 1 is the crowd's average.
+    what it would be if all judgements of a pair were the same, and by the crowd's average of that:
+    1 is usual.
 
     >>> import qrowd as q
     >>> q.Trust(at_least=0.5)
     trust(at_least=0.5)
     """
 
-    at_least: float = param(0.8, "the least trust, 1 being the crowd's average", at_least=0)
+    at_least: float = param(0.85, "the least trust, 1 being usual in the crowd", at_least=0)
     beta: float = param(0.3, "the weight of the prior", at_least=0, at_most=1)
     judgements: int = param(10, "judgements needed before anybody is doubted", at_least=1)
 
     def doubts(self, evidence: Evidence) -> Doubt:
         """Whom this rule doubts."""
-        words = f"trust {{value:.3f}} of the average over {{n}} judgements, below {self.at_least:g}"
+        words = (
+            f"trust {{value:.3f}} of what is usual over {{n}} judgements, below {self.at_least:g}"
+        )
         if self.beta != evidence.beta:
             evidence = dataclasses.replace(evidence, beta=self.beta)
         n = evidence.single.per_assessor.astype(np.float64)
