@@ -146,6 +146,14 @@ def test_single_nouns(done: q.Study, collection: q.Collection) -> None:
     assert found.to_html()
 
 
+def test_who_was_left_out_and_why(collection: q.Collection) -> None:
+    screened = q.screen(collection.judgements, [q.RandomSpam()])
+    page = q.report(screened).to_html()
+    assert screened.left_out
+    assert all(f">{one.assessor}<" in page for one in screened.left_out)
+    assert screened.left_out[0].evidence[0][:20] in page
+
+
 def test_what_cannot_be_reported_is_said() -> None:
     with pytest.raises(UsageError, match="cannot report on a int"):
         q.report(3)

@@ -83,3 +83,14 @@ def test_medians() -> None:
     group = np.array([0, 2, 0, 0, 2, 2])
     values = np.array([3.0, 5.0, 1.0, np.nan, 7.0, 6.0])
     assert _medians(group, values, 4).tolist() == pytest.approx([2, np.nan, 6, np.nan], nan_ok=True)
+
+
+def test_screening_comes_before_merging(made: q.Collection) -> None:
+    rules = [q.RandomSpam(), "uniform-spam"]
+    done = q.study(made.judgements, rules=rules, methods=["mv"])
+    screened = q.screen(made.judgements, rules)
+    assert done.screened is not None
+    assert [one.assessor for one in done.screened.left_out]
+    alone = q.MajorityVote().fit(screened.kept)
+    assert np.array_equal(done.merged["mv"].posterior, alone.posterior)
+    assert len(done.judgements) == len(made.judgements)

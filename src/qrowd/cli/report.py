@@ -26,6 +26,10 @@ from qrowd.cli.options import gold_option, load_gold, load_judgements, load_runs
     help="Make judgements and gold binary: relevant from this grade on.",
 )  # fmt: skip
 @click.option(
+    "--screen", "rules", multiple=True, metavar="RULE",
+    help="Leave out assessors whom this rule doubts, such as random-spam; may repeat.",
+)  # fmt: skip
+@click.option(
     "--method", "methods", multiple=True, metavar="METHOD",
     help="A way of merging, with parameters as in 'ds(prior=topic)'; may repeat.  "
     "[default: mv, wmv-iter, ds]",
@@ -58,6 +62,7 @@ def command(
     runs: tuple[str, ...],
     given: str | None,
     rel: int | None,
+    rules: tuple[str, ...],
     methods: tuple[str, ...],
     measures: tuple[str, ...],
     chosen: str | None,
@@ -76,6 +81,7 @@ def command(
     Examples:
       qrowd report --judgements crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
       qrowd report --judgements crowd.tsv.gz --method mv --method 'ds(prior=topic)'
+      qrowd report --judgements crowd.tsv.gz --screen random-spam --screen uniform-spam
     """
     from qrowd.data.given import NOTHING, Given
     from qrowd.io.save import save
@@ -87,6 +93,7 @@ def command(
         load_judgements(judgements, rel=rel),
         load_runs(runs) if runs else None,
         load_gold(gold, gold_rel, rel),
+        rules=rules,
         methods=methods or METHODS,
         measures=measures or MEASURES,
         given=NOTHING if learned is None else Given(gold=learned),

@@ -19,12 +19,14 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
+from qrowd.quality.screening import Screened
 from qrowd.reporting.page import Report
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table, grouped
 from qrowd.reporting.sections.assessors import against_gold, assessor_section
 from qrowd.reporting.sections.data import data_section
 from qrowd.reporting.sections.labels import label_section, summary_of
 from qrowd.reporting.sections.rankings import ranking_section
+from qrowd.reporting.sections.screening import screening_section
 from qrowd.reporting.sections.systems import means_table, system_section
 from qrowd.reporting.study import Study
 
@@ -36,8 +38,9 @@ def report(
 ) -> Report:
     """A report on these nouns: a `study` gives the whole page, other nouns a section each.
 
-    Judgements, `Merged`, `LabelScores`, `Comparison`, `Scores` (over draws: with intervals), and
-    whatever can be laid out as a table. `commands` are shown as the way to make it again.
+    Judgements, `Screened`, `Merged`, `LabelScores`, `Comparison`, `Intervals`, `Scores` (over
+    draws: with intervals), and whatever can be laid out as a table. `commands` are shown as the way
+    to make it again.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
@@ -100,6 +103,11 @@ def _(noun: Comparison) -> list[Section]:
 
 
 @sections_of.register
+def _(noun: Screened) -> list[Section]:
+    return [screening_section(noun)]
+
+
+@sections_of.register
 def _(noun: Intervals) -> list[Section]:
     return [system_section(noun)]
 
@@ -118,6 +126,7 @@ def _(noun: Study) -> list[Section]:
         _what_was_done(noun),
         data_section(noun.judgements, noun.runs, noun.gold),
         assessor_section(noun.judgements, noun.gold, believed, noun.known),
+        *([screening_section(noun.screened)] if noun.screened else []),
         label_section(noun.merged, noun.labels),
     ]
     if noun.intervals is not None:

@@ -18,9 +18,11 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError, UsageError
 from qrowd.evaluation.engine import evaluate
+from qrowd.quality.screening import Screened, screen
 
 if TYPE_CHECKING:
     from qrowd.evaluation.measure import Measure
+    from qrowd.quality.doubt import Rule
 
 METHODS = ("mv", "wmv-iter", "ds")
 MEASURES = ("AP", "nDCG@20")
@@ -49,6 +51,7 @@ class Study:
     wide: Intervals | None
     chosen: str
     seed: int
+    screened: Screened | None = None
     known: AssessorTable | None = None
 
     def __repr__(self) -> str:
@@ -63,13 +66,8 @@ class Study:
             if not merged.fit.converged
         ]
         fits = [f"{name}: {note}" for name, m in self.merged.items() for note in m.fit.notes]
-        held = [
-            *self.labels.values(),
-            self.by_gold,
-            *self.by_merged.values(),
-            self.comparison,
-            self.intervals,
-        ]
+        scores = [self.by_gold, *self.by_merged.values()]
+        held = [self.screened, *self.labels.values(), *scores, self.comparison, self.intervals]
         said = [note for thing in held if thing is not None for note in thing.notes]
         return tuple(dict.fromkeys([*unsettled, *fits, *said]))
 
@@ -79,6 +77,7 @@ def study(
     runs: RunSet | None = None,
     gold: Qrels | None = None,
     *,
+    rules: Sequence[Rule | str] = (),
     methods: Sequence[str] = METHODS,
     measures: Sequence[str | Measure] = MEASURES,
     given: Given = NOTHING,
@@ -91,9 +90,10 @@ def study(
     """Merge judgements by each method and follow every consequence, for a report.
 
     Runs and gold may be missing: then there are no scores of systems, and nothing to hold them
-    against. `gold` is what results are held against; what methods may learn from is `given`, and
-    its pairs and topics are left out of every comparison. `chosen` names the method whose `draws`
-    become intervals (`ds` if it is there, else the last).
+    against. `gold` is what results are held against; what methods and rules may learn from is
+    `given`, and its pairs and topics are left out of every comparison. Assessors whom one of the
+    screening `rules` doubts are left out. `chosen` names the method whose `draws` become intervals
+    (`ds` if it is there, else the last).
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)
@@ -101,7 +101,9 @@ def study(
     Study(mv, ds of Judgements(540 judgements of 180 pairs in 6 topics by 12 assessors; ...))
     """
     makers = [registry.get(spec) for spec in methods]
-    merged = {repr(maker): maker.fit(judgements, given) for maker in makers}
+    screened = screen(judgements, rules, given) if rules else None
+    kept = screened.kept if screened else judgements
+    merged = {repr(maker): maker.fit(kept, given) for maker in makers}
     chosen = _chosen(chosen, list(merged))
     labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
     by_merged, by_gold, narrow, wide = {}, None, None, None
@@ -122,6 +124,7 @@ def study(
         wide=wide,
         chosen=chosen,
         seed=seed,
+        screened=screened,
         known=known,
     )
 

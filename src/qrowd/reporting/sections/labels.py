@@ -30,6 +30,7 @@ def label_section(merged: Mapping[str, Merged], labels: Mapping[str, LabelScores
     parts: list[Part] = [_fits(merged)]
     if labels:
         parts += [_words(labels), _table(labels), figures.reliability(_curves(labels))]
+        parts.append(_parts_of_brier(labels))
     return Section("Merged judgements", tuple(parts))
 
 
@@ -72,6 +73,21 @@ def _table(labels: Mapping[str, LabelScores]) -> Table:
     words = {name: about for name, _, about in _MEASURES.values()}
     words["ECE"] = "expected calibration error: mean distance from the dashed line below"
     return Table("Merged grades against gold; the best in bold", columns, best=best, words=words)
+
+
+def _parts_of_brier(labels: Mapping[str, LabelScores]) -> Table:
+    parts = {name: scores.calibration.parts() for name, scores in labels.items()}
+    columns: dict[str, list[Any]] = {"way of merging": list(parts)}
+    for part in ("brier", "reliability", "resolution", "uncertainty"):
+        columns[part] = [found[part] for found in parts.values()]
+    words = {
+        "reliability": "mean squared distance from the dashed line; less is better",
+        "resolution": "how far the groups of pairs differ; more is better",
+        "uncertainty": "what gold alone determines",
+    }
+    best = {"brier": "min", "reliability": "min", "resolution": "max"}
+    caption = "The Brier score and its parts: reliability - resolution + uncertainty, nearly"
+    return Table(caption, columns, best=best, words=words)
 
 
 def _curves(labels: Mapping[str, LabelScores]) -> dict[str, tuple[Any, ...]]:
