@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from pathlib import Path
@@ -35,7 +36,13 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "short-line.qrels": (b"t1 a d1 1\nt1 d1 1\n", ":2", "3 columns where 4 were expected"),
     "short-line.run": (RUN.encode() + b"t1 Q0 d3 3 a\n", ":3", "5 columns where 6 were expected"),
     "three.txt": (b"t1 d1 1\nt1 d2 1\n", ":1", "3 columns and no header that is known"),
-    "missing-column.tsv": (b"topic\tdoc\tcolour\n1\t2\t3\n", "", "cannot tell what this is"),
+    "missing-column.tsv": (
+        b"topic\tdoc\tcolour\n1\t2\t3\n",
+        "",
+        "no column for grade among: topic doc colour; grade may be called grade, label",
+    ),
+    "header.csv": (b"query,url,who,stars\nq,u,a,1\n", "", "cannot tell what this is"),
+    "unknown.tsv": (b"run\tcolour\n1\tred\n", "", "cannot tell what this is"),
     "two-grades.qrels": (
         b"t1 0 d1 1\nt1 0 d2 1\nt1 0 d1 0\n",
         ":3",
@@ -144,3 +151,18 @@ def test_columns_can_be_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str
         main(["check", str(tmp_path / "c.txt"), "--columns", "doc,assessor,mark"])
     assert stop.value.code == 2
     assert "columns must be among" in capsys.readouterr().err
+
+
+def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = gzip.compress(b"topic doc assessor grade\nt1 d1 w1 1\nt1 d1 w2 0\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    main(["check", "-"])
+    assert "-\tjudgements\tassessors\t2\n" in capsys.readouterr().out
+
+
+def test_an_unknown_header_is_suspected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.txt").write_text("a b c d\nt1 d1 w1 1\n")
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path / "c.txt")])
+    assert "c.txt:1: grade must be" in (said := capsys.readouterr().err)
+    assert "if this line is a header" in said

@@ -81,8 +81,8 @@ def _by_names(source: Source, names: list[str]) -> str:
     for kind, columns in _HOLDS:
         if len(recognised(names, columns)) == len(columns):
             return kind
-    if len(recognised(names, ("doc", "grade"))) == 2:
-        return "judgements"
+    if len(recognised(names, ("doc", "topic", "assessor", "grade"))) >= 2:
+        return "judgements"  # who reads them says what is missing
     if recognised(names, ("assessor",)):
         return "assessors"
     raise FormatError(

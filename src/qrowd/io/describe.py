@@ -65,6 +65,10 @@ def _(noun: Judgements) -> Findings:
     _warn_of_scale(found, noun.scale.grades, found.facts["share relevant"])
     found.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     found.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
+    found.warn(
+        len(noun.assessors) > max(len(noun.pairs.documents), 20),
+        "there are more assessors than documents: is the order of columns topic assessor doc grade?",
+    )
     return found
 
 

@@ -6,9 +6,10 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from glob import has_magic, iglob
 from pathlib import Path
+from typing import BinaryIO
 
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
@@ -34,9 +35,9 @@ class Source:
         """The file's name without the suffixes of compression and format."""
         return stem(self.name)
 
-    @cached_property
+    @property
     def _stdin(self) -> bytes:
-        return sys.stdin.buffer.read()
+        return _all_of(sys.stdin.buffer)
 
     @cached_property
     def compression(self) -> str:
@@ -67,6 +68,12 @@ class Source:
     def plain_path(self) -> Path | None:
         """The path, if the file can be read from it as it is."""
         return None if self.path is None or self.compression else self.path
+
+
+@lru_cache(maxsize=1)
+def _all_of(stream: BinaryIO) -> bytes:
+    """What a stream holds, which can be read once only."""
+    return stream.read()
 
 
 def stem(name: str) -> str:

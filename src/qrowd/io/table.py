@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec")
+HEADER_HINT = "; if this line is a header, say what it means: --columns grade=NAME,doc=NAME,..."
 SEPARATORS = {"tsv": "\t", "csv": ",", "trec": " "}
 
 SYNONYMS = {
@@ -386,7 +387,8 @@ def whole_numbers(table: Table, column: str) -> Array:
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
             message = f"{column} must be a whole number from {LOWEST} to {HIGHEST}"
-            raise table.place.error(f"{message}, got {str(given[row])!r}", row)
+            hint = HEADER_HINT if table.place.first == 1 and table.place.line(row) == 1 else ""
+            raise table.place.error(f"{message}, got {str(given[row])!r}{hint}", row)
         values = real.cast(pl.Int8)
     return values.to_numpy()
 
