@@ -67,7 +67,7 @@ def _(noun: Judgements) -> Findings:
     found.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
     found.warn(
         len(noun.assessors) > max(len(noun.pairs.documents), 20),
-        "there are more assessors than documents: is the order of columns topic assessor doc grade?",
+        "more assessors than documents: is the order of columns topic assessor doc grade?",
     )
     return found
 
