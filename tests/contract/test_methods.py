@@ -318,7 +318,7 @@ def test_through_the_command_line(
     files = {name: str(tmp_path / name) for name in ("crowd.tsv", "m.qrels", "p.tsv", "a.tsv")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        main(["merge", id, files["crowd.tsv"], "-o", files["m.qrels"],
+        main(["merge", repr(quick(id)), files["crowd.tsv"], "-o", files["m.qrels"],
               "--probabilities", files["p.tsv"], "--assessors", files["a.tsv"]])  # fmt: skip
     merged = fit(id, rows)
     assert np.array_equal(q.read_probabilities(files["p.tsv"]).posterior, merged.posterior)
