@@ -15,7 +15,7 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.kernel import in_blocks
 
-BLOCKS = 8
+FEWEST, MOST = 4, 16
 
 
 class ConfusionEM:
@@ -51,7 +51,7 @@ class ConfusionEM:
         self.posterior: Floats = np.full((len(judgements.pairs), size), 1.0 / size)
         self.log_prior: Floats = np.full((groups, size), -np.log(size))
         self.log_said: Floats = np.full((self.cells * size, size), -np.log(size))
-        self._cuts = self._cut(judgements)
+        self._cuts = _cuts(judgements, self.log_said.size)
         self._counts = np.zeros((len(self._cuts), *self.log_said.shape))
         self._prior_counts = np.zeros((len(self._cuts), groups, size))
         self.moved = np.inf
@@ -61,15 +61,6 @@ class ConfusionEM:
             voted = np.diff(judgements.pair_starts) > 0
             where = np.zeros(len(voted), np.int32) if group is None else group
             self._pairs_of_group = _times(where, voted, groups)
-
-    @staticmethod
-    def _cut(judgements: Judgements) -> list[tuple[int, int]]:
-        """Ranges of pairs with nearly equally many judgements."""
-        blocks = max(1, min(BLOCKS, len(judgements) // 1000))
-        rows = [len(judgements) * block // blocks for block in range(1, blocks)]
-        inner = np.searchsorted(judgements.pair_starts, rows).tolist()
-        edges = [0, *inner, len(judgements.pairs)]
-        return list(itertools.pairwise(edges))
 
     def count(self, posterior: Floats) -> None:
         """Start from a posterior: its expected counts."""
@@ -188,6 +179,18 @@ class ConfusionEM:
         result = np.zeros((len(self.judgements.assessors), self.size, self.size))
         np.add.at(result, self.owner, self.cell_counts)
         return result
+
+
+def _cuts(judgements: Judgements, table: int) -> list[tuple[int, int]]:
+    """Ranges of pairs with nearly equally many judgements, for blocks that run side by side.
+
+    Each block fills a table of counts of this size: few blocks where tables are large.
+    """
+    blocks = min(max(len(judgements) // (8 * max(table, 1)), FEWEST), MOST)
+    blocks = max(1, min(blocks, len(judgements) // 1000))
+    rows = [len(judgements) * block // blocks for block in range(1, blocks)]
+    inner = np.searchsorted(judgements.pair_starts, rows).tolist()
+    return list(itertools.pairwise([0, *inner, len(judgements.pairs)]))
 
 
 def _packed(cell: Codes, grade: Grades, size: int) -> npt.NDArray[np.uint32]:

@@ -108,7 +108,7 @@ class Fitting:
         """The result: gold clamped, pairs without votes uniform, the assessors' table begun with
         the number of judgements and the expected share of right ones (`accuracy`).
         """
-        if unvoted == "uniform":
+        if unvoted == "uniform" and not self.voted.all():
             posterior = np.where(self.voted[:, None], posterior, 1.0 / posterior.shape[1])
         posterior = self.clamped(posterior)
         table = {
@@ -137,11 +137,11 @@ class Fitting:
     def _accuracy(self, posterior: Floats) -> Floats:
         """The expected share of each assessor's (weighted) judgements that are right."""
         rows = self.judgements
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        right = np.bincount(
-            rows.assessor, weight * posterior[rows.pair, rows.grade], len(rows.assessors)
-        )
-        total = np.bincount(rows.assessor, weight, len(rows.assessors))
+        right_ones, total = posterior[rows.pair, rows.grade], rows.per_assessor
+        if rows.weight is not None:
+            right_ones *= rows.weight
+            total = np.bincount(rows.assessor, rows.weight, len(rows.assessors))
+        right = np.bincount(rows.assessor, right_ones, len(rows.assessors))
         unknown = np.full(len(total), np.nan)
         return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
 

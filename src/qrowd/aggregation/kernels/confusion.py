@@ -120,6 +120,7 @@ def e_step_binary(
     The log-likelihood that it returns is short of what `base_and_odds` sums up for all pairs.
     """
     total, product, pending, moved = 0.0, 1.0, 0, 0.0
+    zeros, ones = 0.0, 0.0
     for pair in range(lo, hi):
         first, last = starts[pair], starts[pair + 1]
         if first == last:
@@ -154,13 +155,19 @@ def e_step_binary(
                         total += times * said_odds[packed[row]]
         moved = max(moved, abs(one - posterior[pair, 1]))
         posterior[pair, 0], posterior[pair, 1] = zero, one
-        prior_counts[where, 0] += zero
-        prior_counts[where, 1] += one
+        if group is None:
+            zeros += zero
+            ones += one
+        else:
+            prior_counts[where, 0] += zero
+            prior_counts[where, 1] += one
         for row in range(first, last):
             at = packed[row]
             times = 1.0 if weight is None else weight[row]
             counts[at, 0] += times * zero
             counts[at, 1] += times * one
+    prior_counts[0, 0] += zeros
+    prior_counts[0, 1] += ones
     return total + np.log(product), moved
 
 
@@ -187,18 +194,20 @@ def m_step(lo: int, hi: int, size: int, partial: Floats, pseudo: Floats, log_sai
     pseudo-counts; the logarithm of the parameters' prior density. Leaves the sum in partial[0].
     """
     density = 0.0
+    own = len(pseudo) > size  # one block of pseudo-counts per assessor, or one for all
     for row in range(lo * size, hi * size):
         for block in range(1, partial.shape[0]):
             for true in range(size):
                 partial[0, row, true] += partial[block, row, true]
     for assessor in range(lo, hi):
         base = assessor * size
+        shift = 0 if own else base
         for true in range(size):
             total = 0.0
             for said in range(base, base + size):
-                total += partial[0, said, true] + pseudo[said % len(pseudo), true]
+                total += partial[0, said, true] + pseudo[said - shift, true]
             for said in range(base, base + size):
-                extra = pseudo[said % len(pseudo), true]
+                extra = pseudo[said - shift, true]
                 part = partial[0, said, true] + extra
                 log_said[said, true] = np.log(part / total if total > 0.0 else 1.0 / size)
                 if extra > 0.0:
