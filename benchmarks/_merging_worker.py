@@ -33,10 +33,12 @@ def peak() -> float:
 
 def slope(run: Callable[[int], Any], few: int, many: int, labels: int) -> dict[str, float]:
     """Nanoseconds of CPU per label and iteration, from two lengths of the same fit."""
-    cpu = {
-        length: min(timed(lambda n=length: run(n))[1] for _ in range(2)) for length in (few, many)
-    }
-    return {"ns": (cpu[many] - cpu[few]) / (many - few) / labels * 1e9}
+    short, long = (min(_cpu(run, length) for _ in range(2)) for length in (few, many))
+    return {"ns": (long - short) / (many - few) / labels * 1e9}
+
+
+def _cpu(run: Callable[[int], Any], length: int) -> float:
+    return timed(lambda: run(length))[1]
 
 
 # --- crowd-kit ------------------------------------------------------------------------------------
