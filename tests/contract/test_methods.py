@@ -169,10 +169,10 @@ def test_a_lone_assessor_is_believed(id: str) -> None:
     assert (merged.posterior[np.arange(6), said] >= 0.5 - tolerance(id)).all()
 
 
-@every_variant
-def test_one_assessor_twice_on_a_pair(spec: str) -> None:
+@every_method
+def test_one_assessor_twice_on_a_pair(id: str) -> None:
     rows, _ = crowd()
-    merged = fit(spec, judgements([*rows, rows[0], rows[0], (*rows[1][:3], 1 - rows[1][3])]))
+    merged = fit(id, judgements([*rows, rows[0], rows[0], (*rows[1][:3], 1 - rows[1][3])]))
     np.testing.assert_allclose(merged.posterior.sum(axis=1), 1.0, atol=1e-9)
 
 
@@ -184,12 +184,12 @@ def test_a_single_pair(id: str) -> None:
         assert merged.relevant[0] >= 0.5 - tolerance(id)
 
 
-@every_variant
-def test_an_empty_topic_stays_undecided(spec: str) -> None:
-    if {"documents"} & {*card_of(spec).needs, *card_of(spec).uses}:
+@every_method
+def test_an_empty_topic_stays_undecided(id: str) -> None:
+    if {"documents"} & {*card_of(id).needs, *card_of(id).uses}:
         pytest.skip("documents may tell")
     rows = judgements(crowd()[0]).with_pool(q.Pairs.of(["empty"] * 2, ["x", "y"]))
-    merged = fit(spec, rows, gold=q.Qrels.of(["t0"], ["d0000"], [1]))
+    merged = fit(id, rows, gold=q.Qrels.of(["t0"], ["d0000"], [1]))
     silent = merged.pairs.topic_names == "empty"
     assert silent.sum() == 2
     assert (merged.posterior[silent] == 0.5).all()
@@ -205,10 +205,10 @@ def test_unused_grades(id: str) -> None:
     assert set(fit(id, judgements(rows, 4)).grades().tolist()) <= {0, 2}
 
 
-@every_variant
-def test_same_seed_same_bits(spec: str) -> None:
+@every_method
+def test_same_seed_same_bits(id: str) -> None:
     rows = judgements(crowd()[0])
-    assert np.array_equal(fit(spec, rows).posterior, fit(spec, rows).posterior)
+    assert np.array_equal(fit(id, rows).posterior, fit(id, rows).posterior)
 
 
 @every_variant
