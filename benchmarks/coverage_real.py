@@ -1,0 +1,111 @@
+"""Do intervals hold the official scores? Real runs; assessors simulated on TREC-8, real on DL 2021.
+
+    QROWD_DATA=folder python -m benchmarks.coverage_real
+
+TREC-8: 129 runs, 10 topics, NIST's qrels taken as the truth, assessors of known error rates who err
+independently, or find the same pairs hard. DL 2021: 63 runs, 53 topics, panels of 5 of 82 machine
+assessors, grades 2 and 3 relevant.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit
+
+import qrowd as q
+from qrowd.data.arrays import Floats
+from qrowd.data.index import Index
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scale import BINARY
+
+KEYS = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set")
+DRAWS, SEEDS = 300, 5
+
+
+def data() -> Path:
+    """The folder of real collections."""
+    return Path(os.environ.get("QROWD_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def voted(gold: Qrels, votes: int, difficulty: float, seed: int) -> Judgements:
+    """Judgements of 30 assessors of various sensitivity and specificity."""
+    random = np.random.default_rng(seed)
+    n, right = len(gold), np.stack([random.beta(30, 3, 30), random.beta(12, 5, 30)], axis=1)
+    assessor = random.random((n, 30)).argsort(axis=1)[:, :votes].ravel().astype(np.int32)
+    pair = np.repeat(np.arange(n), votes).astype(np.int32)
+    hard = difficulty * random.normal(size=n)[pair]
+    truth = gold.grade[pair]
+    correct = random.random(len(pair)) < expit(logit(right[assessor, truth]) - hard)
+    names = Index.of(f"a{at:02d}" for at in range(30))
+    grade = np.where(correct, truth, 1 - truth).astype(np.int8)
+    return Judgements(gold.pairs, names, BINARY, pair, assessor, grade)
+
+
+def panel(crowd: Judgements, size: int, seed: int) -> Judgements:
+    """The judgements of a few assessors, those who judged nearly everything."""
+    count = np.bincount(crowd.assessor, minlength=len(crowd.assessors))
+    diligent = np.flatnonzero(count > 0.9 * len(crowd.pairs))
+    chosen = np.random.default_rng(seed).choice(diligent, size, replace=False)
+    return crowd.select(np.isin(crowd.assessor, chosen))
+
+
+def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[float]:
+    """What the intervals of AP say, beside the official scores."""
+    found = q.intervals(q.evaluate(runs, merged.draws(DRAWS, seed), ["AP"]))
+    place = q.places(truth)
+    a, b = np.triu_indices(len(truth), 1)
+    p, won = found.beats[0, a, b], truth[a] > truth[b]
+    return [
+        float(((found.low[0] <= truth) & (truth <= found.high[0])).mean()),
+        float(((found.place_low[0] <= place) & (place <= found.place_high[0])).mean()),
+        float((found.high - found.low).mean()),
+        float((found.mean[0] - truth).mean()),
+        float(np.where(p >= 0.5, p, 1 - p).mean()),
+        float(np.where(p >= 0.5, won, ~won).mean()),
+        float(found.contender[0, truth.argmax()]),
+        float(found.contender.sum()),
+    ]
+
+
+def rows(label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements], method: str) -> None:
+    """Print the row of a method, and of the same informed by the runs."""
+    truth = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
+    merged = [q.get(method).fit(crowd) for crowd in crowds]
+    for name, beliefs in {
+        method: merged,
+        f"{method} + rankings": [q.inform(one, runs) for one in merged],
+    }.items():
+        figures = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
+        print(f"| {label} | {name} | " + " | ".join(f"{x:.3f}" for x in figures) + " |", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    warnings.simplefilter("ignore")
+    if not (data() / "trec8_t21").is_dir():
+        print(f"no real data in {data()}; QROWD_DATA names another folder")
+        return
+    print("| collection | belief | " + " | ".join(KEYS) + " |")
+    print("|---|---|" + "---:|" * len(KEYS))
+    gold = q.read_qrels(data() / "trec8_t21" / "nist.qrels.gz").binary(1)
+    runs = q.read_runs(str(data() / "trec8_t21" / "runs" / "*"))
+    for votes, hard in ((3, 0.0), (5, 0.0), (5, 2.0)):
+        label = f"TREC-8, {votes} votes" + (", pairs hard for all (2 logits)" if hard else "")
+        rows(label, runs, gold, [voted(gold, votes, hard, seed) for seed in range(SEEDS)], "ds")
+    gold = q.read_qrels(data() / "dl21" / "gold.qrels.gz").binary(2)
+    runs = q.read_runs(str(data() / "dl21" / "runs" / "*"))
+    crowd = q.read_judgements(data() / "dl21" / "judgements.tsv.gz")
+    panels = [panel(crowd, 5, seed) for seed in range(SEEDS)]
+    for method in ("ds", "binmv"):
+        rows("DL 2021, 5 machine assessors", runs, gold, panels, method)
+
+
+if __name__ == "__main__":
+    main()
