@@ -74,6 +74,20 @@ def test_a_new_method_appears_by_itself() -> None:
     assert DummyDoc.__doc__ in page
 
 
+def test_a_new_measure_appears_by_itself() -> None:
+    @registry.measure("DummyDoc", paper="Nobody 1900")
+    class DummyMeasure:
+        """A dummy that measures nothing."""
+
+    try:
+        page = generate.registry_page("measure")
+    finally:
+        registry.forget("DummyDoc", "measure")
+    assert "## `DummyDoc` { #dummydoc }" in page
+    assert DummyMeasure.__doc__ is not None
+    assert DummyMeasure.__doc__ in page
+
+
 def test_everything_public_has_a_docstring() -> None:
     bare = [name for name, thing in _documented().items() if not (inspect.getdoc(thing) or "")]
     assert bare == []

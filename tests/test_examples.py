@@ -118,7 +118,12 @@ def test_commands_of_pages_run_one_after_the_other(
         _type(line, capsys)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
+def _pages_with_code() -> list[str]:
+    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    return [page for page in pages if _blocks(page, "python")]
+
+
+@pytest.mark.parametrize("page", _pages_with_code())
 def test_code_of_pages_runs(
     page: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,15 @@ def test_nothing_committed_names_a_machine() -> None:
     assert found == []
 
 
+def test_benchmarks_are_found_and_an_unknown_one_is_named() -> None:
+    command = [sys.executable, "-m", "benchmarks", "nonsense"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    there = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")}
+    assert "no benchmark nonsense" in done.stderr
+    assert there <= set(done.stderr.split())
+
+
 def test_no_drawer_modules() -> None:
     drawers = {"utils", "helpers", "common", "misc", "util"}
     assert not [path for path in (ROOT / "src").rglob("*.py") if path.stem in drawers]
