@@ -1,9 +1,11 @@
-"""hier-bayes against exact enumeration and against its own prior."""
+"""hier-bayes against exact enumeration, against NUTS, and against its own prior."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,31 @@ def test_exact_enumeration(gold: dict[int, int] | None) -> None:
     )
     merged = fitted(crowd, known, sweeps=40_000, warmup=2000, scans=1)
     np.testing.assert_allclose(merged.relevant, exact, atol=0.012)
+
+
+# --- NUTS -----------------------------------------------------------------------------------------
+
+
+def test_nuts() -> None:
+    """Means within a tenth of a posterior standard deviation of a long NUTS run's."""
+    fixture = json.loads(Path(__file__).with_name("nuts_hier_bayes.json").read_text())
+    data, posterior = fixture["data"], fixture["posterior"]
+    topics = [f"t{data['topic'][i]}" for i in data["pair"]]
+    documents = [f"d{i:03d}" for i in data["pair"]]
+    who = [f"a{j:02d}" for j in data["assessor"]]
+    crowd = q.Judgements.of(topics, documents, who, data["grade"])
+    merged = fitted(crowd, sweeps=20_000)
+    chains = merged.details["chains"]
+    for name, expected in posterior.items():
+        if name == "relevant":
+            order = [int(d[1:]) for d in merged.pairs.document_names]
+            found, wanted = merged.relevant, np.array(expected["mean"])[order]
+            tolerance = np.full(len(found), 0.01)
+        else:
+            drawn = chains.pooled(name).astype(np.float64)
+            found = (np.log(drawn) if name.startswith("kappa") else drawn).mean(axis=0)
+            wanted, tolerance = np.array(expected["mean"]), 0.1 * np.array(expected["sd"])
+        assert (np.abs(found - wanted) < tolerance).all(), name
 
 
 # --- simulation-based calibration -----------------------------------------------------------------
