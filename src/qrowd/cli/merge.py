@@ -20,9 +20,11 @@ from qrowd.cli.options import (
     ties_option,
 )
 from qrowd.cli.output import iterations, put, say
+from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.data.given import Given
+    from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
     from qrowd.registry import Card
 
@@ -40,6 +42,16 @@ SHARED = (
     output_option,
     click.option("--probabilities", metavar="FILE", help="Write the probability of each grade."),
     click.option("--assessors", metavar="FILE", help="Write what was learned of each assessor."),
+    click.option(
+        "--parameters",
+        metavar="FILE",
+        help="Write every parameter's mean, interval and diagnostics (hier-bayes, hier-vb).",
+    ),
+    click.option(
+        "--figures",
+        metavar="FOLDER",
+        help="Draw votes against estimates, assessors and, where there are chains, these.",
+    ),
     quiet_option,
 )
 
@@ -99,13 +111,15 @@ def _merge(
     output: str | None,
     probabilities: str | None,
     assessors: str | None,
+    parameters: str | None,
+    figures: str | None,
     quiet: bool,
 ) -> None:
     from dataclasses import replace
 
     rows = load_judgements(judgements, columns, format, rel, pairs)
     given = _given(load_gold(gold, gold_rel, rel), priors)
-    with iterations(method.card.id, quiet) as told:
+    with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
     _summarise(merged, ties, seed, quiet)
     if output or not probabilities:
@@ -114,6 +128,33 @@ def _merge(
         put(merged, probabilities, ties=ties, seed=seed)
     if assessors:
         put(merged.assessors, assessors)
+    if parameters:
+        put(_parameters_of(merged), parameters)
+    if figures:
+        _draw(rows, merged, figures, quiet)
+
+
+def _parameters_of(merged: Merged) -> Any:
+    if "parameters" not in merged.details:
+        raise UsageError(
+            f"--parameters: {merged.fit.method} has none; methods that do: hier-bayes, hier-vb"
+        )
+    return merged.details["parameters"]
+
+
+def _draw(rows: Judgements, merged: Merged, folder: str, quiet: bool) -> None:
+    from pathlib import Path
+
+    from qrowd.io.atomic import written
+    from qrowd.reporting.bayes_figures import bayes_figures
+    from qrowd.reporting.quality_figures import standalone
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, figure in bayes_figures(rows, merged).items():
+        path = Path(folder) / f"{name}.svg"
+        with written(path) as beside:
+            beside.write_text(standalone(figure), encoding="utf-8")
+        say(str(path), quiet)
 
 
 def _given(gold: Any, priors: str | None) -> Given:

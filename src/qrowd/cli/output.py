@@ -85,25 +85,37 @@ def progress(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]
 
 
 @contextlib.contextmanager
-def iterations(what: str, quiet: bool = False) -> Iterator[Progress]:
-    """How far a fit has come: one line that changes on a terminal, else a line now and then."""
+def iterations(what: str, quiet: bool = False, *, sampled: bool = False) -> Iterator[Progress]:
+    """How far a fit has come: one line that changes on a terminal, else a line now and then.
+
+    `sampled` fits make sweeps, and what they tell is the worst R-hat so far.
+    """
     if quiet:
         yield lambda done, at_most, objective: None
         return
     live = sys.stderr.isatty()
     wait, next_time = (0.2, time.monotonic() + 1) if live else (10, time.monotonic() + 10)
+    started, step = time.monotonic(), "sweep" if sampled else "iteration"
 
     def told(done: int, at_most: int, objective: float) -> None:
         nonlocal next_time
         if time.monotonic() >= next_time:
             next_time = time.monotonic() + wait
-            value = "" if math.isnan(objective) else f", objective {objective:.8g}"
-            line = f"{what}: iteration {done} of at most {at_most}{value}"
+            name = "worst R-hat" if sampled else "objective"
+            value = "" if math.isnan(objective) else f", {name} {objective:.{4 if sampled else 8}g}"
+            rate = f", {done / (time.monotonic() - started):.0f}/s" if sampled else ""
+            line = f"{what}: {step} {done} of at most {at_most}{rate}{value}"
+            line = f"{_bar(done / at_most)} {line}" if sampled and live else line
             click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
 
     yield told
     if live:
         click.echo(f"\r{'':<79}\r", err=True, nl=False)
+
+
+def _bar(share: float, width: int = 16) -> str:
+    full = round(share * width)
+    return f"[{'#' * full}{'.' * (width - full)}]"
 
 
 def _rows(table: Table) -> Iterator[tuple[Any, ...]]:

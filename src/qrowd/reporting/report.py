@@ -25,6 +25,7 @@ from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section,
 from qrowd.reporting.sections.assessors import against_gold, assessor_section
 from qrowd.reporting.sections.data import data_section
 from qrowd.reporting.sections.labels import label_section, summary_of
+from qrowd.reporting.sections.posterior import posterior_sections
 from qrowd.reporting.sections.rankings import ranking_section
 from qrowd.reporting.sections.screening import screening_section
 from qrowd.reporting.sections.systems import means_table, system_section
@@ -80,7 +81,8 @@ def _(noun: Judgements) -> list[Section]:
 
 @sections_of.register
 def _(noun: Merged) -> list[Section]:
-    return [label_section({noun.fit.method: noun}, {}), *sections_of(noun.assessors)]
+    labels = label_section({noun.fit.method: noun}, {})
+    return [labels, *sections_of(noun.assessors), *posterior_sections(noun)]
 
 
 @sections_of.register
@@ -129,6 +131,8 @@ def _(noun: Study) -> list[Section]:
         *([screening_section(noun.screened)] if noun.screened else []),
         label_section(noun.merged, noun.labels),
     ]
+    for merged in noun.merged.values():
+        sections += posterior_sections(merged, noun.judgements)
     if noun.intervals is not None:
         gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
         sections.append(system_section(noun.intervals, noun.chosen, noun.wide, gold))
