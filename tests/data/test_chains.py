@@ -19,7 +19,7 @@ def made() -> Chains:
 
 
 def test_entries_are_named_by_all_their_axes() -> None:
-    assert made().entries("accuracy").tolist() == ["a 0", "a 1", "a 2", "b 0", "b 1", "b 2"]
+    assert made().entries("accuracy").tolist() == ["a:0", "a:1", "a:2", "b:0", "b:1", "b:2"]
     assert made().entries("kappa").tolist() == [""]
     assert [draws.shape for _, _, draws in made().flat()] == [(3, 10, 1), (3, 10, 6)]
     assert made().pooled("accuracy").shape == (30, 2, 3)

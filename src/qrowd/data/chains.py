@@ -61,7 +61,7 @@ class Chains:
         names = np.array([""], object)
         for axis in self.axes.get(name, ()):
             more = np.array([str(label) for label in self.labels[axis]], object)
-            names = (np.where(names == "", "", names + " ")[:, None] + more[None, :]).ravel()
+            names = (np.where(names == "", "", names + ":")[:, None] + more[None, :]).ravel()
         return names
 
     def to_arviz(self) -> Any:
@@ -102,5 +102,6 @@ class ParameterTable(Framed):
         return np.asarray(self.columns[column][self.parameter == parameter])
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`parameter name`, then the columns."""
-        return {"parameter": self.parameter, "name": self.name, **self.columns}
+        """`parameter name` (`-` for what nobody owns), then the columns."""
+        name = np.where(self.name == "", "-", self.name).astype(object)
+        return {"parameter": self.parameter, "name": name, **self.columns}
