@@ -1,7 +1,7 @@
 """Merging, in CPU time and memory, beside crowd-kit: `python -m benchmarks.merging_speed`.
 
 5 judgements per pair, 100 per assessor, names as strings in a frame. crowd-kit 1.4.2 is run by this
-interpreter, or by the one that CROWDKIT_PYTHON names (it may want other versions of numpy and
+interpreter, or by the one that QROWD_PEERS names (it may want other versions of numpy and
 pandas). Times per label and iteration are slopes between a short and a longer fit, so that
 set-up drops out; crowd-kit's are taken over few iterations. `--quick` makes all of it ten times
 smaller.
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _about() -> str:
-    peer = _crowdkit() or "none: install it, or name its interpreter in CROWDKIT_PYTHON"
+    peer = _crowdkit() or "none: install it, or name its interpreter in QROWD_PEERS"
     return f"{os.cpu_count()} cores, Python {sys.version.split()[0]}; crowd-kit: {peer}\n"
 
 
@@ -149,7 +149,7 @@ def _measured(task: str, *arguments: Any) -> Result | None:
 
 def _crowdkit() -> str:
     """An interpreter that has crowd-kit, or nothing."""
-    python = os.environ.get("CROWDKIT_PYTHON", sys.executable)
+    python = os.environ.get("QROWD_PEERS", sys.executable)
     works = subprocess.run([python, "-c", "import crowdkit.aggregation"], capture_output=True)
     return python if works.returncode == 0 else ""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+
+import numpy as np
 
 import qrowd as q
 from qrowd import registry
@@ -16,8 +19,10 @@ def main() -> None:
     for card in registry.cards("method").values():
         if card.level == "judgements" and not card.needs:
             card.cls().fit(tiny.judgements)
-    if "ds" in registry.cards("method"):
-        registry.get("ds").fit(graded.judgements)
+    for spec in ("ds", "ds(per_topic=true)", "ds(counts=hard)"):
+        for rows in (tiny.judgements, graded.judgements):
+            q.get(spec).fit(rows)
+            q.get(spec).fit(replace(rows, weight=np.ones(len(rows))))
     if hasattr(q, "evaluate"):
         measures = [
             card.cls(**({"cutoff": 5} if "cutoff" in {p.name for p in card.params} else {}))
