@@ -30,6 +30,7 @@ from qrowd.io.table import (
     sniff,
     split_fields,
 )
+from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +60,12 @@ def tables(given: Any, wanted: Wanted, columns: Columns, format: str | None) -> 
         return [_named(*of_frame(given), wanted, columns)]
     if not isinstance(given, str | Path | Sequence):
         raise UsageError(f"cannot read {wanted.what} from a {type(given).__name__}")
-    return [table_of(source, wanted, columns, format) for source in sources(given)]
+    found = sources(given)
+
+    def work(lo: int, hi: int) -> list[Table]:
+        return [table_of(source, wanted, columns, format) for source in found[lo:hi]]
+
+    return [table for block in in_blocks(work, len(found), len(found)) for table in block]
 
 
 def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
@@ -53,10 +53,13 @@ class Source:
     @cached_property
     def start(self) -> bytes:
         """The first bytes, decompressed."""
-        if self.path is None or self.compression:
+        if self.path is None:
             return self.read()[:START]
-        with self.path.open("rb") as file:
-            return file.read(START)
+        try:
+            with opener(self.compression)(self.path, "rb") as file:
+                return bytes(file.read(START))
+        except Exception:
+            return self.read()[:START]  # which says what is wrong
 
     def read(self) -> bytes:
         """All bytes, decompressed. Not kept: ask once, unless something is wrong."""
@@ -160,6 +163,13 @@ def decompressor(kind: str) -> Callable[[bytes], bytes]:
     if kind != "zstd":
         return importlib.import_module(kind).decompress  # type: ignore[no-any-return]
     return zstd().decompress  # type: ignore[no-any-return, attr-defined]
+
+
+def opener(kind: str) -> Callable[..., Any]:
+    """The function that opens a file of this kind of compression; "" for none."""
+    if kind != "zstd":
+        return importlib.import_module(kind or "io").open  # type: ignore[no-any-return]
+    return zstd().open  # type: ignore[no-any-return, attr-defined]
 
 
 def zstd() -> object:
