@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,8 +149,10 @@ def sniff(source: Source, stated: str | None = None) -> str:
     if source.start.startswith(b"PAR1"):
         return "parquet"
     start = source.start.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith((b"{", b"[")):
-        return "jsonl" if start.startswith(b"{") else "json"
+    if re.match(rb"\{\s*[\"}]", start):  # a name of a topic may start with a bracket too
+        return "jsonl"
+    if re.match(rb"\[\s*[{\]]", start):
+        return "json"
     line = first_line(source)
     if "\t" in line:
         return "tsv"
