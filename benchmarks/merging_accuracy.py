@@ -36,6 +36,7 @@ OPTIONS = (
     "ds(prior='topic')",
     "one-coin(labels='soft')",
     "two-coin(labels='soft')",
+    "two-coin(prior='learned')",
     "turkrank(per='judgement')",
     "mace(inference='em')",
 )
