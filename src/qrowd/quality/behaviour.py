@@ -64,15 +64,14 @@ def repeats(ordered: Sequences, longest: int = 6) -> Floats:
     1 for somebody who answers in a fixed pattern of that length; compare it with the share that
     the assessor's own mix of answers gives by chance.
     """
-    assessors = len(ordered.starts) - 1
+    assessors, sizes = len(ordered.starts) - 1, np.diff(ordered.starts)
     best = np.full(assessors, np.nan)
     for period in range(1, longest + 1):
-        same_assessor = ordered.assessor[period:] == ordered.assessor[:-period]
-        who = ordered.assessor[period:][same_assessor]
-        equal = (ordered.grade[period:] == ordered.grade[:-period])[same_assessor]
-        n = np.bincount(who, minlength=assessors)
+        who, n = ordered.assessor[period:], np.maximum(sizes - period, 0)
+        equal = ordered.grade[period:] == ordered.grade[:-period]
+        equal &= who == ordered.assessor[:-period]
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(n > 0, np.bincount(who, equal, assessors) / n, np.nan)
+            share = np.where(n > 0, np.bincount(who[equal], minlength=assessors) / n, np.nan)
         best = np.fmax(best, share)
     return best
 
@@ -97,7 +96,11 @@ def topics_judged(judgements: Judgements) -> Offsets:
     """In how many topics each assessor judged something."""
     topics = max(len(judgements.topics), 1)
     key = judgements.assessor.astype(np.int64) * topics + judgements.pairs.topic[judgements.pair]
-    return np.bincount(np.unique(key) // topics, minlength=len(judgements.assessors))
+    if len(judgements.assessors) * topics > 50_000_000:
+        return np.bincount(np.unique(key) // topics, minlength=len(judgements.assessors))
+    judged = np.zeros(len(judgements.assessors) * topics, np.bool_)
+    judged[key] = True
+    return np.asarray(judged.reshape(-1, topics).sum(axis=1), np.int64)
 
 
 def median_seconds(judgements: Judgements) -> Floats:

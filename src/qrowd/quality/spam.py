@@ -160,9 +160,13 @@ def _one_length(
         code = code * grades + ordered.grade[place : place + n]
     who = ordered.assessor[:n][whole].astype(np.int64)
     differ, compared = ((part[length:] - part[:-length])[whole] for part in sums)
-    pattern, back = np.unique(who * grades**length + code[whole], return_inverse=True)
-    per_pattern = np.bincount(back, differ, len(pattern))
-    owner = pattern // grades**length
+    pattern = who * grades**length + code[whole]
+    if assessors * grades**length > 20_000_000:
+        kinds, pattern = np.unique(pattern, return_inverse=True)
+    else:
+        kinds = np.arange(assessors * grades**length)
+    per_pattern = np.bincount(pattern, differ, len(kinds))
+    owner = kinds // grades**length
     squares = np.bincount(owner, per_pattern**2, assessors).astype(np.float64)
     return squares, np.bincount(who, compared, assessors).astype(np.float64)
 

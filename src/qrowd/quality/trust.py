@@ -43,7 +43,8 @@ class Network:
         node = np.concatenate([rows.assessor, np.full(len(known), nodes - 1)])
         pair = np.concatenate([rows.pair, known]).astype(np.int64)
         grade = np.concatenate([rows.grade, gold[known]])
-        share = 1.0 / _repeats(pair * max(nodes, 1) + node)
+        own = rows.pair.astype(np.int64) * max(nodes, 1) + rows.assessor
+        share = np.append(1.0 / _repeats(own), np.ones(len(known)))
         shape = (nodes, len(rows.pairs) * size)
         said = csr_array((share, (node, pair * size + grade)), shape=shape)
         back = said.T.tocsr()
@@ -66,6 +67,8 @@ class Network:
 
 def _repeats(key: Array) -> Floats:
     """How often each row's key occurs."""
+    if bool((key[1:] > key[:-1]).all()):  # as it is where nobody judged twice
+        return np.ones(len(key))
     order = np.argsort(key, kind="stable")
     new = np.concatenate([[True], key[order][1:] != key[order][:-1]]) if len(key) else key[:0] > 0
     if new.all():
