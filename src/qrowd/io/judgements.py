@@ -88,7 +88,7 @@ def _topics(found: list[Table]) -> pl.Series:
     import polars as pl
 
     parts = [
-        as_names(table.column("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
+        as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
         for table in found
     ]
     return pl.concat(parts)
@@ -110,7 +110,7 @@ def _assessors(found: list[Table], by_file: list[bool]) -> pl.Series:
     import polars as pl
 
     parts = [
-        _repeated(_stem(table), table) if by else as_names(table.column("assessor"))
+        _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
         for table, by in zip(found, by_file, strict=True)
     ]
     return pl.concat(parts)

@@ -110,12 +110,22 @@ class Table:
             raise self.place.error(f"no value for {name}; every row needs one", row)
         return found.alias(name)
 
+    def take(self, name: str) -> pl.Series:
+        """One column, for the last time: the table lets go of it, and of its memory."""
+        import polars as pl
+
+        found = self.column(name)
+        theirs = self.columns[name]
+        if isinstance(self.frame, pl.DataFrame) and list(self.columns.values()).count(theirs) == 1:
+            self.frame.drop_in_place(theirs)
+        return found
+
 
 def stacked(tables: Sequence[Table], name: str) -> pl.Series:
-    """A column of names of all tables, one after another."""
+    """A column of names of all tables, one after another, which let go of it."""
     import polars as pl
 
-    parts = [as_names(table.column(name)) for table in tables]
+    parts = [as_names(table.take(name)) for table in tables]
     return pl.concat(parts) if len(parts) > 1 else parts[0]
 
 
@@ -379,10 +389,10 @@ def recognised(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
 
 
 def whole_numbers(table: Table, column: str) -> Array:
-    """A column of grades as int8; an error that names the line of the first bad one."""
+    """A column of grades as int8, taken; an error that names the line of the first bad one."""
     import polars as pl
 
-    given = table.column(column)
+    given = table.take(column)
     values = given.cast(pl.Int8, strict=False)
     if given.dtype.is_float() or values.null_count():
         real = given.cast(pl.Float64, strict=False)
