@@ -62,7 +62,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "cut.parquet": (b"PAR1 and then nothing", "", "damaged or cut short"),
     "bad.jsonl": (b'{"doc":"a","user":"b","rel":1}\n{"doc":\n', ":2", "not a JSON object"),
     "bad.json": (b'[{"doc":"a"},\n{"doc"]', ":2", "not JSON"),
-    "flat.json": (b"[1, 2]", "", "must be a JSON array of objects"),
+    "flat.json": (b'[{"doc": 1}, 2]', "", "must be a JSON array of objects"),
     "p.tsv": (
         b"topic\tdoc\tgrade\tgiven\tp(0)\tp(1)\nt\td\t1\t0\t0.5\t0.6\n",
         ":2",
