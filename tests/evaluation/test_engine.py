@@ -117,3 +117,14 @@ def test_misuse(made: Any) -> None:
         q.evaluate(made.runs, made.qrels, q.AP, unjudged=0.1)
     with pytest.raises(InputError, match="no topic in common"):
         q.evaluate(made.runs, q.Qrels.of(["z"], ["x"], [1]), q.AP, topics="both")
+    with pytest.raises(InputError, match="no topic in common"):
+        q.evaluate(made.runs, q.Qrels.of(["z"], ["x"], [1]), q.AP)
+    with pytest.raises(InputError, match="no judged topics"):
+        q.evaluate(made.runs, q.Qrels.of([], [], []), q.AP)
+
+
+def test_negative_grades_alone_score_0() -> None:
+    """Where trec_eval's Python face crashes."""
+    runs = q.RunSet.of(["a"], ["1"], ["x"], [1])
+    scores = q.evaluate(runs, q.Qrels.of(["1", "1"], ["x", "y"], [-1, -2]), ["AP", "nDCG", "RR"])
+    np.testing.assert_array_equal(scores.values.ravel(), 0)

@@ -51,14 +51,14 @@ class Task:
     def topics(self) -> Index:
         """The topics with pairs in the pool; with `both`, those that a run has too."""
         topics = Index(self.pool.topics.names[np.diff(self.pool.topic_starts) > 0])
-        chosen = topics.intersection(self.runs.topics) if self.both else topics
-        if len(chosen) == 0:
+        shared = topics.intersection(self.runs.topics)
+        if len(shared) == 0:
             raise InputError(
                 "the runs and the judgements have no topic in common; do their topic names match?"
                 if len(topics)
                 else "there are no judged topics to score runs on"
             )
-        return chosen
+        return shared if self.both else topics
 
     @cached_property
     def in_pool(self) -> Codes:
