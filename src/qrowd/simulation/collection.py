@@ -15,9 +15,9 @@ from qrowd.data.merged import AssessorTable
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import Scale
-from qrowd.errors import UnknownNameError
+from qrowd.errors import ParameterError, UnknownNameError
 from qrowd.registry import params_of
-from qrowd.simulation import assessors, assignment, judging, systems
+from qrowd.simulation import assessors, assignment, carpenter, judging, systems
 from qrowd.simulation.setting import KINDS, PRESETS, Setting
 
 
@@ -48,14 +48,17 @@ class Collection:
 def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection:  # noqa: B008
     """A collection with known truth: `simulate(topics=10, votes=3, seed=7)`.
 
-    Starts from a `Setting`, or from the name of a preset (`demo`, `graded`, `panel`), and changes
-    the parameters that are named. The same setting gives the same collection.
+    Starts from a `Setting`, or from the name of a preset (`demo`, `graded`, `panel`,
+    `carpenter`), and changes the parameters that are named. The same setting gives the same
+    collection.
 
     >>> import qrowd as q
     >>> q.simulate(topics=5, documents=40, assessors=9, votes=3, seed=1).judgements
     Judgements(600 judgements of 200 pairs in 5 topics by 9 assessors; grades 0 1 (relevant from 1))
     """
     setting = _changed(preset, changes)
+    if setting.model == "carpenter":
+        return _like_carpenter(setting)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(4)]
     strength, grade = systems.relevance(setting, streams[0])
     quality = systems.qualities(setting, streams[1])
@@ -77,6 +80,42 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
         confusion=crowd.confusion,
         quality=quality,
         difficulty=difficulty,
+    )
+
+
+def _like_carpenter(setting: Setting) -> Collection:
+    """No runs, two grades, no difficulty: what Carpenter's model has and nothing else."""
+    if setting.grades != 2 or setting.runs or setting.difficulty or setting.timed:
+        raise ParameterError(
+            "simulate: model=carpenter has two grades and no runs, difficulty or times; "
+            f"got grades={setting.grades}, runs={setting.runs}, "
+            f"difficulty={setting.difficulty:g}, timed={setting.timed}"
+        )
+    drawn = carpenter.carpenter(setting, np.random.default_rng(setting.seed))
+    depth = int(drawn.place.max()) + 1
+    topics, documents = _names(replace(setting, documents=depth))
+    pairs = Pairs(topics, documents, drawn.topic, drawn.topic * np.int32(depth) + drawn.place)
+    truth = Qrels(pairs, drawn.grade)
+    names = Index(_numbered("a", setting.assessors).astype(object))
+    right = np.diagonal(drawn.confusion, axis1=1, axis2=2)
+    share = np.bincount(drawn.grade, minlength=2) / len(drawn.grade)
+    columns = {
+        "kind": np.array(drawn.kind, object),
+        "sensitivity": right[:, 1],
+        "specificity": right[:, 0],
+        "accuracy": right @ share,
+    }
+    pair, scale = drawn.pair.astype(np.int32), Scale((0, 1))
+    return Collection(
+        setting=setting,
+        judgements=Judgements(pairs, names, scale, pair, drawn.assessor, drawn.said),
+        truth=truth,
+        gold=truth.select(drawn.gold),
+        runs=RunSet.of([], [], [], []),
+        assessors=AssessorTable(names, columns),
+        confusion=drawn.confusion,
+        quality=np.zeros(0),
+        difficulty=np.zeros(len(pairs)),
     )
 
 

@@ -61,6 +61,11 @@ class Setting:
     no: float = param(0.04, "weight of always-no spammers", at_least=0)
     pattern: float = param(0.02, "weight of spammers who repeat a pattern", at_least=0)
     adversarial: float = param(0.02, "weight of assessors who say the opposite", at_least=0)
+    model: str = param(
+        "kinds",
+        "whence assessors come: the kinds above, or the populations of Carpenter 2011",
+        choices=("kinds", "carpenter"),
+    )
     seed: int = param(0, "seed of the random numbers", at_least=0)
 
     def __post_init__(self) -> None:
@@ -82,6 +87,18 @@ class Setting:
 
 PRESETS: Mapping[str, Setting] = MappingProxyType(
     {
+        "carpenter": Setting(
+            topics=100,
+            documents=191,
+            prevalence=0.59,
+            runs=0,
+            assessors=762,
+            votes=89_624 / 19_033,
+            skew=1.5,
+            gold=2_275 / 19_033,
+            timed=False,
+            model="carpenter",
+        ),
         "demo": Setting(
             topics=20,
             documents=80,
@@ -101,4 +118,6 @@ PRESETS: Mapping[str, Setting] = MappingProxyType(
     }
 )
 """Settings with a name: `demo` is what `qrowd demo` shows; `graded` has the grades 0 to 3; in
-`panel` every assessor judges every pair."""
+`panel` every assessor judges every pair; `carpenter` is like the crowd of TREC 2011 that Carpenter
+2011 describes: 19,033 pairs of 100 topics, 89,624 judgements by 762 assessors, two of them busy
+spammers, and gold for 2,275 pairs."""
