@@ -56,6 +56,11 @@ def panel(crowd: Judgements, size: int, seed: int) -> Judgements:
     return crowd.select(np.isin(crowd.assessor, chosen))
 
 
+def sampled(gold: Qrels, seed: int, share: float = 0.05) -> Qrels:
+    """Gold for a random sample of the pairs."""
+    return gold.select(np.random.default_rng(seed).random(len(gold)) < share)
+
+
 def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[float]:
     """What the intervals of AP say, beside the official scores."""
     found = q.intervals(q.evaluate(runs, merged.draws(DRAWS, seed), ["AP"]))
@@ -75,12 +80,15 @@ def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[float]
 
 
 def rows(label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements], method: str) -> None:
-    """Print the row of a method, and of the same informed by the runs."""
+    """Print the row of a method, and of what rankings, or gold for 5 % of the pairs, make of it."""
     truth = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
     merged = [q.get(method).fit(crowd) for crowd in crowds]
     for name, beliefs in {
         method: merged,
         f"{method} + rankings": [q.inform(one, runs) for one in merged],
+        f"{method}, recalibrated": [
+            q.recalibrate(one, sampled(gold, at)) for at, one in enumerate(merged)
+        ],
     }.items():
         figures = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
         print(f"| {label} | {name} | " + " | ".join(f"{x:.3f}" for x in figures) + " |", flush=True)

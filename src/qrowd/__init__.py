@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qrowd.aggregation.informing import inform as inform
+    from qrowd.aggregation.recalibrating import recalibrate as recalibrate
     from qrowd.comparison.calibration import Calibration as Calibration
     from qrowd.comparison.compare import Comparison as Comparison
     from qrowd.comparison.compare import compare as compare
@@ -128,6 +129,7 @@ _HOMES = {
     "read_qrels": "io.qrels",
     "read_runs": "io.runs",
     "read_scores": "io.scores",
+    "recalibrate": "aggregation.recalibrating",
     "report": "reporting.report",
     "rmse": "comparison.distance",
     "rule": "registry",

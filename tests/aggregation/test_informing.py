@@ -7,6 +7,7 @@ import pytest
 
 import qrowd as q
 from qrowd.aggregation.informing import evidence, inform
+from qrowd.aggregation.reweighing import newton_step
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.runs import RunSet
@@ -98,3 +99,17 @@ def test_runs_that_know_no_pair_say_so(made: q.Collection) -> None:
     merged = Merged(pairs, BINARY, np.array([[0.4, 0.6]]), nobody, Fit("m"), np.array([False]))
     with pytest.warns(DataWarning, match="rank none of the merged pairs"):
         assert inform(merged, made.runs) is merged
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0), (9.0, -9.0), (-20.0, 5.0)])
+def test_steps_reach_the_optimum_from_anywhere(start: tuple[float, float]) -> None:
+    random = np.random.default_rng(2)
+    x, topic = random.normal(size=500) ** 3, np.arange(500) % 5
+    design = np.stack([np.ones(500), x], axis=1)
+    target = (random.random(500) < 1 / (1 + np.exp(4 - x))).astype(np.float64)
+    beta, shift = np.array(start), np.zeros(5)
+    for _ in range(60):
+        beta, shift = newton_step(design, topic, target, beta, shift, np.zeros(2))
+    mean = 1 / (1 + np.exp(-(design @ beta + shift[topic])))
+    assert design.T @ (target - mean) == pytest.approx(0.01 * beta, abs=1e-6)
+    assert np.bincount(topic, target - mean) == pytest.approx(shift, abs=1e-6)

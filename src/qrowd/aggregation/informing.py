@@ -21,15 +21,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades
+from qrowd.aggregation.reweighing import EDGE, expit, logit, newton_step, with_relevance
+from qrowd.data.arrays import Array, Floats
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged
 from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, NotConvergedWarning
 
 MAX_ITER, TOLERANCE, NEWTON = 500, 1e-5, 2
-_EDGE = 1e-12
-_RIDGE = 1e-2
 
 
 def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
@@ -66,9 +65,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
         method=f"{merged.fit.method} informed by {len(runs)} runs",
         converged=merged.fit.converged and converged,
     )
-    posterior = _rescaled(merged, before, after)
-    samples = _moved(merged, before, after, seed) if merged.samples is not None else None
-    return replace(merged, posterior=posterior, samples=samples, decided=None, fit=fit)
+    return replace(with_relevance(merged, after, seed), fit=fit)
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:
@@ -95,69 +92,18 @@ def _fused(runs: RunSet, topic: int) -> Floats:
 
 def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
     """P(relevant) of each pair under the new prior, and whether EM settled."""
-    p = np.clip(before, _EDGE, 1 - _EDGE)
-    votes = _logit(p) - _logit(np.array(p[~given].mean() if not given.all() else 0.5))
+    p = np.clip(before, EDGE, 1 - EDGE)
+    votes = logit(p) - logit(np.array(p[~given].mean() if not given.all() else 0.5))
     design = np.stack([np.ones(len(x)), x, x * x], axis=1)
-    beta, shift = np.zeros(3), np.zeros(len(pairs.topics))
-    beta[0] = _logit(p.mean(keepdims=True))[0]
+    beta, centre, shift = np.zeros(3), np.zeros(3), np.zeros(len(pairs.topics))
+    beta[0] = logit(p.mean(keepdims=True))[0]
     now = p
     for _ in range(MAX_ITER):
         for _ in range(NEWTON):
-            beta, shift = _step(design, pairs.topic, now, beta, shift)
+            beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
         prior = design @ beta + shift[pairs.topic]
-        new = np.where(given, before, _expit(prior + votes))
+        new = np.where(given, before, expit(prior + votes))
         moved, now = float(np.abs(new - now).max()), new
         if moved < TOLERANCE:
             return now, True
     return now, False
-
-
-def _step(
-    design: Floats, topic: Array, target: Floats, beta: Floats, shift: Floats
-) -> tuple[Floats, Floats]:
-    """One Newton step of the logistic regression with a normal shift per topic."""
-    mean = _expit(design @ beta + shift[topic])
-    weight, miss = mean * (1 - mean), target - mean
-    n = len(shift)
-    per_topic = np.bincount(topic, weight, minlength=n) + 1.0  # u ~ N(0, 1)
-    mixed = np.stack([np.bincount(topic, weight * column, minlength=n) for column in design.T])
-    gap = np.bincount(topic, miss, minlength=n) - shift
-    inner = design.T @ (design * weight[:, None]) + _RIDGE * np.eye(len(beta))
-    slope = design.T @ miss - _RIDGE * beta
-    left = inner - (mixed / per_topic) @ mixed.T
-    change = np.linalg.solve(left, slope - mixed @ (gap / per_topic))
-    return beta + change, shift + (gap - mixed.T @ change) / per_topic
-
-
-def _logit(p: Floats) -> Floats:
-    return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def _expit(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))))
-
-
-def _rescaled(merged: Merged, before: Floats, after: Floats) -> Floats:
-    """The posterior with its relevant grades adding up to `after`, in the same proportions."""
-    relevant = merged.scale.relevant
-    result = merged.posterior.copy()
-    for columns, old, new in ((relevant, before, after), (~relevant, 1 - before, 1 - after)):
-        result[:, columns] *= (new / np.maximum(old, _EDGE))[:, None]
-    return np.asarray(result / result.sum(axis=1, keepdims=True))
-
-
-def _moved(merged: Merged, before: Floats, after: Floats, seed: int) -> Grades:
-    """Draws with as few grades changed as `after` wants: what draws have in common stays."""
-    random = np.random.default_rng(seed)
-    assert merged.samples is not None
-    samples, relevant = merged.samples.copy(), merged.scale.relevant
-    low, high = int(np.flatnonzero(~relevant)[-1]), int(np.flatnonzero(relevant)[0])
-    up = (after - before) / np.maximum(1 - before, _EDGE)
-    down = (before - after) / np.maximum(before, _EDGE)
-    for draw in range(samples.shape[1]):
-        column, coin = samples[:, draw], random.random(len(before))
-        yes = relevant[column]
-        samples[:, draw] = np.where(
-            ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)
-        )
-    return samples

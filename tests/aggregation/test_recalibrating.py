@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.aggregation.recalibrating import recalibrate
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError, ScaleError
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(topics=8, documents=80, assessors=12, votes=5, difficulty=0.6, seed=6)
+
+
+@pytest.fixture(scope="module")
+def merged(made: q.Collection) -> Merged:
+    found: Merged = q.get("ds").fit(made.judgements)
+    return found
+
+
+@pytest.fixture(scope="module")
+def some(made: q.Collection) -> Qrels:
+    return made.truth.select(np.random.default_rng(1).random(len(made.truth)) < 0.25)
+
+
+def test_probabilities_come_to_mean_what_they_say(
+    made: q.Collection, merged: Merged, some: Qrels
+) -> None:
+    found = recalibrate(merged, some)
+    before = q.score_labels(merged, made.truth, given=some)
+    after = q.score_labels(found, made.truth)
+    assert after.calibration.reliability < before.calibration.reliability / 2
+    assert after["log_loss"] < before["log_loss"]
+    assert len(after) == len(before)
+
+
+def test_gold_is_certain_and_given(merged: Merged, some: Qrels) -> None:
+    found = recalibrate(merged, some)
+    at = merged.pairs.locate(some.pairs)
+    assert found.given[at].all()
+    assert found.given.sum() == len(some)
+    assert np.array_equal(found.grades()[at], some.grade)
+    assert np.array_equal(found.relevant[at], some.grade)
+
+
+def test_the_order_within_a_topic_stays(merged: Merged, some: Qrels) -> None:
+    found = recalibrate(merged, some)
+    rows = (merged.pairs.topic == 0) & ~found.given
+    order = np.argsort(merged.relevant[rows])
+    assert (np.diff(found.relevant[rows][order]) >= -1e-12).all()
+
+
+def test_draws_follow(merged: Merged, some: Qrels) -> None:
+    random = np.random.default_rng(1)
+    drawn = (random.random((len(merged.pairs), 1500)) < merged.relevant[:, None]).astype(np.int8)
+    found = recalibrate(replace(merged, samples=drawn), some)
+    assert found.samples is not None
+    assert np.abs(found.samples.mean(axis=1) - found.relevant).max() < 0.07
+
+
+def test_right_probabilities_change_little() -> None:
+    random = np.random.default_rng(3)
+    pairs = q.Pairs.of([f"t{at % 10}" for at in range(4000)], [f"d{at}" for at in range(4000)])
+    p = random.beta(1, 1, 4000)
+    truth = Qrels(pairs, (random.random(4000) < p).astype(np.int8))
+    nobody = q.AssessorTable(q.Index.of([]))
+    posterior, given = np.stack([1 - p, p], axis=1), np.zeros(4000, np.bool_)
+    right = Merged(pairs, q.Scale((0, 1)), posterior, nobody, q.Fit("right"), given)
+    found = recalibrate(right, truth.select(random.random(4000) < 0.25))
+    rest = ~found.given
+    assert np.abs(found.relevant - p)[rest].mean() < 0.04
+
+
+def test_misuse(merged: Merged) -> None:
+    with pytest.raises(InputError, match="no pair in common"):
+        recalibrate(merged, Qrels.of(["x"], ["y"], [1]))
+    name = merged.pairs.topic_names[0], merged.pairs.document_names[0]
+    with pytest.raises(ScaleError, match="cut it"):
+        recalibrate(merged, Qrels.of([name[0]], [name[1]], [3]))
