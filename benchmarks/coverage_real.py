@@ -83,12 +83,12 @@ def rows(label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements], method
     """Print the row of a method, and of what rankings, or gold for 5 % of the pairs, make of it."""
     truth = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
     merged = [q.get(method).fit(crowd) for crowd in crowds]
+    corrected = [q.recalibrate(one, sampled(gold, at)) for at, one in enumerate(merged)]
     for name, beliefs in {
         method: merged,
         f"{method} + rankings": [q.inform(one, runs) for one in merged],
-        f"{method}, recalibrated": [
-            q.recalibrate(one, sampled(gold, at)) for at, one in enumerate(merged)
-        ],
+        f"{method}, recalibrated": corrected,
+        f"{method}, recalibrated + rankings": [q.inform(one, runs) for one in corrected],
     }.items():
         figures = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
         print(f"| {label} | {name} | " + " | ".join(f"{x:.3f}" for x in figures) + " |", flush=True)
