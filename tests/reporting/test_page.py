@@ -12,7 +12,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import UsageError
-from qrowd.reporting.drawing import INK
+from qrowd.reporting.drawing import INK, themed
 from qrowd.reporting.parts import Section, Shown, Table, cell_text
 
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -102,6 +102,15 @@ def test_pictures_have_text_and_take_the_colours_of_the_page(page: str) -> None:
     assert "@media print" in page
 
 
+def test_marks_that_look_alike_are_styled_once() -> None:
+    mark = '<use xlink:href="#m" x="{}" y="2" style="fill: red"/>'
+    svg = "<svg>" + "\n".join(mark.format(x) for x in range(9)) + "<g/></svg>"
+    small = themed(svg, "name")
+    assert small.count("fill: red") == 1
+    assert small.count("<use ") == 9
+    ET.fromstring(small.replace("xlink:", ""))
+
+
 def test_page_has_what_was_found(page: str, done: q.Study) -> None:
     for heading in ("What was done", "Data", "Assessors", "Merged judgements", "Systems"):
         assert f">{heading}</h2>" in page
@@ -146,8 +155,8 @@ def test_single_nouns(done: q.Study, collection: q.Collection) -> None:
     assert found.to_html()
 
 
-def test_who_was_left_out_and_why(collection: q.Collection) -> None:
-    screened = q.screen(collection.judgements, [q.RandomSpam()])
+def test_who_was_left_out_and_why() -> None:
+    screened = q.screen(q.simulate("demo", seed=3).judgements, [q.RandomSpam(), q.UniformSpam()])
     page = q.report(screened).to_html()
     assert screened.left_out
     assert all(f">{one.assessor}<" in page for one in screened.left_out)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.errors import UnknownNameError, UsageError
+from qrowd.errors import UnknownNameError
 from qrowd.reporting.sections.assessors import _medians, against_gold
 
 
@@ -22,7 +22,8 @@ def test_stations_agree_with_the_verbs_one_by_one(made: q.Collection) -> None:
     assert done.by_gold is not None
     assert np.array_equal(done.by_gold.values, by_gold.values)
     assert done.intervals is not None
-    by_draw = q.evaluate(made.runs, merged.draws(40, seed=3), ["AP", "nDCG@20"])
+    belief = q.inform(merged, made.runs, 3)
+    by_draw = q.evaluate(made.runs, belief.draws(40, seed=3), ["AP", "nDCG@20"])
     assert np.array_equal(done.intervals.low, q.intervals(by_draw, over="draws", seed=3).low)
     assert done.wide is not None
     assert done.wide.over == "both"
@@ -47,8 +48,17 @@ def test_choosing(made: q.Collection) -> None:
     assert chosen == "mv"
     with pytest.raises(UnknownNameError, match="method in this study"):
         q.study(made.judgements, methods=["mv"], chosen="ds")
-    with pytest.raises(UsageError, match="at least one method"):
-        q.study(made.judgements, methods=[])
+    assert list(q.study(made.judgements).merged) == ["mv", "ds", "hier-vb"]
+    assert q.study(made.judgements).chosen == "hier-vb"
+
+
+def test_told_of_the_rankings_or_not(made: q.Collection) -> None:
+    def means(informed: bool) -> float:
+        done = q.study(made.judgements, made.runs, methods=["ds"], draws=40, informed=informed)
+        assert done.intervals is not None
+        return float(done.intervals.mean[0].mean())
+
+    assert means(True) > means(False)
 
 
 def test_unsettled_fits_are_noted(made: q.Collection) -> None:

@@ -32,15 +32,21 @@ from qrowd.cli.options import gold_option, load_gold, load_judgements, load_runs
 @click.option(
     "--method", "methods", multiple=True, metavar="METHOD",
     help="A way of merging, with parameters as in 'ds(prior=topic)'; may repeat.  "
-    "[default: mv, wmv-iter, ds]",
+    "[default: mv, ds, hier-vb; for more than two grades mv, wmv-iter, ds]",
 )  # fmt: skip
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
     help="A measure of runs; may repeat, the first one leads.  [default: AP, nDCG@20]",
 )  # fmt: skip
 @click.option(
-    "--chosen", metavar="METHOD", help="The way of merging that intervals come from (default: ds)."
-)
+    "--chosen", metavar="METHOD",
+    help="The way of merging that intervals come from.  [default: hier-bayes, hier-vb, ds, or the "
+    "last, whichever is there]",
+)  # fmt: skip
+@click.option(
+    "--informed/--no-informed", default=True, show_default=True,
+    help="Whether intervals know how the systems rank the documents.",
+)  # fmt: skip
 @click.option(
     "--draws", type=click.IntRange(min=2), default=1000, show_default=True,
     help="Qrels drawn from the merged probabilities, for intervals.",
@@ -66,6 +72,7 @@ def command(
     methods: tuple[str, ...],
     measures: tuple[str, ...],
     chosen: str | None,
+    informed: bool,
     draws: int,
     level: float,
     seed: int,
@@ -86,7 +93,7 @@ def command(
     from qrowd.data.given import NOTHING, Given
     from qrowd.io.save import save
     from qrowd.reporting.report import report
-    from qrowd.reporting.study import MEASURES, METHODS, study
+    from qrowd.reporting.study import MEASURES, study
 
     learned = load_gold(given, gold_rel, rel)
     done = study(
@@ -94,10 +101,11 @@ def command(
         load_runs(runs) if runs else None,
         load_gold(gold, gold_rel, rel),
         rules=rules,
-        methods=methods or METHODS,
+        methods=methods,
         measures=measures or MEASURES,
         given=NOTHING if learned is None else Given(gold=learned),
         chosen=chosen,
+        informed=informed,
         draws=draws,
         level=level,
         seed=seed,

@@ -60,6 +60,10 @@ _UNWANTED = [
         r' transform="rotate\(-0 [^"]*"',
     )
 ]
+_ALIKE = re.compile(
+    r'<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P<style>[^"]*)"/>'
+    r'(?:\s*<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P=style)"/>)+'
+)
 
 
 def drawn(name: str, width: float, height: float, draw: Callable[[Any], None]) -> str:
@@ -91,4 +95,11 @@ def themed(svg: str, name: str) -> str:
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
     svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = _ALIKE.sub(_styled_once, svg)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()
+
+
+def _styled_once(found: re.Match[str]) -> str:
+    """Marks that look alike: their style once, around them."""
+    marks = found[0].replace(f' style="{found["style"]}"', "")
+    return f'<g style="{found["style"]}">{marks}</g>'

@@ -135,7 +135,7 @@ def _(noun: Study) -> list[Section]:
         sections += posterior_sections(merged, noun.judgements)
     if noun.intervals is not None:
         gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
-        sections.append(system_section(noun.intervals, noun.chosen, noun.wide, gold))
+        sections.append(system_section(noun.intervals, noun.chosen, noun.wide, gold, noun.informed))
     if noun.comparison is not None:
         sections.append(ranking_section(noun.comparison))
     return sections

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qrowd import registry
+from qrowd.aggregation.informing import inform
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
@@ -16,7 +17,7 @@ from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels, QrelsSet
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
-from qrowd.errors import UnknownNameError, UsageError
+from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
 from qrowd.quality.screening import Screened, screen
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from qrowd.evaluation.measure import Measure
     from qrowd.quality.doubt import Rule
 
-METHODS = ("mv", "wmv-iter", "ds")
+METHODS = ("mv", "ds", "hier-vb")
+GRADED_METHODS = ("mv", "wmv-iter", "ds")
+_PREFERRED = ("hier-bayes", "hier-vb", "ds")  # for draws
 MEASURES = ("AP", "nDCG@20")
 _CELLS = 100_000_000  # scores that are kept topic by topic
 STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
@@ -50,6 +53,7 @@ class Study:
     intervals: Intervals | None
     wide: Intervals | None
     chosen: str
+    informed: bool
     seed: int
     screened: Screened | None = None
     known: AssessorTable | None = None
@@ -78,10 +82,11 @@ def study(
     gold: Qrels | None = None,
     *,
     rules: Sequence[Rule | str] = (),
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = (),
     measures: Sequence[str | Measure] = MEASURES,
     given: Given = NOTHING,
     chosen: str | None = None,
+    informed: bool = True,
     draws: int = 1000,
     level: float = 0.9,
     seed: int = 0,
@@ -92,15 +97,18 @@ def study(
     Runs and gold may be missing: then there are no scores of systems, and nothing to hold them
     against. `gold` is what results are held against; what methods and rules may learn from is
     `given`, and its pairs and topics are left out of every comparison. Assessors whom one of the
-    screening `rules` doubts are left out. `chosen` names the method whose `draws` become intervals
-    (`ds` if it is there, else the last).
+    screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `hier-vb`
+    (for more than two grades `mv`, `wmv-iter`, `ds`). `chosen` names the method whose `draws`
+    become intervals (a hierarchical one if there is one, then `ds`, then the last); `informed` lets
+    it know how the systems rank the documents, as `inform` does.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)
     >>> q.study(made.judgements, made.runs, made.gold, methods=["mv", "ds"], draws=50)
     Study(mv, ds of Judgements(540 judgements of 180 pairs in 6 topics by 12 assessors; ...))
     """
-    makers = [registry.get(spec) for spec in methods]
+    usual = METHODS if judgements.scale.binary else GRADED_METHODS
+    makers = [registry.get(spec) for spec in methods or usual]
     screened = screen(judgements, rules, given) if rules else None
     kept = screened.kept if screened else judgements
     merged = {repr(maker): maker.fit(kept, given) for maker in makers}
@@ -110,7 +118,8 @@ def study(
     if runs is not None:
         by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
         by_gold = None if gold is None else evaluate(runs, gold, measures)
-        narrow, wide = _intervals(runs, merged[chosen].draws(draws, seed), measures, level, seed)
+        belief = inform(merged[chosen], runs, seed) if informed else merged[chosen]
+        narrow, wide = _intervals(runs, belief.draws(draws, seed), measures, level, seed)
     return Study(
         judgements=judgements,
         gold=gold,
@@ -123,6 +132,7 @@ def study(
         intervals=narrow,
         wide=wide,
         chosen=chosen,
+        informed=informed,
         seed=seed,
         screened=screened,
         known=known,
@@ -130,10 +140,8 @@ def study(
 
 
 def _chosen(wanted: str | None, names: list[str]) -> str:
-    if not names:
-        raise UsageError("a study needs at least one method, got none")
     if wanted is None:
-        return "ds" if "ds" in names else names[-1]
+        return next((name for name in _PREFERRED if name in names), names[-1])
     spec = repr(registry.get(wanted))
     if spec not in names:
         raise UnknownNameError.among("method in this study", spec, names)

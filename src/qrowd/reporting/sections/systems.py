@@ -14,16 +14,28 @@ from qrowd.reporting import figures
 from qrowd.reporting.parts import Matrix, Part, Prose, Section, Shown, Table
 
 _MOST = 30  # systems in the matrix
+_INFORMED = (
+    "Before that the probabilities were told how the systems rank the documents (`inform`): what "
+    "many systems rank high is likelier to be relevant. Without it, every score comes out too low."
+)
 
 
 def system_section(
-    found: Intervals, method: str = "", wide: Intervals | None = None, gold: Floats | None = None
+    found: Intervals,
+    method: str = "",
+    wide: Intervals | None = None,
+    gold: Floats | None = None,
+    informed: bool = False,
 ) -> Section:
     """Intervals, the table and the matrix, by the first measure.
 
-    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known.
+    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known;
+    `informed` if the method was told how the systems rank the documents.
     """
-    parts: list[Part] = [_words(found, method, wide), figures.ranking(found, wide, gold)]
+    parts: list[Part] = [_words(found, method, wide)]
+    if informed:
+        parts.append(Prose(_INFORMED))
+    parts.append(figures.ranking(found, wide, gold))
     if gold is not None and found.over == "draws":
         parts.append(_covered(found, gold))
     parts += [_table(found, gold), _contenders(wide or found), _matrix(found)]
