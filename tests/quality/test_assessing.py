@@ -106,3 +106,13 @@ def test_real_crowd_of_trec_2011(real_data) -> None:  # type: ignore[no-untyped-
     assert len(table) == 762
     busiest = np.argsort(-table["judgements"])[:3]
     assert {"uniform"} & set(table["type"][busiest])  # two heavy spammers, all 0 and all 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_crowds_that_show_nothing_are_no_trouble(n: int) -> None:
+    made = q.Judgements.of(["t"] * n, list("abc")[:n], ["x"] * n, np.array([1, 0, 1][:n], int))
+    table = q.assessors(made, q.Given(gold=q.Qrels.of(["t"], ["z"], [1])), merge=q.MajorityVote())
+    assert len(table) == min(n, 1)
+    assert set(table["type"]) <= {"too little data"}
+    assert q.screen(made, ["random-spam", "uniform-spam", "trust", "suspected"]).left_out == ()
+    assert np.isnan(q.agreement(made)["raw"].value)

@@ -208,3 +208,33 @@ def test_statistics_know_names_only_by_their_codes(crowd: q.Judgements) -> None:
     for name in ("agreement", "pattern_disagreement", "relative_trust", "repeats", "commonest"):
         assert getattr(two, name)[back] == pytest.approx(getattr(one, name)), name
     assert two.distances.ratio[back] == pytest.approx(one.distances.ratio)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "kinds", "least"),
+    [
+        ("ratio", ["random"], 0.95),
+        ("ratio", ["yes", "no"], 0.97),
+        ("ratio", ["pattern"], 0.95),
+        ("uniform", ["yes", "no"], 0.97),
+        ("uniform", ["pattern"], 0.93),
+    ],
+)
+def test_spammers_are_told_from_honest_assessors(
+    statistic: str, kinds: list[str], least: float
+) -> None:
+    """The area under the ROC curve at about 50 judgements per assessor."""
+    spam: list[float] = []
+    honest: list[float] = []
+    for seed in range(4):
+        c = q.simulate(
+            topics=10, documents=100, assessors=100, votes=5, skew=0, runs=0, seed=seed,
+            good=0.5, sloppy=0.2, biased=0.1, random=0.08, yes=0.04, no=0.04, pattern=0.04,
+        )  # fmt: skip
+        evidence = Evidence(c.judgements)
+        values = evidence.distances.ratio if statistic == "ratio" else evidence.pattern_disagreement
+        kind = c.assessors["kind"].astype(str)
+        spam += values[np.isin(kind, kinds)].tolist()
+        honest += values[np.isin(kind, ["good", "sloppy", "biased"])].tolist()
+    one, two = np.array(spam)[:, None], np.array(honest)[None, :]
+    assert float(((one > two) + 0.5 * (one == two)).mean()) > least
