@@ -215,7 +215,7 @@ def test_statistics_know_names_only_by_their_codes(crowd: q.Judgements) -> None:
     [
         ("ratio", ["random"], 0.95),
         ("ratio", ["yes", "no"], 0.97),
-        ("ratio", ["pattern"], 0.95),
+        ("ratio", ["pattern"], 0.93),
         ("uniform", ["yes", "no"], 0.97),
         ("uniform", ["pattern"], 0.93),
     ],
@@ -226,10 +226,11 @@ def test_spammers_are_told_from_honest_assessors(
     """The area under the ROC curve at about 50 judgements per assessor."""
     spam: list[float] = []
     honest: list[float] = []
-    for seed in range(4):
+    for seed in range(12):
         c = q.simulate(
             topics=10, documents=100, assessors=100, votes=5, skew=0, runs=0, seed=seed,
             good=0.5, sloppy=0.2, biased=0.1, random=0.08, yes=0.04, no=0.04, pattern=0.04,
+            adversarial=0,
         )  # fmt: skip
         evidence = Evidence(c.judgements)
         values = evidence.distances.ratio if statistic == "ratio" else evidence.pattern_disagreement
@@ -237,4 +238,5 @@ def test_spammers_are_told_from_honest_assessors(
         spam += values[np.isin(kind, kinds)].tolist()
         honest += values[np.isin(kind, ["good", "sloppy", "biased"])].tolist()
     one, two = np.array(spam)[:, None], np.array(honest)[None, :]
-    assert float(((one > two) + 0.5 * (one == two)).mean()) > least
+    area = float(((one > two) + 0.5 * (one == two)).mean())
+    assert area > least
