@@ -28,8 +28,9 @@ def main() -> None:
             card.cls(**({"cutoff": 5} if "cutoff" in {p.name for p in card.params} else {}))
             for card in registry.cards("measure").values()
         ]
-        q.evaluate(tiny.runs, tiny.gold, measures)
+        scores = q.evaluate(tiny.runs, tiny.gold, measures)
         q.evaluate(tiny.runs, tiny.judgements.by_assessor(), measures)
+        q.compare({"same": scores}, scores, bootstrap=2)
         q.evaluate(tiny.runs, tiny.gold.soft(0.9, 0.1), [q.AP, q.R @ 5])
 
 
