@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from qrowd.io.save import save as save
     from qrowd.io.scores import read_scores as read_scores
     from qrowd.quality.agreement import agreement as agreement
-    from qrowd.quality.agreement import cohen as cohen
     from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
     from qrowd.quality.assessing import assessors as assessors
+    from qrowd.quality.couples import cohen as cohen
     from qrowd.quality.operating import simulate_checks as simulate_checks
     from qrowd.quality.screening import Screened as Screened
     from qrowd.quality.screening import screen as screen
@@ -106,7 +106,7 @@ _HOMES = {
     "Study": "reporting.study",
     "agreement": "quality.agreement",
     "assessors": "quality.assessing",
-    "cohen": "quality.agreement",
+    "cohen": "quality.couples",
     "compare": "comparison.compare",
     "evaluate": "evaluation.engine",
     "get": "registry",

@@ -16,12 +16,12 @@ from qrowd.quality.agreement import (
     ac1,
     agreement,
     alpha,
-    cohen,
     counts_of,
     fleiss,
     krippendorff_alpha,
     raw,
 )
+from qrowd.quality.couples import cohen
 
 # Fleiss (1971), Table 1: 30 patients, six psychiatrists each, five diagnoses.
 FLEISS = """0 0 0 6 0|0 3 0 0 3|0 1 4 0 1|0 0 0 0 6|0 3 0 3 0|2 0 4 0 0

@@ -173,7 +173,7 @@ def _ascends(sort: str, table: AssessorTable) -> bool:
 
 
 def _draw(crowd: Judgements, table: AssessorTable, folder: str) -> None:
-    from qrowd.quality.agreement import cohen
+    from qrowd.quality.couples import cohen
     from qrowd.reporting import quality_figures as drawn
 
     pictures = {

@@ -29,3 +29,9 @@ def starts_of(sorted_codes: Array, n: int) -> Offsets:
     """Where each of the codes 0..n-1 starts in a sorted array; n + 1 offsets."""
     counts = np.bincount(sorted_codes, minlength=n)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def over(above: Array, below: Array) -> Floats:
+    """Above / below; NaN where there is nothing below."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.errors import InputError, ParameterError
 
 BINARY_AT_LEAST, NDCG_AT_LEAST, SECONDS_AT_LEAST = 0.85, 0.62, 6.0
@@ -181,7 +181,7 @@ def binary_scores(who: Array, gold: Array, relevant: Array, assessors: int) -> F
     row = binary_points(gold)
     got = np.bincount(who, POINTS[row, relevant.astype(np.int64)], assessors)
     most = np.bincount(who, POINTS[row, (row > 0).astype(np.int64)], assessors)
-    return _over(got, most)
+    return over(got, most)
 
 
 def ndcg_scores(
@@ -209,7 +209,7 @@ def ndcg_scores(
     score, reachable = (
         np.bincount(owner[used], part[used] / full[used], assessors) for part in (got, best)
     )
-    return _over(score, n), _over(reachable, n)
+    return over(score, n), over(reachable, n)
 
 
 def _group_of(who: Array, topic: Array) -> Offsets:
@@ -230,7 +230,7 @@ def _places(group: Offsets, by: Array) -> Floats:
     """The discount of each row's place in its group; equal rows share the mean of theirs."""
     place = np.arange(len(group)) - np.flatnonzero(_new(group))[np.cumsum(_new(group)) - 1]
     tie = np.cumsum(_new(group) | _new(by)) - 1
-    return np.asarray(_over(np.bincount(tie, 1 / np.log2(2.0 + place)), np.bincount(tie))[tie])
+    return np.asarray(over(np.bincount(tie, 1 / np.log2(2.0 + place)), np.bincount(tie))[tie])
 
 
 def _dense(group: Offsets, by: Array) -> Floats:
@@ -242,8 +242,3 @@ def _dense(group: Offsets, by: Array) -> Floats:
 
 def _new(values: Array) -> Array:
     return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def _over(above: Array, below: Array) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

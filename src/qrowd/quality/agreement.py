@@ -1,6 +1,6 @@
-"""How far assessors agree with one another: raw, Fleiss, Krippendorff, Gwet, Cohen.
+"""How far assessors agree with one another: raw, Fleiss, Krippendorff, Gwet.
 
-All coefficients but Cohen's need only the *count vectors* of the pairs (how many assessors gave
+All coefficients need only the *count vectors* of the pairs (how many assessors gave
 each grade), and equal vectors count as often as they occur. A crowd of a million judgements has
 a few hundred different vectors, so that a bootstrap over pairs is a multinomial draw over these.
 One assessor counts once per pair (the latest, else the commonest judgement).
@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Offsets
-from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
-from qrowd.errors import ParameterError, UsageError
+from qrowd.errors import ParameterError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 COEFFICIENTS = (
@@ -294,64 +293,3 @@ def krippendorff_alpha(judgements: Judgements, level: str = "nominal") -> float:
     rows, back = _distinct(counts_of(judgements))
     occurs = np.bincount(back, minlength=len(rows))
     return float(alpha(rows, np.array(judgements.scale.grades), level, occurs)[0])
-
-
-# --- two assessors at a time ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Couples:
-    """How far each two assessors agree: dense [assessors, assessors], NaN without shared pairs."""
-
-    assessors: Index
-    shared: Offsets
-    raw: Floats
-    kappa: Floats
-
-    def order(self) -> Offsets:
-        """Assessors ordered so that alike ones are neighbours (average linkage on agreement)."""
-        if len(self.assessors) < 3:
-            return np.arange(len(self.assessors))
-        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-
-        middle = np.nanmean(self.raw[self.shared > 0]) if (self.shared > 0).any() else 0.5
-        distance = 1 - np.where(np.isnan(self.raw), middle, self.raw)
-        flat = distance[np.triu_indices(len(distance), 1)]
-        tree = linkage(flat, "average")
-        if len(self.assessors) <= 300:  # the best of all orders of the tree's leaves
-            tree = optimal_leaf_ordering(tree, flat)
-        return np.asarray(leaves_list(tree), np.int64)
-
-
-def cohen(judgements: Judgements, most: int | None = None) -> Couples:
-    r"""Raw agreement and Cohen's kappa (1960) of each two assessors on the pairs that both judged.
-
-    $$ \kappa = (p_o - p_e)/(1 - p_e), \quad p_e = \sum_k p_k^{(a)} p_k^{(b)} $$ with the shares
-    of both on their shared pairs. `most` keeps the assessors with the most judgements.
-    """
-    from scipy.sparse import csr_array
-
-    single = judgements.one_each()
-    if most is not None and most < len(single.assessors):
-        busiest = np.sort(np.argsort(-single.per_assessor, kind="stable")[:most])
-        single = single.of_assessors(Index(single.assessors.names[busiest]))
-    n, size = len(single.assessors), len(single.scale)
-    if n > 3000:
-        raise UsageError(f"a matrix of {n} assessors is too large to use; pass most=100, say")
-    said = [
-        csr_array(
-            (np.ones(int(here.sum()), np.float64), (single.assessor[here], single.pair[here])),
-            shape=(n, len(single.pairs)),
-        )
-        for here in (single.grade == code for code in range(size))
-    ]
-    judged = csr_array(sum(said[1:], said[0]))
-    shared = (judged @ judged.T).toarray()
-    same = sum((one @ one.T).toarray() for one in said)
-    margins = [(one @ judged.T).toarray() for one in said]
-    observed = _ratio(np.asarray(same), shared)
-    expected = _ratio(np.asarray(sum(one * one.T for one in margins)), shared**2)
-    kappa = _corrected(observed, expected)
-    np.fill_diagonal(observed, np.nan)
-    np.fill_diagonal(kappa, np.nan)
-    return Couples(single.assessors, shared.astype(np.int64), observed, kappa)

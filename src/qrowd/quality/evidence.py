@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets
+from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets, over
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -40,17 +40,17 @@ class Reference:
     @property
     def accuracy(self) -> Floats:
         """The share that agrees."""
-        return _over(self.right, self.n)
+        return over(self.right, self.n)
 
     @property
     def sensitivity(self) -> Floats:
         """The share of relevant pairs said to be relevant."""
-        return _over(self.relevant_right, self.relevant_n)
+        return over(self.relevant_right, self.relevant_n)
 
     @property
     def specificity(self) -> Floats:
         """The share of non-relevant pairs said to be non-relevant."""
-        return _over(self.other_right, self.other_n)
+        return over(self.other_right, self.other_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class Evidence:
         kinds = len(self.single.scale) if self.same_scale else 2
         counts = [_table(who, column, self.size, kinds) for column in (answers, truth)]
         n = counts[0].sum(axis=1)
-        chance = _over((counts[0] * counts[1]).sum(axis=1), n**2)
+        chance = over((counts[0] * counts[1]).sum(axis=1), n**2)
         sums = (right, relevant, relevant & said, ~relevant, ~relevant & ~said)
         return Reference("gold", n.astype(np.float64), *_sums(who, sums, self.size), chance)
 
@@ -158,7 +158,7 @@ class Evidence:
     def others(self) -> Floats:
         """For each row, the share of the others' votes for each grade; NaN without others."""
         votes = spam.others_votes(self.single)
-        return _over(votes, votes.sum(axis=1, keepdims=True))
+        return over(votes, votes.sum(axis=1, keepdims=True))
 
     @cached_property
     def agreement(self) -> Floats:
@@ -166,9 +166,7 @@ class Evidence:
         same = self.others[np.arange(len(self.others)), self.single.grade]
         known = ~np.isnan(same)
         who = self.single.assessor[known]
-        return _over(
-            np.bincount(who, same[known], self.size), np.bincount(who, minlength=self.size)
-        )
+        return over(np.bincount(who, same[known], self.size), np.bincount(who, minlength=self.size))
 
     @cached_property
     def by_others(self) -> Reference:
@@ -194,7 +192,7 @@ class Evidence:
         truth = np.stack([np.bincount(who, part, self.size) for part in belief.T], axis=1)
         answers = _table(who, grade, self.size, belief.shape[1])
         n = answers.sum(axis=1).astype(np.float64)
-        chance = _over((truth * answers).sum(axis=1), n**2)
+        chance = over((truth * answers).sum(axis=1), n**2)
         sums = (right, relevant, relevant * said, 1 - relevant, (1 - relevant) * ~said)
         return Reference(name, n, *_sums(who, sums, self.size), chance)
 
@@ -213,7 +211,7 @@ class Evidence:
         """Trust over what it would be if all agreed, on the crowd's average: 1 is usual."""
         full = trust_if_all_agreed(self.single, self.gold_codes, beta=self.beta)
         own, most = self.trust.assessors, full.assessors
-        return _over(own * most.sum(), most * max(float(own.sum()), 1e-300))
+        return over(own * most.sum(), most * max(float(own.sum()), 1e-300))
 
     # --- behaviour --------------------------------------------------------------------------------
 
@@ -237,7 +235,7 @@ class Evidence:
     @cached_property
     def commonest(self) -> Floats:
         """The share of each assessor's commonest answer."""
-        return _over(self.answers.max(axis=1), self.answers.sum(axis=1))
+        return over(self.answers.max(axis=1), self.answers.sum(axis=1))
 
     @cached_property
     def repeats(self) -> Floats:
@@ -278,8 +276,3 @@ def _sums(who: Array, parts: _Five, assessors: int) -> _FiveSums:
 def _table(who: Array, column: Array, assessors: int, kinds: int) -> Offsets:
     cells = who.astype(np.int64) * kinds + column
     return np.bincount(cells, minlength=assessors * kinds).reshape(-1, kinds)
-
-
-def _over(above: Array, below: Array) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Array, Floats, over
 from qrowd.data.judgements import Judgements
 from qrowd.quality.behaviour import Sequences
 
@@ -41,7 +41,7 @@ class Distances:
     @property
     def ratio(self) -> Floats:
         """The mean distance over that by chance."""
-        return _over(self.mean, self.chance)
+        return over(self.mean, self.chance)
 
 
 def distances(judgements: Judgements) -> Distances:
@@ -55,12 +55,12 @@ def distances(judgements: Judgements) -> Distances:
         _per(who, part, assessors) for part in (n, first, second, np.ones_like(grade))
     )
     total = _per(who, n * grade**2 - 2 * grade * first + second, assessors)
-    mean, square = (_over(_per(who, part, assessors), seen) for part in (grade, grade**2))
+    mean, square = (over(_per(who, part, assessors), seen) for part in (grade, grade**2))
     by_chance = square * comparisons - 2 * mean * others + squares
-    spread = _spread(who, grade, n - _over(comparisons, seen)[who],
-                     first - _over(others, seen)[who], mean, square, seen)  # fmt: skip
-    chance, error = _over(by_chance, comparisons), _over(spread, by_chance)
-    return Distances(_over(total, comparisons), chance, comparisons, error)
+    spread = _spread(who, grade, n - over(comparisons, seen)[who],
+                     first - over(others, seen)[who], mean, square, seen)  # fmt: skip
+    chance, error = over(by_chance, comparisons), over(spread, by_chance)
+    return Distances(over(total, comparisons), chance, comparisons, error)
 
 
 def _spread(
@@ -131,9 +131,9 @@ def pattern_disagreement(
     counted = np.zeros(assessors)
     for squares, compared in parts:
         below = compared**2 if per_comparison else compared
-        above += np.nan_to_num(_over(squares, below))
+        above += np.nan_to_num(over(squares, below))
         counted += compared > 0
-    return _over(above, counted)
+    return over(above, counted)
 
 
 def _agreeing(judgements: Judgements) -> Floats:
@@ -169,8 +169,3 @@ def _one_length(
     owner = kinds // grades**length
     squares = np.bincount(owner, per_pattern**2, assessors).astype(np.float64)
     return squares, np.bincount(who, compared, assessors).astype(np.float64)
-
-
-def _over(above: Array, below: Array) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)

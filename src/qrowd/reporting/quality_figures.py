@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.merged import AssessorTable
-from qrowd.quality.agreement import Couples
+from qrowd.quality.couples import Couples
 from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
 from qrowd.reporting.figures import assessors as square
 from qrowd.reporting.parts import Figure
