@@ -176,7 +176,7 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
         about = f"is the best system by {found.measures[0]}, with probability"
         many = len(found.contenders())
         over = "over judgements and topics" if found.over == "both" else "over judgements"
-        among = f"{over}; {many} systems may be" if many > 1 else over
+        among = f"{over}; {many} may be the best" if many > 1 else over
         name = str(found.runs.names[first])
         facts.append(Fact(name, f"{about} {found.best[0, first]:.0%}", among))
     if done.gold is not None and done.judgements.scale.binary:
