@@ -18,13 +18,13 @@ MOST_RHAT = 1.01
 _NAMED = 3
 
 
-def chains_of(records: list[Record], rows: Judgements, warmup: int, done: int) -> Chains:
+def chains_of(record: Record, rows: Judgements, warmup: int, done: int) -> Chains:
     """The draws of all parameters after the warm-up, by name."""
-    hyper = np.stack([record.hyper[warmup:done] for record in records])
-    accuracy = np.stack([record.accuracy[: done - warmup] for record in records])
-    prevalence = np.stack([record.prevalence[: done - warmup] for record in records])
+    kept = done - warmup
     named = _binary if rows.scale.binary else _graded
-    return named(hyper, accuracy, prevalence, rows)
+    return named(
+        record.hyper[:, warmup:done], record.accuracy[:, :kept], record.prevalence[:, :kept], rows
+    )
 
 
 def _binary(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements) -> Chains:
@@ -66,17 +66,14 @@ def _graded(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements)
     return Chains(values, axes, labels)
 
 
-def confusion_of(records: list[Record], chains: Chains, done: list[int], warmup: int) -> Floats:
+def confusion_of(record: Record, done: list[int], warmup: int) -> Floats:
     """The posterior mean of P(says h | is g), [assessor, g, h]."""
-    assessors, size = records[0].accuracy.shape[1:]
+    assessors, size = record.accuracy.shape[2:]
     if size > 2:
-        total = np.sum([record.confusion for record in records], axis=0)
-        mean = total / sum(sweeps - warmup for sweeps in done)
+        mean = record.confusion.sum(axis=0) / sum(sweeps - warmup for sweeps in done)
         return np.asarray(mean.reshape(size, assessors, size).transpose(1, 0, 2))
-    kept = chains.draws
-    right = np.mean(
-        [record.accuracy[:kept].mean(axis=0, dtype=np.float64) for record in records], axis=0
-    )
+    kept = min(done) - warmup
+    right = record.accuracy[:, :kept].mean(axis=(0, 1), dtype=np.float64)
     rows = [[right[:, 0], 1 - right[:, 0]], [1 - right[:, 1], right[:, 1]]]
     return np.asarray(np.array(rows).transpose(2, 0, 1))
 

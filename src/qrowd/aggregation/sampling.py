@@ -165,20 +165,25 @@ def _counts(layout: Layout, z: Grades) -> tuple[Floats, Floats]:
     return counts, np.bincount(at, minlength=topics * size).reshape(topics, size).astype(np.float64)
 
 
-def blank(layout: Layout, sweeps: int, warmup: int, draws: int) -> Record:
-    """An empty record of one chain."""
+def blank(layout: Layout, chains: int, sweeps: int, warmup: int, draws: int) -> Record:
+    """An empty record of all chains, one after the other along each array's first axis."""
     from qrowd.aggregation.kernels.gibbs import Record
 
     rows, size, kept = layout.judgements, layout.grades, sweeps - warmup
     cells = len(rows.assessors) * size
     return Record(
-        np.zeros((sweeps, size + 1, size + 1)),
-        np.zeros((kept, len(rows.assessors), size), np.float32),
-        np.zeros((kept, len(rows.topics), size - 1), np.float32),
-        np.zeros((min(draws, kept), len(layout.order)), np.int8),
-        np.zeros((size - 1, layout.free)),
-        np.zeros((size if size > 2 else 0, cells)),
+        np.zeros((chains, sweeps, size + 1, size + 1)),
+        np.zeros((chains, kept, len(rows.assessors), size), np.float32),
+        np.zeros((chains, kept, len(rows.topics), size - 1), np.float32),
+        np.zeros((chains, min(draws, kept), len(layout.order)), np.int8),
+        np.zeros((chains, size - 1, layout.free)),
+        np.zeros((chains, size if size > 2 else 0, cells)),
     )
+
+
+def one_of(record: Record, chain: int) -> Record:
+    """One chain's part of the record, to be written to."""
+    return type(record)(*(part[chain] for part in record))
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.aggregation.fitting import Fitting
 from qrowd.aggregation.hierarchy import assessor_columns, chains_of, confusion_of, contrary, unmixed
-from qrowd.aggregation.sampling import Layout, blank, lay_out, side_by_side, start
+from qrowd.aggregation.sampling import Layout, blank, lay_out, one_of, side_by_side, start
 from qrowd.data.arrays import Floats, Grades
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -53,8 +53,8 @@ class HierBayes:
     where a misleading vote started a chain in the mirror. It updates $(\phi, \kappa)$ of each
     population by slice sampling with $\pi$ and $\theta$ integrated out, then, `scans` times,
     $\theta$ given $z$, and each $z_i$ given $\theta$ and the other $z$ with $\pi$ integrated out.
-    The posterior is the average of $P(z_i | \text{rest})$, not of draws. Gold is clamped. Pairs
-    without votes stay at $1/K$.
+    During the warm-up there is one scan. The posterior is the average of $P(z_i | \text{rest})$,
+    not of draws. Gold is clamped. Pairs without votes stay at $1/K$.
 
     `details` holds `chains` (draws of all parameters, `.to_arviz()`), `parameters` (mean, standard
     deviation, 95 % interval, R-hat, effective sample sizes) and `warmup` (hyperparameters before);
@@ -77,7 +77,7 @@ class HierBayes:
     chains: int = param(3, "chains, run side by side", at_least=2)
     sweeps: int = param(2000, "sweeps of each chain", at_least=20)
     warmup: int | None = param(None, "sweeps that are dropped; none: half of them", at_least=0)
-    scans: int = param(3, "updates of assessors and relevance in each sweep", at_least=1)
+    scans: int = param(4, "updates of assessors and relevance per kept sweep", at_least=1)
     draws: int = param(1000, "draws of the relevance of all pairs to keep", at_least=1)
     kappa_min: float = param(0.1, "the smallest size of a population", above=0)
     clamp: bool = param(True, "gold is certain and teaches the parameters")
@@ -88,9 +88,9 @@ class HierBayes:
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         layout = lay_out(fitting.judgements, fitting.gold, self.kappa_min)
         each = -(-self.draws // self.chains)
-        records = [blank(layout, self.sweeps, self._dropped, each) for _ in range(self.chains)]
-        done = self._run(layout, records, fitting)
-        return self._merged(layout, records, done, fitting)
+        record = blank(layout, self.chains, self.sweeps, self._dropped, each)
+        done = self._run(layout, record, fitting)
+        return self._merged(layout, record, done, fitting)
 
     @property
     def _dropped(self) -> int:
@@ -101,18 +101,17 @@ class HierBayes:
             )
         return dropped
 
-    def _run(self, layout: Layout, records: list[Record], fitting: Fitting) -> list[int]:
+    def _run(self, layout: Layout, record: Record, fitting: Fitting) -> list[int]:
         from qrowd.aggregation.kernels.gibbs import sweeps
 
         states = [start(layout, self.seed, chain) for chain in range(self.chains)]
 
         def work(chain: int, first: int, last: int) -> None:
-            sweeps(
-                first, last, self._dropped, self.scans, layout.crowd, states[chain], records[chain]
-            )
+            own = one_of(record, chain)
+            sweeps(first, last, self._dropped, self.scans, layout.crowd, states[chain], own)
 
         def told(done: int) -> None:
-            self._tell(done, records, fitting)
+            self._tell(done, record, fitting)
 
         done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, told)
         fitting.steps = min(done)
@@ -120,14 +119,14 @@ class HierBayes:
             self._say_interrupted(fitting)
         return done
 
-    def _tell(self, done: int, records: list[Record], fitting: Fitting) -> None:
+    def _tell(self, done: int, record: Record, fitting: Fitting) -> None:
         """Sweeps so far, and the worst R-hat of the hyperparameters over what counts of them."""
         from qrowd.comparison.diagnostics import rhat
 
         if fitting.given.progress is None:
             return
         dropped = self._dropped if done >= self._dropped + 8 else done // 2
-        drawn = np.stack([record.hyper[dropped:done] for record in records])
+        drawn = record.hyper[:, dropped:done]
         worst = float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
         for sweep in range(fitting.steps + 1, done + 1):
             fitting.given.progress(sweep, self.sweeps, worst)
@@ -140,16 +139,14 @@ class HierBayes:
         message = f"{spec_of(self)} was {fitting.notes[-1]}; what was drawn is kept"
         warnings.warn(message, NotConvergedWarning, stacklevel=5)
 
-    def _merged(
-        self, layout: Layout, records: list[Record], done: list[int], fitting: Fitting
-    ) -> Merged:
+    def _merged(self, layout: Layout, record: Record, done: list[int], fitting: Fitting) -> Merged:
         from qrowd.comparison.diagnostics import summarise
 
         kept = min(done) - self._dropped
-        chains = chains_of(records, layout.judgements, self._dropped, min(done))
+        chains = chains_of(record, layout.judgements, self._dropped, min(done))
         parameters = summarise(chains)
-        posterior = self._posterior(layout, records, done)
-        confusion = confusion_of(records, chains, done, self._dropped)
+        posterior = self._posterior(layout, record, done)
+        confusion = confusion_of(record, done, self._dropped)
         complaint = unmixed(parameters, kept)
         fitting.settled = not complaint and min(done) == self.sweeps
         if complaint:
@@ -164,29 +161,28 @@ class HierBayes:
         details = {
             "chains": chains,
             "parameters": parameters,
-            "warmup": np.stack([record.hyper[: self._dropped] for record in records]),
+            "warmup": record.hyper[:, : self._dropped],
         }
-        samples = self._samples(layout, records, done)
+        samples = self._samples(layout, record, done)
         return fitting.merged(posterior, columns, details=details, samples=samples)
 
-    def _posterior(self, layout: Layout, records: list[Record], done: list[int]) -> Floats:
+    def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
         """The average of P(z | rest) over all scans of all chains."""
         rows, size = layout.judgements, layout.grades
         scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
         posterior = np.full((len(rows.pairs), size), 1.0 / size)
         free = layout.order[: layout.free]
-        total = np.sum([record.p for record in records], axis=0)
-        posterior[free, 1:] = total.T / scans
+        posterior[free, 1:] = record.p.sum(axis=0).T / scans
         posterior[free, 0] = np.maximum(1.0 - posterior[free, 1:].sum(axis=1), 0.0)
         return posterior
 
-    def _samples(self, layout: Layout, records: list[Record], done: list[int]) -> Grades:
+    def _samples(self, layout: Layout, record: Record, done: list[int]) -> Grades:
         """Draws of z[pairs, draws], chain after chain; coins where a pair takes no part."""
         random = np.random.default_rng(self.seed)
         whole = self.sweeps - self._dropped
         drawn = [
-            record.z[: (sweeps - self._dropped) * len(record.z) // whole]
-            for record, sweeps in zip(records, done, strict=True)
+            part[: (sweeps - self._dropped) * len(part) // whole]
+            for part, sweeps in zip(record.z, done, strict=True)
         ]
         samples = np.empty((len(layout.judgements.pairs), sum(map(len, drawn))), np.int8)
         silent = np.ones(len(samples), np.bool_)

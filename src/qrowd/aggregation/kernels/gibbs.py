@@ -615,7 +615,7 @@ def sweeps(
                 random,
                 adapt,
             )
-        for _ in range(scans):
+        for _ in range(1 if adapt else scans):
             for c in range(grades):
                 counts = state.counts[c].reshape(-1, grades)
                 rows = state.theta[c].reshape(-1, grades)
