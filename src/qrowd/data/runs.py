@@ -113,7 +113,8 @@ class RunSet(Framed):
 
 def _rank_order(cell: Offsets, scores: Floats, document: Codes) -> Offsets:
     """Rows by cell, then score as float32 descending, then document descending."""
-    bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.int32)  # + 0.0 turns -0 into 0
+    with np.errstate(over="ignore"):  # what is too large for float32 is infinite, as for trec_eval
+        bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.int32)  # + 0.0: -0 is 0
     ascending = np.where(bits < 0, ~bits, bits | np.int32(-(2**31))).view(np.uint32)
     key = (cell.astype(np.uint64) << np.uint64(32)) | ~ascending.astype(np.uint32)
     order = np.argsort(key, kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +62,13 @@ def by_hashing(column: pl.Series) -> tuple[Index, Codes] | None:
 
     Several times faster than categories, and mostly in parallel.
     """
-    hashes, checks = column.hash(1).to_numpy(), column.hash(2).to_numpy()
+    return by_hashes(column.hash(1).to_numpy(), column.hash(2).to_numpy(), column.gather)
+
+
+def by_hashes(
+    hashes: Array, checks: Array, names_at: Callable[[Array], pl.Series]
+) -> tuple[Index, Codes] | None:
+    """The same from the hashes, of the second one its upper half; names at ascending rows."""
     sample = hashes[: len(hashes) - len(hashes) % _SAMPLE : max(len(hashes) // _SAMPLE, 1)]
     if len(np.unique(sample)) > len(sample) // 8:
         keys, tails, parts = _spread(hashes, checks)
@@ -69,7 +76,7 @@ def by_hashing(column: pl.Series) -> tuple[Index, Codes] | None:
         from qrowd.kernel import ranges
 
         keys, tails, parts = hashes, checks, ranges(len(hashes))
-    return _numbered(column, (hashes, keys, tails), parts)
+    return _numbered(names_at, (hashes, keys, tails), parts)
 
 
 def _spread(hashes: Array, checks: Array) -> tuple[Array, Array, list[tuple[int, int]]]:
@@ -93,7 +100,9 @@ def _spread(hashes: Array, checks: Array) -> tuple[Array, Array, list[tuple[int,
 
 
 def _numbered(
-    column: pl.Series, rows: tuple[Array, Array, Array], parts: list[tuple[int, int]]
+    names_at: Callable[[Array], pl.Series],
+    rows: tuple[Array, Array, Array],
+    parts: list[tuple[int, int]],
 ) -> tuple[Index, Codes] | None:
     """Number the names part by part, sort them, and give each row its name's place."""
     from qrowd.io.grouping import assign, number
@@ -107,14 +116,17 @@ def _numbered(
         return None
     first = np.concatenate(firsts)
     if spread_out:  # every name in one part only
-        names = column.gather((tails[first] & np.uint64(0xFFFFFFFF)).astype(np.uint32))
-        order = sorted_order(names)
-        names, back = names.gather(order), np.arange(len(first))
+        rows_of, back = (
+            (tails[first] & np.uint64(0xFFFFFFFF)).astype(np.int64),
+            np.arange(len(first)),
+        )
     else:
         _, at, back = np.unique(keys[first], return_index=True, return_inverse=True)
-        names = column.gather(first[at])
-        order = names.arg_sort().to_numpy()
-        names = names.gather(order)
+        rows_of = first[at]
+    as_read = np.argsort(rows_of)  # names that lie one after another are quicker to fetch
+    names = names_at(rows_of[as_read])
+    order = sorted_order(names)
+    names, order = names.gather(order), as_read[order]
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     final = place[back]

@@ -77,7 +77,7 @@ def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | Non
     if kind in ("json", "jsonl"):
         return _named(*(read_json if kind == "json" else read_jsonl)(source), wanted, columns)
     header = split_fields(first_line(source), SEPARATORS[kind])
-    order = _positions(columns, wanted) or _plain_order(header, wanted, columns)
+    order = _positions(columns, wanted) or plain_order(header, wanted, columns)
     if order:
         return _plain(source, kind, wanted, order)
     if columns is None and not _is_header(header, wanted):
@@ -89,7 +89,7 @@ def _is_header(fields: Sequence[str], wanted: Wanted) -> bool:
     return len(recognised(fields, wanted.names)) >= min(2, len(wanted.needed))
 
 
-def _plain_order(header: Sequence[str], wanted: Wanted, columns: Columns) -> tuple[str, ...]:
+def plain_order(header: Sequence[str], wanted: Wanted, columns: Columns = None) -> tuple[str, ...]:
     """TREC's order of columns, for a file that has as many and no header."""
     plain = columns is None and len(header) == len(wanted.plain)
     return wanted.plain if plain and not _is_header(header, wanted) else ()

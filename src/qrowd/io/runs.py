@@ -14,8 +14,8 @@ from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, InputError, UsageError
 from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
-from qrowd.io.source import stem
-from qrowd.io.table import Table, as_names, numbers, placed, stacked
+from qrowd.io.source import sources, stem
+from qrowd.io.table import Table, as_names, is_frame, numbers, placed, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +27,7 @@ WANTED = Wanted(
     plain=("topic", "_", "doc", "rank", "score", "run"),
 )
 NAMES = ("auto", "tag", "file")
+LARGE = 1 << 20  # bytes on disk from which compiled reading pays
 
 
 def read_runs(
@@ -42,6 +43,10 @@ def read_runs(
     """
     if names not in NAMES:
         raise UsageError(f"names must be one of {', '.join(NAMES)}, got {names!r}")
+    if not is_frame(source):
+        made = _straight(source, names, format)
+        if made is not None:
+            return made
     found = tables(source, WANTED, None, format)
     scores = np.concatenate([numbers(table, "score") for table in found])
     runs, run = encoded(_run_names(found, names))
@@ -56,22 +61,50 @@ def read_runs(
         raise placed(error, places) from None
 
 
+def _straight(
+    source: str | Path | Sequence[str | Path], names: str, format: str | None
+) -> RunSet | None:
+    """Runs straight from bytes, where there are many and all is plain; else nothing."""
+    if format not in (None, "trec") or not isinstance(source, str | Path | Sequence):
+        return None
+    files = sources(source)
+    if sum(file.size for file in files) < LARGE:
+        return None
+    from qrowd.io.lines import codes_of, lines_of_files
+
+    found = lines_of_files(files, WANTED, format)
+    if found is None:
+        return None
+    tags = [
+        [tag for each in found if each.file == at for tag in each.tags[0]]
+        for at in range(len(files))
+    ]
+    by_file = _by_file([list(dict.fromkeys(each)) for each in tags], names)
+    coded = codes_of(
+        found, [file.stem if by else "" for file, by in zip(files, by_file, strict=True)]
+    )
+    del found  # the text of all files
+    try:
+        made = None if coded is None else RunSet.from_codes(*coded)
+    except InputError:
+        return None  # the general way finds it too, and where it is
+    if made is not None:
+        _warn_of_clashes([file.name for file, by in zip(files, by_file, strict=True) if by], names)
+    return made
+
+
 def _run_names(found: list[Table], names: str) -> pl.Series:
     """For each row the name of its run, so that all runs are told apart."""
     import polars as pl
 
-    tags = [_tags(table) for table in found]
-    used = Counter(tag for each in tags for tag in each)
-    by_file = [
-        names == "file" or not each or (names == "auto" and any(used[tag] > 1 for tag in each))
-        for each in tags
-    ]
-    _warn_of_clashes(found, by_file, names)
+    by_file = _by_file([_tags(table) for table in found], names)
+    both = list(zip(found, by_file, strict=True))
+    _warn_of_clashes([table.place.name for table, by in both if by and "run" in table], names)
     parts = [
         pl.repeat(stem(table.place.name), len(table), dtype=pl.String, eager=True)
         if by
         else as_names(table.column("run"))
-        for table, by in zip(found, by_file, strict=True)
+        for table, by in both
     ]
     return pl.concat(parts)
 
@@ -80,11 +113,19 @@ def _tags(table: Table) -> list[str]:
     return as_names(table.column("run")).unique().to_list() if "run" in table else []
 
 
-def _warn_of_clashes(found: list[Table], by_file: list[bool], names: str) -> None:
-    clashing = [table for table, by in zip(found, by_file, strict=True) if by and "run" in table]
-    if names == "auto" and clashing:
-        shown = ", ".join(table.place.name for table in clashing[:3])
-        more = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
+def _by_file(tags: list[list[str]], names: str) -> list[bool]:
+    """Whether a file's runs are named after it, given the tags of each file."""
+    used = Counter(tag for each in tags for tag in each)
+    return [
+        names == "file" or not each or (names == "auto" and any(used[tag] > 1 for tag in each))
+        for each in tags
+    ]
+
+
+def _warn_of_clashes(files: list[str], names: str) -> None:
+    if names == "auto" and files:
+        shown = ", ".join(files[:3])
+        more = f" and {len(files) - 3} more" if len(files) > 3 else ""
         warnings.warn(
-            f"{shown}{more} share a tag: these runs are named after their files", DataWarning, 3
+            f"{shown}{more} share a tag: these runs are named after their files", DataWarning, 4
         )

@@ -1,0 +1,168 @@
+"""Runs in TREC's six columns straight from bytes to codes, without a table of strings between.
+
+What is not plain text of six columns is not read here: `lines_of_files` then gives nothing, and the
+general reader takes it, or says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.index import Index
+from qrowd.io.coding import by_hashes
+from qrowd.io.columns import Wanted, plain_order
+from qrowd.io.scanning import scan, score_spans, spans_text
+from qrowd.io.source import Source
+from qrowd.io.table import first_line, sniff
+from qrowd.kernel import in_blocks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE = 1 << 24
+_SHORTEST = 12  # six fields of one byte each
+_LOW = np.uint64(0xFFFFFFFF)
+
+Coded = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes], Floats]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file, or of a piece of it: hashes of documents, scores, topics and tags."""
+
+    file: int
+    text: Array
+    documents: tuple[Array, Array, Array]  # two hashes (the second with the length), the start
+    scores: Floats
+    topics: tuple[list[str], Codes]
+    tags: tuple[list[str], Codes]
+
+
+def lines_of_files(
+    files: Sequence[Source], wanted: Wanted, format: str | None
+) -> list[Lines] | None:
+    """All lines of plain runs, or nothing."""
+
+    def work(lo: int, _: int) -> list[Lines | None]:
+        return _lines_of(files[lo], lo, wanted, format)
+
+    found = [each for part in in_blocks(work, len(files), len(files)) for each in part]
+    plain = [each for each in found if each is not None]
+    return plain if len(plain) == len(found) else None
+
+
+def _lines_of(
+    source: Source, number: int, wanted: Wanted, format: str | None
+) -> list[Lines | None]:
+    data = source.whole() if source.compression else b""
+    if sniff(source, format) != "trec" or not plain_order(first_line(source).split(), wanted):
+        return [None]
+    data = data or source.read()
+    if not _is_utf8(data):
+        return [None]
+    text, cuts = np.frombuffer(data, np.uint8), _pieces(data)
+    return in_blocks(lambda at, _: _scanned(number, text, cuts[at]), len(cuts), len(cuts))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _pieces(data: bytes) -> list[tuple[int, int]]:
+    """Ranges of whole lines, none much longer than a piece should be."""
+    ends = [data.find(b"\n", at) + 1 or len(data) for at in range(PIECE, len(data), PIECE)]
+    return list(itertools.pairwise(dict.fromkeys([0, *ends, len(data)])))
+
+
+def _scanned(file: int, text: Array, piece: tuple[int, int]) -> Lines | None:
+    """The lines of a piece."""
+    most = (piece[1] - piece[0]) // _SHORTEST + 1  # memory that is not used costs nothing
+    documents = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
+    scores, groups = np.empty(most), np.empty((2, most), np.int32)
+    heads = np.empty((2, most // 4 + 64, 2), np.int64)
+    rows, *used = scan(text, *piece, documents, scores, groups, heads)
+    if rows < 0:
+        return None
+    hashes, checks, starts = (column[:rows] for column in documents)
+    if not _read_the_rest(text, starts, checks, scores[:rows]):
+        return None
+    topics, tags = (
+        _distinct(_strings(text, heads[kind, : used[kind]]), groups[kind, :rows])
+        for kind in range(2)
+    )
+    return Lines(file, text, (hashes, checks, starts), scores[:rows], topics, tags)
+
+
+def _read_the_rest(text: Array, starts: Array, checks: Array, scores: Floats) -> bool:
+    """Fill in the scores that are not short decimals; whether all of them are numbers."""
+    import polars as pl
+
+    rest = np.flatnonzero(np.isnan(scores))
+    if not len(rest):
+        return True
+    spans = np.empty((len(rest), 2), np.int64)
+    score_spans(text, starts[rest] + (checks[rest] & _LOW).astype(np.int64), spans)
+    values = pl.Series(_strings(text, spans), dtype=pl.String).cast(pl.Float64, strict=False)
+    scores[rest] = values.to_numpy()
+    return not values.null_count()
+
+
+def _distinct(heads: list[str], groups: Codes) -> tuple[list[str], Codes]:
+    """The distinct names of heads, and each line's place among them."""
+    index, codes = Index.encode(heads)
+    return index.names.tolist(), codes[groups]
+
+
+def _strings(text: Array, spans: Array) -> list[str]:
+    """The names in these spans."""
+    return spans_text(text, spans[:, 0], spans[:, 1]).tobytes().decode().split("\n")[:-1]
+
+
+# --- all files together ---------------------------------------------------------------------------
+
+
+def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:
+    """Indexes (runs, topics, documents), codes and scores; a file's runs have its name or tags."""
+    runs, run = _common(
+        [
+            ([names[each.file]], np.zeros_like(each.tags[1])) if names[each.file] else each.tags
+            for each in found
+        ]
+    )
+    topics, topic = _common([each.topics for each in found])
+    hashes, checks = (np.concatenate([each.documents[k] for each in found]) for k in (0, 1))
+    coded = by_hashes(hashes, checks, lambda rows: _document_names(found, rows))
+    if coded is None:
+        return None
+    scores = np.concatenate([each.scores for each in found])
+    return (runs, topics, coded[0]), (run, topic, coded[1]), scores
+
+
+def _common(parts: list[tuple[list[str], Codes]]) -> tuple[Index, Codes]:
+    """One index for the names of all parts, and the code of each line."""
+    index = Index.of(name for names, _ in parts for name in names)
+    return index, np.concatenate([index.codes(names)[codes] for names, codes in parts])
+
+
+def _document_names(found: list[Lines], rows: Array) -> pl.Series:
+    """The documents of these lines, which must be ascending."""
+    import polars as pl
+
+    firsts = np.cumsum([0, *(len(each.scores) for each in found)])
+    edges = np.searchsorted(rows, firsts)
+    names: list[str] = []
+    for each, first, (lo, hi) in zip(found, firsts, itertools.pairwise(edges), strict=False):
+        here = rows[lo:hi].astype(np.int64) - first
+        _, checks, starts = (column[here] for column in each.documents)
+        ends = starts + (checks & _LOW).astype(np.int64)
+        names += _strings(each.text, np.column_stack([starts, ends]))
+    return pl.Series(names, dtype=pl.String)
