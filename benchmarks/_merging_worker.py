@@ -60,13 +60,13 @@ def crowdkit_slope(name: str, path: str, few: int, many: int) -> dict[str, float
     return {"ns": (_cpu(run, many) - _cpu(run, few)) / (many - few) / len(frame) * 1e9}
 
 
-def crowdkit_whole(name: str, path: str) -> dict[str, float]:
+def crowdkit_whole(name: str, path: str, options: dict[str, float]) -> dict[str, float]:
     import crowdkit.aggregation as peer
     import pandas as pd
 
     frame = pd.read_parquet(path)
     before = peak()
-    model = getattr(peer, name)()
+    model = getattr(peer, name)(**options)
     labels, cpu, wall = timed(lambda: model.fit_predict(frame))
     named = {str(task): int(label) for task, label in labels.items()}
     return {

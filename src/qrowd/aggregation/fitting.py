@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,16 @@ class Fitting:
         judgements, gold = given.with_gold(judgements, clamp)
         return cls(method, given, judgements, gold, started)
 
+    @cached_property
+    def vote_totals(self) -> Floats:
+        """The (weighted) number of votes of each pair."""
+        votes = self.judgements.votes
+        return np.asarray(votes @ np.ones(votes.shape[1]))
+
     @property
     def voted(self) -> Mask:
         """Which pairs have any (weighted) vote."""
-        return np.asarray(self.judgements.votes.sum(axis=1) > 0)
+        return self.vote_totals > 0
 
     def iterations(self, at_most: int) -> Iterator[int]:
         """1, 2, ... until the method sets `settled`; says so where it did not in time."""
@@ -91,7 +98,7 @@ class Fitting:
     def shares(self) -> Floats:
         """Each pair's share of (weighted) votes per grade; uniform without votes; gold clamped."""
         votes = self.judgements.votes
-        total = votes.sum(axis=1, keepdims=True)
+        total = self.vote_totals[:, None]
         uniform = np.full_like(votes, 1.0 / votes.shape[1])
         return self.clamped(np.divide(votes, total, out=uniform, where=total > 0))
 
