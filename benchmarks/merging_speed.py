@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -76,7 +75,7 @@ def _about() -> str:
 
 def _slopes(folder: Path, smaller: int) -> None:
     print("Nanoseconds of CPU per label and iteration:\n")
-    print("| | labels | qrowd | crowd-kit | times less | wanted |\n|---|---|---|---|---|---|")
+    print("| | labels | qrowd | crowd-kit | times less | aim |\n|---|---|---|---|---|---|")
     for row in SLOPES:
         labels = row.data[0] // smaller
         path = data(folder, labels, row.data[1])
@@ -116,14 +115,14 @@ def _command_line(folder: Path, labels: int) -> str:
     path = data(folder, labels, 2)
     script = "import sys; from qrowd.cli.main import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", script, "merge", "ds", path, "-o", f"{folder}/out.qrels"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        said = running.stderr.read()
+        _, code, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(code)
+    cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
     head = f"`qrowd merge ds`, {labels:,} labels"
-    return (
-        f"| {head} | {cpu:.1f} | | {after.ru_maxrss * 1024 / 1e9:.2f} | | | | | | | | | |\n\n{said}"
-    )
+    return f"| {head} | {cpu:.4g} | | {memory:.4g} | | | | | | | | | |\n\n{said}"
 
 
 def _number(result: Result | None, name: str) -> str:
@@ -134,7 +133,10 @@ def _number(result: Result | None, name: str) -> str:
 
 
 def _ratio(theirs: Result | None, ours: Result | None, name: str) -> str:
-    return f"**{theirs[name] / ours[name]:.0f}**" if theirs and ours else "-"
+    if not (theirs and ours):
+        return "-"
+    ratio = theirs[name] / ours[name]
+    return f"**{ratio:.0f}**" if ratio >= 10 else f"**{ratio:.1f}**"
 
 
 # --- measuring ------------------------------------------------------------------------------------
