@@ -128,3 +128,12 @@ def test_negative_grades_alone_score_0() -> None:
     runs = q.RunSet.of(["a"], ["1"], ["x"], [1])
     scores = q.evaluate(runs, q.Qrels.of(["1", "1"], ["x", "y"], [-1, -2]), ["AP", "nDCG", "RR"])
     np.testing.assert_array_equal(scores.values.ravel(), 0)
+
+
+def test_merged_counts_as_its_method_means_it() -> None:
+    crowd = q.Judgements.of(["1"] * 3, ["a"] * 3, ["x", "y", "z"], [1, 1, 0])
+    runs = q.RunSet.of(["r"], ["1"], ["a"], [1.0])
+    hard = q.evaluate(runs, q.get("mv").fit(crowd), [q.P @ 1])
+    soft = q.evaluate(runs, q.get("binmv").fit(crowd), [q.P @ 1])
+    assert hard.values.item() == 1.0
+    assert soft.values.item() == pytest.approx(2 / 3)

@@ -137,6 +137,10 @@ class Merged(Framed):
         posterior = np.stack([self.posterior[:, ~yes].sum(axis=1), p], axis=1)
         return replace(self, scale=BINARY, posterior=posterior, samples=samples, decided=decided)
 
+    def relevance(self, ties: str | None = None, seed: int = 0) -> Qrels | SoftQrels:
+        """What `evaluate` takes by default: soft qrels of a method that means them so, else hard."""
+        return self.soft() if self.details.get("relevance") == "soft" else self.qrels(ties, seed)
+
     def soft(self) -> SoftQrels:
         """The posterior as random relevance."""
         total = self.posterior.sum(axis=1, keepdims=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
+from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import MEAN, Scores
@@ -88,7 +89,7 @@ class Task:
 
 def evaluate(
     runs: RunSet,
-    relevance: Qrels | SoftQrels | QrelsSet,
+    relevance: Qrels | SoftQrels | QrelsSet | Merged,
     measures: Measure | str | Iterable[Measure | str],
     *,
     topics: str = "qrels",
@@ -98,10 +99,13 @@ def evaluate(
     """The scores of all runs under certain relevance, random relevance, or many assessors or draws.
 
     `measures` are values (`q.AP`, `q.nDCG @ 20`) or strings. A `QrelsSet` gives the scores its
-    axis; `SoftQrels` gives expected measures, with p = `unjudged` for documents outside the pool.
+    axis; `SoftQrels` gives expected measures, with p = `unjudged` for documents outside the pool; a
+    `Merged` counts as its hard qrels, or as soft ones where its method means them so (`binmv`).
     All topics of the judgements count; a run without one scores 0 there (`topics='both'`: is left
     out there). `keep='means'` keeps only means over topics, for thousands of draws.
     """
+    if isinstance(relevance, Merged):
+        relevance = relevance.relevance()
     _check(topics, keep, unjudged, relevance)
     chosen = measures_of(measures)
     task = Task(runs, relevance.pairs, chosen, topics == "both")
