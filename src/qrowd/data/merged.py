@@ -138,7 +138,7 @@ class Merged(Framed):
         return replace(self, scale=BINARY, posterior=posterior, samples=samples, decided=decided)
 
     def relevance(self, ties: str | None = None, seed: int = 0) -> Qrels | SoftQrels:
-        """What `evaluate` takes by default: soft qrels of a method that means them so, else hard."""
+        """What `evaluate` takes: soft qrels of a method that means them so, else hard ones."""
         return self.soft() if self.details.get("relevance") == "soft" else self.qrels(ties, seed)
 
     def soft(self) -> SoftQrels:
