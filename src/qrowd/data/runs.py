@@ -13,6 +13,7 @@ from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets, freeze, star
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
+from qrowd.kernel import in_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,11 @@ class RunSet(Framed):
         if np.isnan(scores).any():
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
-        _refuse_duplicates(cell, document, indexes)
-        order = _rank_order(cell, scores, document)
+        at_once = (
+            lambda: _refuse_duplicates(cell, document, indexes),
+            lambda: _rank_order(cell, scores, document),
+        )
+        _, order = in_blocks(lambda at, _: at_once[at](), 2, 2)
         starts = starts_of(cell, len(runs) * len(topics))
         return cls(runs, topics, documents, starts, document[order], scores[order])
 
@@ -124,8 +128,9 @@ def _rank_order(cell: Offsets, scores: Floats, document: Codes) -> Offsets:
     tied[1:] |= same
     tied[:-1] |= same
     if tied.any():  # only the tied rows are sorted again
-        rows = order[tied]
-        order[tied] = rows[np.lexsort((-document[rows], ranked[tied]))]
+        rows, group = order[tied], np.cumsum(~same)[np.flatnonzero(tied) - 1]
+        most = int(document.max()) + 1
+        order[tied] = rows[np.argsort(group * most + (most - 1 - document[rows]))]
     return order
 
 

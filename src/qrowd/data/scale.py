@@ -76,7 +76,10 @@ class Scale:
 
 
 def _distinct(grades: Array) -> set[int]:
-    if grades.dtype == np.int8:
+    if grades.dtype == np.int8 and len(grades):
+        low, high = int(grades.min()), int(grades.max())
+        if high - low < 8:
+            return {grade for grade in range(low, high + 1) if (grades == grade).any()}
         return set((np.flatnonzero(np.bincount(grades.view(np.uint8) ^ 128)) - 128).tolist())
     return set(np.unique(grades).tolist()) if len(grades) else set()
 

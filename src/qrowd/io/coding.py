@@ -70,75 +70,93 @@ def by_hashes(
 ) -> tuple[Index, Codes] | None:
     """The same from the hashes, of the second one its upper half; names at ascending rows."""
     sample = hashes[: len(hashes) - len(hashes) % _SAMPLE : max(len(hashes) // _SAMPLE, 1)]
-    if len(np.unique(sample)) > len(sample) // 8:
-        keys, tails, parts = _spread(hashes, checks)
-    else:
+    if (np.diff(np.sort(sample)) > 0).sum() <= len(sample) // 8:
         from qrowd.kernel import ranges
 
-        keys, tails, parts = hashes, checks, ranges(len(hashes))
-    return _numbered(names_at, (hashes, keys, tails), parts)
+        return _numbered(names_at, (hashes, checks), ranges(len(hashes)), _repeating)
+    rows, parts, starts = _spread(hashes, checks)
+    found = _numbered(names_at, rows, parts, _in_one_part)
+    return found and (found[0], _put_back(hashes, found[1], starts))
 
 
-def _spread(hashes: Array, checks: Array) -> tuple[Array, Array, list[tuple[int, int]]]:
-    """Rows in the order of the top bits of their hash, and the parts with equal top bits."""
+def _spread(
+    hashes: Array, checks: Array
+) -> tuple[tuple[Array, Array], list[tuple[int, int]], Array]:
+    """Rows in the order of the top bits of their hash, the parts with equal top bits, and where
+    each block's rows of a part went: [block, part].
+    """
     from qrowd.io.grouping import count, spread
     from qrowd.kernel import in_blocks
 
     n, bits = len(hashes), _SPREAD_BITS
     counts = np.array(in_blocks(lambda lo, hi: count(hashes, lo, hi, bits), n))
     ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
-    starts = (ends - counts.T).T.copy()  # [block, part]: where a block's rows of a part go
+    starts = (ends - counts.T).T.copy()
     out = np.empty(n, np.uint64), np.empty(n, np.uint64)
 
     def work(lo: int, hi: int) -> None:
         block = (lo * len(counts) + n - 1) // n
-        spread(hashes, checks, lo, hi, bits, starts[block], out)
+        spread(hashes, checks, lo, hi, bits, starts[block].copy(), out)
 
     in_blocks(work, n)
     edges = [0, *ends[:, -1].tolist()]
-    return (*out, list(itertools.pairwise(edges)))
+    return out, list(itertools.pairwise(edges)), starts
+
+
+def _put_back(hashes: Array, codes: Codes, starts: Array) -> Codes:
+    """Codes of spread rows in the order in which the rows were before."""
+    from qrowd.io.grouping import put_back
+    from qrowd.kernel import in_blocks
+
+    n, out = len(hashes), np.empty(len(hashes), np.int32)
+
+    def work(lo: int, hi: int) -> None:
+        block = (lo * len(starts) + n - 1) // n
+        put_back(hashes, codes, lo, hi, _SPREAD_BITS, starts[block].copy(), out)
+
+    in_blocks(work, n)
+    return out
 
 
 def _numbered(
     names_at: Callable[[Array], pl.Series],
-    rows: tuple[Array, Array, Array],
+    rows: tuple[Array, Array],
     parts: list[tuple[int, int]],
+    distinct: Callable[[Array, Array, Array], tuple[Array, Array]],
 ) -> tuple[Index, Codes] | None:
     """Number the names part by part, sort them, and give each row its name's place."""
-    from qrowd.io.grouping import assign, number
+    from qrowd.io.grouping import number, renumber
     from qrowd.kernel import in_blocks
 
-    hashes, keys, tails = rows
-    spread_out = keys is not hashes
-    local = np.empty(len(keys), np.int32)
-    firsts = in_blocks(lambda p, _: number(keys, tails, *parts[p], local), len(parts), len(parts))
+    codes = np.empty(len(rows[0]), np.int32)
+    firsts = in_blocks(lambda p, _: number(*rows, *parts[p], codes), len(parts), len(parts))
     if any(len(first) == 0 and hi > lo for first, (lo, hi) in zip(firsts, parts, strict=True)):
         return None
-    first = np.concatenate(firsts)
-    if spread_out:  # every name in one part only
-        rows_of, back = (
-            (tails[first] & np.uint64(0xFFFFFFFF)).astype(np.int64),
-            np.arange(len(first)),
-        )
-    else:
-        _, at, back = np.unique(keys[first], return_index=True, return_inverse=True)
-        rows_of = first[at]
-    as_read = np.argsort(rows_of)  # names that lie one after another are quicker to fetch
-    names = names_at(rows_of[as_read])
+    where, back = distinct(*rows, np.concatenate(firsts))
+    as_read = _order(where)  # names that lie one after another are quicker to fetch
+    names = names_at(where[as_read])
     order = sorted_order(names)
-    names, order = names.gather(order), as_read[order]
     place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    place[as_read[order]] = np.arange(len(order), dtype=np.int32)
     final = place[back]
     offsets = np.cumsum([0, *map(len, firsts)])
-    codes = np.empty(len(keys), np.int32)
-    where = tails if spread_out else tails[:0]
 
     def work(part: int, _: int) -> None:
-        assign(local, where, *parts[part], final[offsets[part] : offsets[part + 1]], codes)
+        renumber(codes, *parts[part], final[offsets[part] : offsets[part + 1]])
 
     in_blocks(work, len(parts), len(parts))
-    return Index.of_sorted(names), codes
+    return Index.of_sorted(names.gather(order)), codes
+
+
+def _in_one_part(_: Array, tails: Array, firsts: Array) -> tuple[Array, Array]:
+    """A row of each name, and the name of each first row, where no name is in two parts."""
+    return tails[firsts] & np.uint64(0xFFFFFFFF), np.arange(len(firsts))
+
+
+def _repeating(keys: Array, _: Array, firsts: Array) -> tuple[Array, Array]:
+    """The same, where names may be in all parts."""
+    _, at, back = np.unique(keys[firsts], return_index=True, return_inverse=True)
+    return firsts[at].astype(np.uint64), back
 
 
 def sorted_order(names: pl.Series) -> Array:
@@ -163,4 +181,14 @@ def sorted_order(names: pl.Series) -> Array:
     digits = (np.cumsum(seen, axis=1) - 1).astype(np.uint64)
     numbers = np.empty(len(names), np.uint64)
     in_blocks(lambda lo, hi: numerals(text, starts, lo, hi, digits, bases, numbers), len(names))
-    return np.argsort(numbers)
+    return _order(numbers)
+
+
+def _order(numbers: Array) -> Array:
+    """The order that sorts numbers: where there is room, by sorting them with their places."""
+    width = len(numbers).bit_length()
+    if len(numbers) == 0 or int(numbers.max()) >> (64 - width):
+        return np.argsort(numbers)
+    placed = (numbers << np.uint64(width)) | np.arange(len(numbers), dtype=np.uint64)
+    placed.sort()
+    return (placed & np.uint64((1 << width) - 1)).astype(np.int64)

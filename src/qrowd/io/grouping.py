@@ -91,14 +91,22 @@ def number(keys: Array, checks: Array, lo: int, hi: int, codes: Array) -> Array:
 
 
 @kernel
-def assign(codes: Array, tails: Array, lo: int, hi: int, final: Array, out: Array) -> None:
-    """The final codes of rows [lo, hi), to where each row was before it was spread (if it was)."""
-    if len(tails):
-        for row in range(lo, hi):
-            out[np.int64(tails[row] & LOW)] = final[codes[row]]
-    else:
-        for row in range(lo, hi):
-            out[row] = final[codes[row]]
+def renumber(codes: Array, lo: int, hi: int, final: Array) -> None:
+    """The final codes of rows [lo, hi), in place."""
+    for row in range(lo, hi):
+        codes[row] = final[codes[row]]
+
+
+@kernel
+def put_back(
+    hashes: Array, codes: Array, lo: int, hi: int, bits: int, at: Array, out: Array
+) -> None:
+    """What `spread` undone gives: the codes of rows [lo, hi), from where `at` says."""
+    shift = np.uint64(64 - bits)
+    for row in range(lo, hi):
+        part = np.int64(hashes[row] >> shift)
+        out[row] = codes[at[part]]
+        at[part] += 1
 
 
 @kernel
