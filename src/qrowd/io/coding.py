@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +74,26 @@ def by_hashes(
     if (np.diff(np.sort(sample)) > 0).sum() <= len(sample) // 8:
         from qrowd.kernel import ranges
 
-        return _numbered(names_at, (hashes, checks), ranges(len(hashes)), _repeating)
+        found = _numbered((hashes, checks), ranges(len(hashes)), _repeating)
+        return None if found is None else _by_name(found, names_at)
     rows, parts, starts = _spread(hashes, checks)
-    found = _numbered(names_at, rows, parts, _in_one_part)
-    return found and (found[0], _put_back(hashes, found[1], starts))
+    found = _numbered(rows, parts, _in_one_part)
+    del checks, rows  # they take as much as the names
+    if found is None:
+        return None
+    index, codes = _by_name(found, names_at)
+    return index, _put_back(hashes, codes, starts)
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """Codes that count the names of each part by themselves, and which names these are."""
+
+    codes: Codes
+    parts: list[tuple[int, int]]
+    edges: Array  # where the names of each part start among those of all parts
+    where: Array  # a row of each distinct name
+    back: Array  # which distinct name each name of a part is
 
 
 def _spread(
@@ -119,33 +136,40 @@ def _put_back(hashes: Array, codes: Codes, starts: Array) -> Codes:
 
 
 def _numbered(
-    names_at: Callable[[Array], pl.Series],
     rows: tuple[Array, Array],
     parts: list[tuple[int, int]],
     distinct: Callable[[Array, Array, Array], tuple[Array, Array]],
-) -> tuple[Index, Codes] | None:
-    """Number the names part by part, sort them, and give each row its name's place."""
-    from qrowd.io.grouping import number, renumber
+) -> _Numbered | None:
+    """Number the names part by part; nothing if two of them share a hash."""
+    from qrowd.io.grouping import number
     from qrowd.kernel import in_blocks
 
     codes = np.empty(len(rows[0]), np.int32)
     firsts = in_blocks(lambda p, _: number(*rows, *parts[p], codes), len(parts), len(parts))
     if any(len(first) == 0 and hi > lo for first, (lo, hi) in zip(firsts, parts, strict=True)):
         return None
-    where, back = distinct(*rows, np.concatenate(firsts))
-    as_read = _order(where)  # names that lie one after another are quicker to fetch
-    names = names_at(where[as_read])
+    edges = np.cumsum([0, *map(len, firsts)])
+    return _Numbered(codes, parts, edges, *distinct(*rows, np.concatenate(firsts)))
+
+
+def _by_name(found: _Numbered, names_at: Callable[[Array], pl.Series]) -> tuple[Index, Codes]:
+    """Sort the names, and give each row its name's place."""
+    from qrowd.io.grouping import renumber
+    from qrowd.kernel import in_blocks
+
+    as_read = _order(found.where)  # names that lie one after another are quicker to fetch
+    names = names_at(found.where[as_read])
     order = sorted_order(names)
     place = np.empty(len(order), np.int32)
     place[as_read[order]] = np.arange(len(order), dtype=np.int32)
-    final = place[back]
-    offsets = np.cumsum([0, *map(len, firsts)])
+    final = place[found.back]
 
     def work(part: int, _: int) -> None:
-        renumber(codes, *parts[part], final[offsets[part] : offsets[part + 1]])
+        here = final[found.edges[part] : found.edges[part + 1]]
+        renumber(found.codes, *found.parts[part], here)
 
-    in_blocks(work, len(parts), len(parts))
-    return Index.of_sorted(names.gather(order)), codes
+    in_blocks(work, len(found.parts), len(found.parts))
+    return Index.of_sorted(names.gather(order)), found.codes
 
 
 def _in_one_part(_: Array, tails: Array, firsts: Array) -> tuple[Array, Array]:
