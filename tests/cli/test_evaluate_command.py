@@ -115,12 +115,38 @@ def test_runs_may_inform_the_belief(files: Path, capsys: pytest.CaptureFixture[s
     assert np.mean([row["AP"] for row in informed]) > np.mean([row["AP"] for row in plain])
 
 
+def test_belief_may_be_recalibrated_by_gold(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    merged = q.read_probabilities(files / "merged.tsv")
+    gold = q.read_qrels(files / "gold.qrels")
+    q.save(gold.select(np.arange(len(gold)) % 5 == 0), files / "some.qrels")
+    evaluate(files, "--merged", "merged.tsv", "--recalibrate", "some.qrels", "-m", "AP", "--json")
+    found = {row["run"]: row["AP"] for row in json.loads(capsys.readouterr().out)["scores"]}
+    corrected = q.recalibrate(merged, q.read_qrels(files / "some.qrels")).soft()
+    expected = q.evaluate(q.read_runs(files / "all.run"), corrected, q.AP)
+    assert found == dict(zip(expected.runs, expected.means()[0, 0].tolist(), strict=True))
+
+
+def test_intervals_in_a_file_say_where_draws_come_from(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--merged", "merged.tsv", "--draws", "20", "--intervals")
+    evaluate(files, *arguments, "-o", str(tmp_path / "intervals.tsv"))
+    said = capsys.readouterr()
+    assert not said.out
+    assert "no posterior draws: each pair drawn from its probabilities" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "scored under one of --qrels, --judgements, --probabilities; got none"),
         (["--qrels", "gold.qrels", "--merged", "merged.tsv"], "got --qrels and --probabilities"),
         (["--qrels", "gold.qrels", "--draws", "3"], "--draws needs --probabilities"),
+        (["--qrels", "gold.qrels", "--recalibrate", "gold.qrels"], "--recalibrate needs --prob"),
+        (["--qrels", "gold.qrels", "--over", "topics"], "they need --intervals"),
+        (["--merged", "merged.tsv", "--draws", "1", "--intervals"], "two or more draws"),
         (["--qrels", "gold.qrels", "--per-assessor"], "need --judgements"),
         (["--qrels", "gold.qrels", "--method", "mv"], "need --judgements"),
         (["--judgements", "crowd.tsv", "--method", "aware-uni"], "merges scores, not judgements"),

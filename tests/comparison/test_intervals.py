@@ -125,6 +125,10 @@ def test_misuse_is_explained(values: Floats) -> None:
         intervals(of_draws(values[:1], axis=""), over="draws")
     with pytest.raises(UsageError, match="two or more topics"):
         intervals(of_draws(values[:, :1]), over="both")
+    with pytest.raises(UsageError, match="only means were kept: keep='topics'"):
+        intervals(of_draws(values).averages(), over="both")
+    with pytest.raises(UsageError, match="two or more draws"):
+        intervals(of_draws(values[:1]))
     with pytest.raises(UsageError, match="single assessors"):
         intervals(of_draws(values, axis="assessor"))
     with pytest.raises(ParameterError, match="over must be one of"):

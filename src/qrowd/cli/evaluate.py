@@ -18,6 +18,7 @@ from qrowd.cli.options import (
     seed_option,
 )
 from qrowd.cli.output import put, say, show, show_json
+from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.comparison.intervals import Intervals
@@ -52,6 +53,11 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 )  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), metavar="N",
               help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
+@click.option(
+    "--recalibrate", metavar="FILE",
+    help="Correct the probabilities by these qrels, which should be of a random sample of the "
+    "pairs: for methods that are too sure (--gold-rel makes them binary).",
+)  # fmt: skip
 @click.option(
     "--informed", is_flag=True,
     help="Let the runs' rankings speak about relevance too, beside the votes: better scores where "
@@ -107,6 +113,8 @@ def command(
     from qrowd.evaluation.engine import evaluate
     from qrowd.evaluation.measure import measures_of
 
+    if (over or level != 0.9) and not intervals:
+        raise UsageError("--over and --level say what intervals are: they need --intervals")
     chosen = measures_of(measures or ("AP", "nDCG@20"))
     ranked = load_runs(runs, run_names)
     relevance = _relevance(ranked, **sources)
@@ -116,7 +124,7 @@ def command(
         deliver_intervals(found, output, as_json)
     else:
         _deliver(scores, output, as_json, per_topic)
-    for note in () if as_json or intervals else scores.notes:
+    for note in () if as_json or (intervals and not output) else scores.notes:
         say(f"note: {note}", quiet)
 
 
@@ -124,19 +132,18 @@ def _relevance(
     runs: RunSet, qrels: str | None, judgements: tuple[str, ...], per_assessor: bool,
     columns: str | None,
     probabilities: str | None, draws: int | None, seed: int, method: str | None,
-    gold: str | None, gold_rel: int | None, informed: bool,
+    gold: str | None, gold_rel: int | None, recalibrate: str | None, informed: bool,
 ) -> Qrels | SoftQrels | QrelsSet:  # fmt: skip
     """What the options say to score under."""
-    from qrowd.errors import UsageError
-
     given = [name for name, value in zip(_SOURCES, (qrels, judgements, probabilities), strict=True)
              if value]  # fmt: skip
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
-    if (draws or informed) and not (probabilities or method):
-        what = "--draws" if draws else "--informed"
-        raise UsageError(f"{what} needs --probabilities, or --judgements with a --method")
+    beliefs = {"--draws": draws, "--recalibrate": recalibrate, "--informed": informed}
+    for name in (name for name, value in beliefs.items() if value):
+        if not (probabilities or method):
+            raise UsageError(f"{name} needs --probabilities, or --judgements with a --method")
     if (per_assessor or method or gold) and not judgements:
         raise UsageError("--per-assessor, --method and --gold need --judgements")
     if bool(judgements) != (per_assessor != bool(method)):
@@ -150,6 +157,11 @@ def _relevance(
         if judgements
         else _read(str(probabilities))
     )
+    sample = load_gold(recalibrate, gold_rel)
+    if sample is not None:
+        from qrowd.aggregation.recalibrating import recalibrate as corrected
+
+        merged = corrected(merged, sample, seed)
     if informed:
         from qrowd.aggregation.informing import inform
 
@@ -159,7 +171,6 @@ def _relevance(
 
 def _merged(judgements: Judgements, method: str, gold: Qrels | None) -> Merged:
     from qrowd.data.given import Given
-    from qrowd.errors import UsageError
     from qrowd.registry import get
 
     chosen = get(method)

@@ -197,8 +197,11 @@ def _check(scores: Scores, over: str, level: float, containing: float) -> None:
         raise UsageError(
             "intervals over draws need scores with a draw axis: evaluate(runs, merged.draws(1000))"
         )
+    if over != "topics" and len(scores.columns) < 2:
+        raise UsageError("intervals over draws need two or more draws, better 1000")
     if over != "draws" and len(scores.topics) < 2:
-        raise UsageError("intervals over topics need the scores of two or more topics")
+        why = "; only means were kept: keep='topics'" if scores.averaged else ""
+        raise UsageError(f"intervals over topics need the scores of two or more topics{why}")
 
 
 def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Floats]:
