@@ -151,12 +151,27 @@ def test_misuse(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("crowd.tsv", "--sort", "acuracy"): "no column 'acuracy'",
         ("crowd.tsv", "--show", "x"): "no column 'x'",
         ("crowd.tsv", "--merge", "dss"): "did you mean ds",
+        ("crowd.tsv", "--per-topic"): "--per-topic goes with --agreement",
+        ("crowd.tsv", "--down-weight"): "--down-weight goes with --screen",
+        ("crowd.tsv", "--curve"): "--curve goes with --simulate-checks",
     }
     for arguments, message in cases.items():
         with pytest.raises(SystemExit) as stop:
             run(files, *arguments)
         assert stop.value.code == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_type_looks_the_same_in_every_picture() -> None:
+    pytest.importorskip("matplotlib", reason="comes with the extra `report`")
+    from qrowd.quality.suspicion import TYPES
+    from qrowd.reporting.figures import looks
+
+    some = looks(["sloppy", "good", "good"])
+    assert list(some) == ["good", "sloppy"]
+    assert {kind: looks(TYPES)[kind] for kind in some} == some
+    assert len({tuple(look.values()) for look in looks(TYPES).values()}) == len(TYPES)
+    assert looks(["x"])["x"] == looks(["good"])["good"]
 
 
 def test_pictures_of_what_is_not_known_are_left_out() -> None:

@@ -99,3 +99,11 @@ def test_a_file_of_neither(files: Path, capsys: pytest.CaptureFixture[str]) -> N
         run(files, "bad.tsv", "gold.qrels")
     assert stop.value.code == 1
     assert "bad.tsv: neither grades nor columns p(0)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("cut", "which"), [("5", "not one pair"), ("-1", "every pair")])
+def test_gold_of_one_kind_is_noted(
+    files: Path, cut: str, which: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(files, "hard.qrels", "gold.qrels", "--gold-rel", cut)
+    assert f"note: {which} of this gold is relevant" in capsys.readouterr().out

@@ -16,6 +16,7 @@ from qrowd.quality.operating import (
     WORKERS,
     Worker,
     gold_sets,
+    named,
     outcomes,
     passing_curves,
     simulate_checks,
@@ -114,6 +115,12 @@ def test_curves_fall_from_one_and_meet_the_table() -> None:
         for name, values in curves[check].items():
             assert values[0] == pytest.approx(1), (check, name)
             assert (np.diff(values) <= 1e-12).all()
+            assert values.max() <= 1
             assert values[-1] == 0
     assert curves["binary"]["sloppy"][2] == pytest.approx(rows["sloppy"].binary)
     assert curves["ndcg"]["random"][1] == pytest.approx(rows["random"].ndcg)
+
+
+def test_names_of_gold_sets() -> None:
+    assert named(GOLD) == "0 1 1 2 2"
+    assert named([0] * 10 + [1] * 3) == "10 of grade 0, 3 of grade 1"

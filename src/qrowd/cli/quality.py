@@ -107,6 +107,9 @@ def command(
       qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
     """
+    _belongs("--agreement", agreeing, {"--per-topic": per_topic})
+    _belongs("--screen", bool(rules), {"--down-weight": down_weight})
+    _belongs("--simulate-checks", simulate_checks, {"--curve": curve})
     trusted = load_gold(gold)
     if simulate_checks:
         bounds = {"binary": binary_at_least, "ndcg": ndcg_at_least, "accuracy": accuracy_at_least}
@@ -125,6 +128,12 @@ def command(
         _screen(crowd, rules, given, merge, down_weight, cut, each, output, as_json, quiet)
     else:
         _table(crowd, _given(trusted), merge, cut, enough, sort, shown, output, as_json, figures)
+
+
+def _belongs(to: str, there: bool, options: dict[str, bool]) -> None:
+    for name, given in options.items():
+        if given and not there:
+            raise UsageError(f"{name} goes with {to}, which was not given")
 
 
 def _given(gold: Qrels | None) -> Given:
@@ -261,14 +270,20 @@ def _checks(
     gold: Qrels | None, bounds: dict[str, float], ideal: str, seed: int, curve: bool,
     figures: str | None, output: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    from qrowd.quality.operating import THRESHOLDS, gold_sets, passing_curves, simulate_checks
+    from qrowd.quality.operating import (
+        THRESHOLDS,
+        gold_sets,
+        named,
+        passing_curves,
+        simulate_checks,
+    )
 
     if gold is None:
         raise UsageError("--simulate-checks needs the gold sets; name them with --gold")
     limits: dict[str, Any] = {f"{name}_at_least": bound for name, bound in bounds.items()}
     rows = simulate_checks(gold, **limits, ideal=ideal, seed=seed)
     table: dict[str, Sequence[Any]] = {
-        "gold": [" ".join(map(str, row.gold)) for row in rows],
+        "gold": [named(row.gold) for row in rows],
         **{
             name: [getattr(row, name) for row in rows]
             for name in ("topics", "best_ndcg", "worker", "binary", "ndcg", "both", "accuracy",
@@ -300,8 +315,10 @@ def _problems(table: dict[str, Sequence[Any]]) -> list[tuple[Any, Any]]:
 def _curve_table(
     curves: dict[tuple[int, ...], dict[str, dict[str, Any]]], thresholds: Sequence[float]
 ) -> dict[str, Sequence[Any]]:
+    from qrowd.quality.operating import named
+
     rows = [
-        (" ".join(map(str, gold)), check, worker, at, float(share))
+        (named(gold), check, worker, at, float(share))
         for gold, checks in curves.items()
         for check, workers in checks.items()
         for worker, shares in workers.items()

@@ -110,8 +110,8 @@ def score_labels(
         raise InputError("merged labels and gold have no pair in common; are the topics' names so?")
     seen = _given_mask(belief, given)[at] & found
     scored = [_score(belief, truth, at, rows, bins, clip) for rows in (found & ~seen, seen)]
-    notes = _notes(found, seen, belief, truth)
     headline = scored[0]
+    notes = _notes(found, seen, belief, truth) + _one_sided(truth, found & ~seen)
     apart = scored[1] if seen.any() else None
     return replace(headline, given=apart, notes=notes)
 
@@ -252,6 +252,15 @@ def _confusions(
 def _mean(values: Floats) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _one_sided(truth: _Labels, rows: Mask) -> tuple[str, ...]:
+    """That nothing, or everything, is relevant in the gold that is scored on."""
+    relevant = truth.relevant[rows]
+    if not len(relevant) or (relevant.max() > 0 and relevant.min() < 1):
+        return ()
+    which = "not one pair" if relevant.max() == 0 else "every pair"
+    return (f"{which} of this gold is relevant: what needs both kinds is undefined (--gold-rel)",)
 
 
 def _notes(found: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Outcomes:
         passed &= self.binary >= binary - near
         if ndcg > -math.inf:  # an undefined score passes no bound
             passed &= self.ndcg >= ndcg - near
-        return float(self.p[passed].sum())
+        return min(1.0, float(self.p[passed].sum()))
 
 
 def outcomes(
@@ -181,6 +181,13 @@ class Passing:
     accuracy: float
     exact: bool
     problem: str
+
+
+def named(grades: Sequence[int]) -> str:
+    """The grades of a gold set: each one, or how many there are of each where they are many."""
+    if len(grades) <= 12:
+        return " ".join(map(str, grades))
+    return ", ".join(f"{n} of grade {grade}" for grade, n in sorted(Counter(grades).items()))
 
 
 def gold_sets(gold: Qrels) -> Counter[tuple[int, ...]]:

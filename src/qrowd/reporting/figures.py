@@ -9,6 +9,7 @@ import numpy as np
 
 from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.quality.suspicion import TYPES
 from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
 from qrowd.reporting.parts import Figure
 
@@ -56,23 +57,33 @@ def workload(per_assessor: Offsets) -> Figure:
     return Figure(drawn("workload", 4.2, 2.8, draw), alt, "Judgements per assessor.")
 
 
+def looks(kinds: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Colour and marker of each kind of assessor: a suspected type has its own in all pictures."""
+    types = TYPES if set(kinds) & set(TYPES) else ()
+    order = [*types, *sorted(set(kinds) - set(types))]
+    return {
+        kind: {"color": INK[SERIES[at % len(SERIES)]], "marker": MARKERS[at % len(MARKERS)]}
+        for at, kind in enumerate(order)
+        if kind in kinds
+    }
+
+
 def assessors(
     sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: list[str], how: str
 ) -> Figure:
     """Sensitivity against specificity; on the diagonal one might as well throw a coin."""
     size = 28 + 260 * judgements / max(int(judgements.max(initial=1)), 1)
-    known = sorted(set(kinds), key=lambda kind: (-kinds.count(kind), kind))
+    known = looks(kinds)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.fill_between([0, 1], [1, 0], 0, color=INK["muted"], alpha=0.08, linewidth=0)
         axes.plot([0, 1], [1, 0], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
         axes.text(0.03, 0.04, "worse than chance", color=INK["muted"], fontsize=9)
-        for at, kind in enumerate(known):
+        for kind, look in known.items():
             chosen = np.array([name == kind for name in kinds])
             axes.scatter(
-                specificity[chosen], sensitivity[chosen], s=size[chosen], alpha=0.75,
-                color=INK[SERIES[at % len(SERIES)]], marker=MARKERS[at % len(MARKERS)],
+                specificity[chosen], sensitivity[chosen], s=size[chosen], alpha=0.75, **look,
                 edgecolors=INK["page"], linewidths=0.6, label=kind, clip_on=False, zorder=3,
             )  # fmt: skip
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="specificity", ylabel="sensitivity")

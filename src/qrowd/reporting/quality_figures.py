@@ -10,8 +10,9 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.merged import AssessorTable
 from qrowd.quality.couples import Couples
-from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
+from qrowd.reporting.drawing import INK, SERIES, drawn
 from qrowd.reporting.figures import assessors as square
+from qrowd.reporting.figures import looks
 from qrowd.reporting.parts import Figure
 
 _STEPS = 10  # shades of a colour
@@ -113,17 +114,16 @@ def speed(
 ) -> Figure:  # fmt: skip
     """Speed against accuracy: who is too fast to have read."""
     size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
-    known = sorted(set(kinds))
+    known = looks(kinds)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.axvline(bound, color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
         axes.set_xscale("log")
-        for at, kind in enumerate(known):
+        for kind, look in known.items():
             chosen = np.array([name == kind for name in kinds])
             axes.scatter(
-                seconds[chosen], value[chosen], s=size[chosen], alpha=0.75, label=kind,
-                color=INK[SERIES[at % len(SERIES)]], marker=MARKERS[at % len(MARKERS)],
+                seconds[chosen], value[chosen], s=size[chosen], alpha=0.75, label=kind, **look,
                 edgecolors=INK["page"], linewidths=0.6, zorder=3,
             )  # fmt: skip
         low, high = seconds.min(), seconds.max()
