@@ -81,3 +81,10 @@ def test_misuse(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         run(files, "near.tsv", "--topics", "none.txt")
     assert stop.value.code == 1
+
+
+def test_what_is_no_table_of_scores(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "gold.qrels").write_text("401 0 d1 1\n")
+    with pytest.raises(SystemExit):
+        run(files, "gold.qrels")
+    assert "scores need a header with run topic measure value, or" in capsys.readouterr().err

@@ -298,3 +298,27 @@ def test_progress_is_shown_now_and_then(
     with iterations("ds", quiet=True) as told:
         told(1, 100, -2.5)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("option", ["-o", "--probabilities", "--assessors", "--parameters"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_fit(
+    option: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(files.iterdir())
+    code, said = failing(capsys, "merge", "ds", "crowd.tsv", option, "none/merged.tsv")
+    assert (code, said) == (1, "qrowd: none/merged.tsv: there is no folder none; make it first\n")
+    assert failing(capsys, "merge", "ds", "crowd.tsv", option, ".")[0] == 1
+    assert sorted(files.iterdir()) == before
+
+
+def test_gold_for_other_pairs_is_doubted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "other.qrels").write_text("T1 0 d1 1\n")
+    main(["merge", "mv", "crowd.tsv", "--gold", "other.qrels"])
+    assert "none of them judged: do the names of topics" in capsys.readouterr().err
+    main(["merge", "mv", "crowd.tsv", "--gold", "gold.qrels"])
+    assert "none of them judged" not in capsys.readouterr().err
+
+
+def test_what_has_no_trec_form_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = failing(capsys, "merge", "mv", "-q", "crowd.tsv", "--probabilities", "p.qrels")
+    assert (code, said.startswith("qrowd: p.qrels: Merged has no TREC form")) == (2, True)

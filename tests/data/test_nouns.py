@@ -131,6 +131,27 @@ def test_gold_on_another_scale_names_the_option() -> None:
         q.Given(gold=q.Qrels.of(["1"], ["a"], [2])).with_gold(made)
 
 
+def test_gold_beside_graded_judgements_needs_two_cuts() -> None:
+    made = q.Judgements.of(["1", "1"], ["a", "b"], ["x", "x"], [1, 4])
+    gold = q.Qrels.of(["1", "1"], ["a", "b"], [0, 3])
+    for each in (gold, gold.binary(2)):
+        with pytest.raises(ScaleError, match=r"make both binary.* --rel and --gold-rel"):
+            q.Given(gold=each).with_gold(made)
+    assert q.Given(gold=gold.binary(2)).with_gold(made.binary(3))[1].tolist() == [0, 1]
+
+
+def test_negative_gold_is_not_relevant_where_judgements_have_no_such_grade() -> None:
+    gold = q.Given(gold=q.Qrels.of(["1", "1"], ["a", "b"], [-2, 1]))
+    binary = q.Judgements.of(["1", "1"], ["a", "b"], ["x", "x"], [1, 0])
+    assert gold.with_gold(binary)[1].tolist() == [0, 1]
+    with_negatives = q.Judgements.of(["1", "1"], ["a", "b"], ["x", "x"], [-2, 1])
+    assert with_negatives.scale.grades == (-2, 1)
+    assert gold.with_gold(with_negatives)[1].tolist() == [0, 1]
+    from_one = q.Judgements.of(["1", "1"], ["a", "b"], ["x", "x"], [1, 2])
+    with pytest.raises(ScaleError, match="gold has grades -2 1 but judgements have 1 2"):
+        gold.with_gold(from_one)
+
+
 def test_scale_of_grades_that_occur() -> None:
     assert q.Scale.of(np.array([1, 1])).grades == (0, 1)
     assert q.Scale.of(np.array([4, 1, 2])).grades == (1, 2, 4)

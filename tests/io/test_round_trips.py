@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import qrowd
 from qrowd import Judgements, Qrels, RunSet
-from qrowd.errors import InputError
+from qrowd.errors import InputError, MissingExtraError
+from qrowd.io.source import zstd
 
 ODD = ["01", "1", "1.0", "1e5", "NA", "null", "None", "nan", "#a", '"', "a\"b'", "ü", "日本", "-"]
 ANY = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1)
@@ -140,3 +141,30 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["gold.qrels"]
     with pytest.raises(InputError, match="there is no folder"):
         qrowd.save(Qrels.of(["t1"], ["d1"], [1]), tmp_path / "none" / "gold.qrels")
+
+
+@pytest.mark.parametrize("squeezed", [".gz", ".xz", ".bz2", ".zst"])
+def test_every_compression_comes_back_and_a_cut_file_is_named(
+    squeezed: str, tmp_path: Path
+) -> None:
+    if squeezed == ".zst":
+        zstd_or_skip()
+    runs = RunSet.of(["a"] * 4, ["t1", "t1", "t2", "t2"], list("abab"), [2.0, 1.0, 0.5, 4.0])
+    crowd = Judgements.of(
+        ["t"] * 40, [f"d{i}" for i in range(40)], ["ann", "bob"] * 20, [0, 1] * 20
+    )
+    qrowd.save(runs, tmp_path / f"a.run{squeezed}")
+    qrowd.save(crowd, tmp_path / f"crowd.csv{squeezed}")
+    assert rows(qrowd.read_runs(tmp_path / f"a.run{squeezed}")) == rows(runs)
+    assert rows(qrowd.read_judgements(tmp_path / f"crowd.csv{squeezed}")) == rows(crowd)
+    whole = (tmp_path / f"crowd.csv{squeezed}").read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"cut: the .* file is damaged or cut short"):
+        qrowd.read_judgements(tmp_path / "cut")
+
+
+def zstd_or_skip() -> None:
+    try:
+        zstd()
+    except MissingExtraError:
+        pytest.skip("no module for zstd here")

@@ -135,8 +135,7 @@ class Fitting:
         )
 
     def _fit(self) -> Fit:
-        clamped = int((self.gold != UNKNOWN).sum())
-        notes = [*self.notes, *([f"gold fixes {clamped} pairs"] if clamped else [])]
+        notes = [*self.notes, *_of_gold(self.gold != UNKNOWN, self.voted)]
         seconds = time.perf_counter() - self.started
         spec = spec_of(self.method)
         return Fit(spec, self.settled, self.steps, tuple(self.trace), seconds, tuple(notes))
@@ -151,6 +150,15 @@ class Fitting:
         right = np.bincount(rows.assessor, right_ones, len(rows.assessors))
         unknown = np.full(len(total), np.nan)
         return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
+
+
+def _of_gold(given: Mask, voted: Mask) -> list[str]:
+    """What to say of the pairs that gold fixes."""
+    if not given.any():
+        return []
+    judged = (given & voted).any()
+    doubt = "" if judged else ", none of them judged: do the names of topics and documents match?"
+    return [f"gold fixes {int(given.sum())} pairs{doubt}"]
 
 
 def _check(method: Any, judgements: Judgements, given: Given) -> None:

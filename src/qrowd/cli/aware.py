@@ -19,6 +19,7 @@ from qrowd.cli.options import (
     quiet_option,
     runs_option,
     seed_option,
+    written_option,
 )
 from qrowd.cli.output import put, say, show, show_json
 from qrowd.errors import InputError, UsageError
@@ -64,7 +65,7 @@ SHARED = (
         show_default=True,
         help="Random assessors of each kind, for aware-u.",
     ),
-    click.option("--assessors", metavar="FILE", help="Write the weight of each assessor."),
+    written_option("--assessors", help="Write the weight of each assessor."),
     click.option(
         "--intervals",
         is_flag=True,

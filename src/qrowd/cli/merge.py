@@ -18,6 +18,7 @@ from qrowd.cli.options import (
     quiet_option,
     seed_option,
     ties_option,
+    written_option,
 )
 from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
@@ -40,11 +41,10 @@ SHARED = (
     ties_option,
     seed_option,
     output_option,
-    click.option("--probabilities", metavar="FILE", help="Write the probability of each grade."),
-    click.option("--assessors", metavar="FILE", help="Write what was learned of each assessor."),
-    click.option(
+    written_option("--probabilities", help="Write the probability of each grade."),
+    written_option("--assessors", help="Write what was learned of each assessor."),
+    written_option(
         "--parameters",
-        metavar="FILE",
         help="Write every parameter's mean, interval and diagnostics (hier-bayes, hier-vb).",
     ),
     click.option(

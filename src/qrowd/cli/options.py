@@ -9,6 +9,7 @@ Decorators (the parameter that the command gets is the option's long name):
     runs_option           --runs FILE (many) --run-names          -> runs run_names
     qrels_option          --qrels FILE                            -> qrels
     output_option         -o FILE                                 -> output
+    written_option        another FILE to write, under its flags
     json_option           --json                                  -> as_json
     ties_option           --ties RULE                             -> ties
     seed_option           --seed N                                -> seed
@@ -125,10 +126,23 @@ qrels_option = click.option(
     "--qrels", required=True, metavar="FILE", help="Qrels to score the runs with."
 )
 
-output_option = click.option(
+
+def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
+    """An option that names a file to write; one that cannot be written is refused at once."""
+    return click.option(*flags, metavar="FILE", callback=_writable, **others)
+
+
+def _writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
+    if path and path != "-":
+        from qrowd.io.atomic import refuse_unwritable
+
+        refuse_unwritable(path)
+    return path
+
+
+output_option = written_option(
     "-o",
     "--output",
-    metavar="FILE",
     help="Write there instead of stdout; the suffix says how: .tsv .csv .json .jsonl .parquet, "
     "or TREC's form; .gz .xz .bz2 .zst after it compress.",
 )

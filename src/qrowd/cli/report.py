@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from qrowd.cli.options import gold_option, load_gold, load_judgements, load_runs, seed_option
+from qrowd.cli.options import (
+    gold_option,
+    load_gold,
+    load_judgements,
+    load_runs,
+    seed_option,
+    written_option,
+)
 
 
 @click.command
@@ -57,10 +64,9 @@ from qrowd.cli.options import gold_option, load_gold, load_judgements, load_runs
 )  # fmt: skip
 @seed_option
 @click.option("--title", default="Judgements of a crowd", show_default=True, help="The heading.")
-@click.option(
-    "-o", "--output", default="report.html", show_default=True, metavar="FILE",
-    help="Where the page goes.",
-)  # fmt: skip
+@written_option(
+    "-o", "--output", default="report.html", show_default=True, help="Where the page goes."
+)
 def command(
     judgements: tuple[str, ...],
     gold: str | None,

@@ -15,7 +15,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError, ScaleError
+from qrowd.errors import InputError
 
 _FRACTIONAL = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
@@ -136,7 +136,8 @@ def _belief(
 ) -> _Labels:
     if isinstance(merged, Qrels):
         grade = np.maximum(merged.grade, 0).astype(np.int8)
-        return _certain(merged.pairs, grade, _scale_of(grade, gold))
+        scale = _scale_of(grade, gold)
+        return _certain(merged.pairs, scale.codes(grade), scale)
     if isinstance(merged, SoftQrels):
         codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
         return _Labels(merged.pairs, merged.scale, merged.p, codes, np.zeros(len(codes), np.bool_))
@@ -152,8 +153,7 @@ def _scale_of(grade: Grades, gold: Qrels | SoftQrels) -> Scale:
     return Scale.of(grade)
 
 
-def _certain(pairs: Pairs, grade: Grades, scale: Scale) -> _Labels:
-    code = scale.codes(grade)
+def _certain(pairs: Pairs, code: Grades, scale: Scale) -> _Labels:
     p = (code[:, None] == np.arange(len(scale))[None, :]).astype(np.float64)
     return _Labels(pairs, scale, p, code, np.zeros(len(pairs), np.bool_))
 
@@ -162,22 +162,10 @@ def _truth(gold: Qrels | SoftQrels, scale: Scale) -> _Labels:
     """Gold on the scale of the merged labels; an error that names the cut if it does not fit."""
     if isinstance(gold, SoftQrels):
         if gold.scale.grades != scale.grades:
-            raise _misfit(gold.scale, scale)
+            raise scale.misfit(gold.scale, "merged labels")
         codes = tied_argmax(gold.p, gold.pairs)
         return _Labels(gold.pairs, scale, gold.p, codes, np.zeros(len(gold), np.bool_))
-    lowest = min(scale.grades[0], 0)
-    grade = np.maximum(gold.grade, lowest).astype(np.int8)  # negative grades are non-relevant
-    if not set(np.unique(grade).tolist()) <= set(scale.grades):
-        raise _misfit(gold.scale, scale)
-    return _certain(gold.pairs, grade, scale)
-
-
-def _misfit(gold: Scale, scale: Scale) -> ScaleError:
-    return ScaleError(
-        f"gold has grades {' '.join(map(str, gold.grades))} but merged labels have "
-        f"{' '.join(map(str, scale.grades))}; say from which grade on gold is relevant: "
-        "gold.binary(at_least=...), on the command line --gold-rel"
-    )
+    return _certain(gold.pairs, scale.codes_of_gold(gold.grade, "merged labels"), scale)
 
 
 def _given_mask(belief: _Labels, given: Qrels | None) -> Mask:

@@ -13,7 +13,6 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.scores import Scores
-from qrowd.errors import ScaleError
 
 UNKNOWN = -1
 
@@ -48,18 +47,12 @@ class Given:
         """
         if self.gold is None:
             return judgements, np.full(len(judgements.pairs), UNKNOWN, np.int8)
-        off = sorted(set(self.gold.grade.tolist()) - set(judgements.scale.grades))
-        if off:
-            raise ScaleError(
-                f"gold has grades {' '.join(map(str, self.gold.scale.grades))} but judgements have "
-                f"{' '.join(map(str, judgements.scale.grades))}; say from which grade on gold is "
-                f"relevant: gold.binary(at_least=...), on the command line --gold-rel"
-            )
+        known = judgements.scale.codes_of_gold(self.gold.grade)
         judgements = judgements.with_pool(self.gold.pairs)
         codes = np.full(len(judgements.pairs), UNKNOWN, np.int8)
         if clamp:
             at = judgements.pairs.locate(self.gold.pairs)
-            codes[at] = judgements.scale.codes(self.gold.grade)
+            codes[at] = known
         return judgements, codes
 
 

@@ -74,6 +74,27 @@ class Scale:
             raise InputError(message, row=row)
         return codes
 
+    def codes_of_gold(self, gold: Array, whose: str = "judgements") -> Grades:
+        """The code of each grade of gold, negative ones being non-relevant.
+
+        Grades that are not on the scale need a cut: an error says so.
+        """
+        codes = self.codes(np.maximum(gold, min(self.grades[0], 0)))
+        if (codes < 0).any():
+            raise self.misfit(Scale.of(gold), whose)
+        return codes
+
+    def misfit(self, gold: Scale, whose: str = "judgements") -> ScaleError:
+        """What to say of gold that is on another scale than these grades are."""
+        cut = "say from which grade on gold is relevant: gold.binary(at_least=...), on the command "
+        cut += "line --gold-rel"
+        both = "make both binary, each by .binary(at_least=...), on the command line --rel and "
+        both += "--gold-rel"
+        return ScaleError(
+            f"gold has grades {' '.join(map(str, gold.grades))} but {whose} have "
+            f"{' '.join(map(str, self.grades))}; {cut if self.grades == (0, 1) else both}"
+        )
+
 
 def _distinct(grades: Array) -> set[int]:
     if grades.dtype == np.int8 and len(grades):

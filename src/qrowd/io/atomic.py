@@ -25,6 +25,13 @@ def written(path: str | Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+def refuse_unwritable(path: str | Path) -> None:
+    """An error if `written` could not write there: worth knowing before the work is done."""
+    target = Path(path)
+    if target.is_dir() or not target.exists():
+        _beside(target)
+
+
 def _beside(target: Path) -> Path:
     folder = (target.resolve() if target.is_symlink() else target).parent
     if target.is_dir():

@@ -185,10 +185,10 @@ def _missing(place: Place, names: Sequence[str], missing: Sequence[str]) -> Form
 
 
 def _unclear(source: Source, wanted: Wanted, header: Sequence[str]) -> FormatError:
-    order = " ".join(wanted.plain)
+    trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
     return FormatError(
-        f"{len(header)} columns and no header that is known; {wanted.what} need TREC's "
-        f"{len(wanted.plain)} columns ({order}), a header with {' '.join(wanted.needed)}, or "
+        f"{len(header)} columns and no header that is known; {wanted.what} need "
+        f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
         f"--columns (e.g. --columns {','.join(wanted.needed)})",
         file=source.name,
         line=1,

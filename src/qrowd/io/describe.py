@@ -14,6 +14,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
+from qrowd.data.scale import LOWEST
 from qrowd.data.scores import Scores
 
 _DEPTH = 10
@@ -166,7 +167,8 @@ def _judgements_and_gold(found: Findings, judgements: Judgements, gold: Qrels) -
     found.facts["gold pairs that nobody judged"] = len(gold) - both
     _topics(found, judgements.topics, gold.topics, "judgements", "gold")
     found.warn(both == 0, "no judged pair has gold: do the names of topics and documents match?")
-    off = sorted(set(gold.grade.tolist()) - set(judgements.scale.grades))
+    on = {*judgements.scale.grades, *range(LOWEST, min(judgements.scale.grades[0], 1))}
+    off = sorted(set(gold.grade.tolist()) - on)
     found.warn(
         bool(off),
         f"gold has grades that judgements do not have ({' '.join(map(str, off))}): "

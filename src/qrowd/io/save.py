@@ -111,9 +111,8 @@ def _trec(noun: Framed, name: str) -> bytes:
     elif isinstance(noun, Judgements):
         frame = _four_columns(frame, name)
     else:
-        raise UsageError(
-            f"{type(noun).__name__} has no TREC form; use .tsv, .csv, .jsonl, .parquet"
-        )
+        what = type(noun).__name__
+        raise UsageError(f"{name}: {what} has no TREC form; use .tsv, .csv, .jsonl, .parquet")
     _refuse_blanks(frame, " \t\n\r", name)
     into = io.BytesIO()
     frame.write_csv(into, separator=" ", quote_style="never", include_header=False)
