@@ -128,7 +128,8 @@ def _rank_order(cell: Offsets, scores: Floats, document: Codes) -> Offsets:
     tied[1:] |= same
     tied[:-1] |= same
     if tied.any():  # only the tied rows are sorted again
-        rows, group = order[tied], np.cumsum(~same)[np.flatnonzero(tied) - 1]
+        rows, keys = order[tied], ranked[tied]
+        group = np.concatenate([[0], np.cumsum(keys[1:] != keys[:-1])])
         most = int(document.max()) + 1
         order[tied] = rows[np.argsort(group * most + (most - 1 - document[rows]))]
     return order
