@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 24
 _SHORTEST = 12  # six fields of one byte each
+_APART = 32  # rows of a topic, and of a run, must follow each other; else it is no gain
 _LOW = np.uint64(0xFFFFFFFF)
 
 Coded = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes], Floats]
@@ -88,7 +89,7 @@ def _scanned(file: int, text: Array, piece: tuple[int, int]) -> Lines | None:
     most = (piece[1] - piece[0]) // _SHORTEST + 1  # memory that is not used costs nothing
     documents = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     scores, groups = np.empty(most), np.empty((2, most), np.int32)
-    heads = np.empty((2, most // 4 + 64, 2), np.int64)
+    heads = np.empty((2, most // _APART + 1024, 2), np.int64)
     rows, *used = scan(text, *piece, documents, scores, groups, heads)
     if rows < 0:
         return None
@@ -128,6 +129,14 @@ def _strings(text: Array, spans: Array) -> list[str]:
 
 
 # --- all files together ---------------------------------------------------------------------------
+
+
+def tags_of(found: list[Lines], files: int) -> list[list[str]]:
+    """The distinct tags of each file."""
+    tags: list[dict[str, None]] = [{} for _ in range(files)]
+    for each in found:
+        tags[each.file] |= dict.fromkeys(each.tags[0])
+    return [list(each) for each in tags]
 
 
 def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:

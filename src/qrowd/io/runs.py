@@ -70,26 +70,21 @@ def _straight(
     files = sources(source)
     if sum(file.size for file in files) < LARGE:
         return None
-    from qrowd.io.lines import codes_of, lines_of_files
+    from qrowd.io.lines import codes_of, lines_of_files, tags_of
 
     found = lines_of_files(files, WANTED, format)
     if found is None:
         return None
-    tags = [
-        [tag for each in found if each.file == at for tag in each.tags[0]]
-        for at in range(len(files))
-    ]
-    by_file = _by_file([list(dict.fromkeys(each)) for each in tags], names)
-    coded = codes_of(
-        found, [file.stem if by else "" for file, by in zip(files, by_file, strict=True)]
-    )
+    by_file = _by_file(tags_of(found, len(files)), names)
+    both = list(zip(files, by_file, strict=True))
+    coded = codes_of(found, [file.stem if by else "" for file, by in both])
     del found  # the text of all files
     try:
         made = None if coded is None else RunSet.from_codes(*coded)
     except InputError:
         return None  # the general way finds it too, and where it is
     if made is not None:
-        _warn_of_clashes([file.name for file, by in zip(files, by_file, strict=True) if by], names)
+        _warn_of_clashes([file.name for file, by in both if by], names)
     return made
 
 
