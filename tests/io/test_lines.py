@@ -12,6 +12,7 @@ import pytest
 import qrowd as q
 from qrowd.errors import InputError
 from qrowd.io import lines, runs
+from qrowd.io.source import sources
 
 PLAIN = "".join(
     f"{topic} Q0 {document} {rank} {9 - rank / 8} tag\n"
@@ -123,3 +124,12 @@ def test_many_random_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     general, straight = both(tmp_path / "a.run", monkeypatch)
     check_equal(general, straight)
     assert sorted(straight.score) == sorted(map(float, written))
+
+
+def test_mixed_rows_go_the_general_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"{at % 2} Q0 d{at} 1 {at / 4} t{at % 3}\n" for at in range(3000))
+    (tmp_path / "a.run").write_text(text)
+    general = q.read_runs(tmp_path / "a.run")
+    monkeypatch.setattr(runs, "LARGE", 0)
+    assert lines.lines_of_files(sources(tmp_path / "a.run"), runs.WANTED, None) is None
+    check_equal(general, q.read_runs(tmp_path / "a.run"))
