@@ -13,9 +13,12 @@ busy machine the seconds of the processors (all threads together) are the steadi
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -61,7 +64,7 @@ def main() -> None:
         name = f"300 assessors, {len(many.topics)} topics (the same ones repeated), from memory"
         table(name, in_memory(more, random, sample=1))
         table("Files to scores, one qrels", from_files(folder, qrels_file))
-        draws(runs, gold)
+        draws()
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -93,8 +96,10 @@ def write_runs(runs: q.RunSet, folder: Path) -> None:
 
 def assessors_of(gold: q.Qrels, count: int) -> q.QrelsSet:
     """Assessors who judge the whole pool and err at random."""
-    wrong = np.random.default_rng(0).random((len(gold), count)) < ERRORS
-    grades = ((gold.grade[:, None] > 0) ^ wrong).astype(np.int8)
+    grades, random = np.empty((len(gold), count), np.int8), np.random.default_rng(0)
+    for lo in range(0, count, 100):  # few at a time: no large array that would hide a peak
+        part = grades[:, lo : lo + 100]
+        part[:] = (gold.grade[:, None] > 0) ^ (random.random(part.shape) < ERRORS)
     return q.QrelsSet.of_draws(gold.pairs, grades)
 
 
@@ -269,21 +274,48 @@ def files_by_ir_measures(files: list[Path], qrels_file: Path) -> Timing:
     return timed(work)
 
 
-def draws(runs: q.RunSet, gold: q.Qrels) -> None:
-    """Thousands of draws, only means kept: the memory beside what the draws themselves take."""
+def draws() -> None:
+    """Thousands of draws: what scoring takes beside the draws, each in a process of its own."""
+    print("### Draws: seconds and memory\n")
+    print("| draws | kept | seconds | draws, MB | result, MB | peak grew by, MB |")
+    print("|---:|---|---:|---:|---:|---:|", flush=True)
+    for count, keep in ((300, "means"), (3000, "means"), (6000, "means"), (3000, "topics")):
+        asked = [sys.executable, "-m", "benchmarks.evaluation", str(count), keep]
+        subprocess.run(asked, check=True)
+    print()
+
+
+def in_this_process(count: int, keep: str) -> None:
+    """One row: the growth of the peak since just before the scoring."""
+    with collection() as (folder, qrels_file, _):
+        runs, gold = q.read_runs(str(folder / "*.gz")), q.read_qrels(qrels_file)
+        q.evaluate(runs, assessors_of(gold, 40), MEASURES, keep=keep)  # compiles
+        many = assessors_of(gold, count)
+        before = peak_since_now()
+        clock = time.perf_counter()
+        scores = q.evaluate(runs, many, MEASURES, keep=keep)
+        seconds = time.perf_counter() - clock
+    figures = (count * len(gold) / 1e6, scores.values.nbytes / 1e6, peak() - before)
+    cells = " | ".join(f"{figure:.0f}" for figure in figures)
+    print(f"| {count:,} | {keep} | {seconds:.2f} | {cells} |", flush=True)
+
+
+def peak_since_now() -> float:
+    """The peak memory in MB, counted from here on where the system can (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def peak() -> float:
+    """The peak memory of this process in MB."""
     import resource
 
-    unit = 1024 if sys.platform != "darwin" else 1024 * 1024
-    many = assessors_of(gold, 3000)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    seconds = timed(lambda: q.evaluate(runs, many, MEASURES, keep="means")).seconds
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    result = 2 * 3000 * len(runs) * 8 / 1e6
-    print(
-        f"3,000 draws, means only: {seconds:.2f} s; peak memory grew by {after - before:.0f} MB "
-        f"(the result has {result:.0f} MB, all topics would have "
-        f"{result * len(gold.topics):.0f} MB).\n"
-    )
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s+(\d+)", status.read_text())
+        return int(found[1]) * 1024 / 1e6 if found else float("nan")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 def table(title: str, found: list[Timing]) -> None:
@@ -299,4 +331,7 @@ def table(title: str, found: list[Timing]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 3:
+        in_this_process(int(sys.argv[1]), sys.argv[2])
+    else:
+        main()
