@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -85,3 +87,30 @@ def test_kos_signs_hold_in_every_part_of_the_crowd() -> None:
     alone = q.KOS().fit(small)
     tiny = merged.pairs.topic_names == "ty"
     np.testing.assert_allclose(merged.relevant[tiny], alone.relevant, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("mv", "binmv", "qbinmv", "wmv-iter(max_iter=3)", "turkrank(max_iter=3)", "stack"),
+        *("ds(max_iter=3)", "one-coin(max_iter=3)", "two-coin(max_iter=3)", "glad(max_iter=3)"),
+        *("mace(max_iter=3, restarts=1)", "kos", "em-gauss(max_iter=3)", "m3v(max_iter=3)"),
+        *("hier-vb(max_iter=3)",),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*has not settled")
+def test_sparse_judgements_need_no_dense_matrix(spec: str) -> None:
+    """100,000 judgements, 50,000 pairs, 20,000 assessors: either square would take gigabytes."""
+    random = np.random.default_rng(0)
+    docs, said = np.arange(100_000) % 50_000, random.integers(0, 2, 100_000)
+    rows = q.Judgements.of(
+        np.repeat("t", 100_000), docs.astype(str), random.integers(0, 20_000, 100_000).astype(str),
+        said,
+    )  # fmt: skip
+    tracemalloc.start()
+    try:
+        q.get(spec).fit(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 300e6

@@ -322,3 +322,12 @@ def test_gold_for_other_pairs_is_doubted(files: Path, capsys: pytest.CaptureFixt
 def test_what_has_no_trec_form_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = failing(capsys, "merge", "mv", "-q", "crowd.tsv", "--probabilities", "p.qrels")
     assert (code, said.startswith("qrowd: p.qrels: Merged has no TREC form")) == (2, True)
+
+
+def test_priors_are_refused_where_nothing_is_learned_from_them(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["merge", "ds", "-q", "crowd.tsv", "-o", "x.qrels", "--assessors", "known.tsv"])
+    code, said = failing(capsys, "merge", "mv", "crowd.tsv", "--priors", "known.tsv")
+    assert code == 2
+    assert said.startswith("qrowd: --priors: mv has no use for them; methods that do: ds, em-gauss")

@@ -117,6 +117,8 @@ def _merge(
 ) -> None:
     from dataclasses import replace
 
+    if priors and "priors" not in method.card.uses:
+        raise UsageError(f"--priors: {method.card.id} has no use for them; {_who_uses('priors')}")
     rows = load_judgements(judgements, columns, format, rel, pairs)
     given = _given(load_gold(gold, gold_rel, rel), priors)
     with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
@@ -132,6 +134,12 @@ def _merge(
         put(_parameters_of(merged), parameters)
     if figures:
         _draw(rows, merged, figures, quiet)
+
+
+def _who_uses(what: str) -> str:
+    from qrowd.registry import cards
+
+    return f"methods that do: {', '.join(id for id, c in cards().items() if what in c.uses)}"
 
 
 def _parameters_of(merged: Merged) -> Any:
