@@ -162,6 +162,17 @@ def test_misuse(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert message in capsys.readouterr().err
 
 
+def test_gold_must_have_something_to_do_with_the_judgements(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(files, "crowd.tsv", "--gold", "gold.qrels", "--show", "accuracy")
+    assert "; 180 of 180 gold pairs were judged" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        run(files, "crowd.tsv", "--gold", "sets.qrels")
+    assert stop.value.code == 1
+    assert "no pair in common" in capsys.readouterr().err
+
+
 def test_a_type_looks_the_same_in_every_picture() -> None:
     pytest.importorskip("matplotlib", reason="comes with the extra `report`")
     from qrowd.quality.suspicion import TYPES

@@ -120,7 +120,8 @@ def command(
     crowd = load_judgements(judgements, columns, format, rel)
     cut = gold_rel if gold_rel is not None else rel if rel is not None else 1
     if trusted is not None:
-        say(f"gold is relevant from grade {cut} on", quiet)
+        shared = _judged(crowd, trusted)
+        say(f"gold is relevant from grade {cut} on; {shared} gold pairs were judged", quiet)
     if agreeing:
         _agreement(crowd, per_topic, bootstrap, resample, seed, output, as_json)
     elif rules:
@@ -134,6 +135,16 @@ def _belongs(to: str, there: bool, options: dict[str, bool]) -> None:
     for name, given in options.items():
         if given and not there:
             raise UsageError(f"{name} goes with {to}, which was not given")
+
+
+def _judged(crowd: Judgements, gold: Qrels) -> str:
+    """How many of the gold's pairs have judgements, in words."""
+    from qrowd.errors import InputError
+
+    shared = int((crowd.pairs.locate(gold.pairs) >= 0).sum())
+    if not shared:
+        raise InputError("gold and judgements have no pair in common; are the topics' names so?")
+    return f"{shared} of {len(gold)}"
 
 
 def _given(gold: Qrels | None) -> Given:

@@ -139,6 +139,10 @@ def as_dict(found: Comparison) -> dict[str, Any]:
         for m, s, a, b in np.ndindex(found.p_values.shape)
         if a < b
     ]
+    rows = [
+        {**row, "beats": [found.estimates[other] for other in found.beats(*at)]}
+        for row, at in zip(found.rows(), np.ndindex(found.values.shape), strict=True)
+    ]
     result: dict[str, Any] = defined(
         {
             "topics": list(found.topics),
@@ -148,7 +152,7 @@ def as_dict(found: Comparison) -> dict[str, Any]:
             "test": found.test,
             "correction": found.correction,
             "alpha": found.alpha,
-            "rows": found.rows(),
+            "rows": rows,
             "tests": pairs,
             "notes": list(found.notes),
         }

@@ -221,13 +221,6 @@ class Evidence:
         return behaviour.sequences(self.single)
 
     @cached_property
-    def ordered_all(self) -> behaviour.Sequences:
-        """The same with every judgement, repeated ones too."""
-        return (
-            self.ordered if self.single is self.judgements else behaviour.sequences(self.judgements)
-        )
-
-    @cached_property
     def answers(self) -> Offsets:
         """How often each assessor gave each grade."""
         return behaviour.answer_counts(self.single)
@@ -251,10 +244,6 @@ class Evidence:
     def seconds(self) -> Floats:
         """The median seconds per document."""
         return behaviour.median_seconds(self.judgements)
-
-    def with_merged(self, merged: Merged) -> Evidence:
-        """The same with what a method believes."""
-        return replace(self, merged=merged)
 
 
 def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given:
