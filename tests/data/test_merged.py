@@ -27,3 +27,10 @@ def test_binary_adds_up_the_grades() -> None:
     assert high.draws(3).notes == ()
     alone = replace(high, samples=None).draws(3)
     assert alone.notes == ("none has no posterior draws: each pair drawn from its probabilities",)
+
+
+def test_table_of_assessors_shows_what_it_has() -> None:
+    table = AssessorTable(Index.of(["ann", "bob"]), {"judgements": np.array([3, 14])})
+    assert repr(table) == "AssessorTable(2 assessors; judgements)"
+    assert "ann" in str(table)
+    assert "14" in str(table)

@@ -43,6 +43,12 @@ class AssessorTable(Framed):
             if len(column) != len(self.assessors):
                 raise InputError(f"column {name} has {len(column)} rows, not {len(self.assessors)}")
 
+    def __repr__(self) -> str:
+        return f"AssessorTable({len(self)} assessors; {', '.join(self.columns) or 'no columns'})"
+
+    def __str__(self) -> str:
+        return str(self.to_polars())
+
     def __getitem__(self, column: str) -> Array:
         return self.columns[column]
 
