@@ -331,3 +331,17 @@ def test_priors_are_refused_where_nothing_is_learned_from_them(
     code, said = failing(capsys, "merge", "mv", "crowd.tsv", "--priors", "known.tsv")
     assert code == 2
     assert said.startswith("qrowd: --priors: mv has no use for them; methods that do: ds, em-gauss")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "merge mv - --gold -",
+        "merge mv - -",
+        "score - -",
+        "evaluate --runs - --qrels -",
+    ],
+)
+def test_stdin_is_not_read_twice(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = failing(capsys, *line.split())
+    assert (code, said.startswith("qrowd: stdin (-) can be read only once")) == (2, True)

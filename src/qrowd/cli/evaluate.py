@@ -13,6 +13,7 @@ from qrowd.cli.options import (
     load_judgements,
     load_qrels,
     load_runs,
+    once,
     output_option,
     runs_option,
     seed_option,
@@ -33,7 +34,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 
 @click.command()
 @runs_option
-@click.option("--qrels", metavar="FILE", help="Score under these qrels.")
+@click.option("--qrels", metavar="FILE", callback=once, help="Score under these qrels.")
 @click.option(
     "--judgements", multiple=True, metavar="FILE",
     help="Score under every assessor of these judgements (--per-assessor), or under what a method "

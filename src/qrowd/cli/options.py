@@ -52,9 +52,20 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+    """A callback of what is read: `-` may be named once in all of a command."""
+    names = value if isinstance(value, tuple) else (value,)
+    seen = ctx.meta["qrowd.stdin"] = ctx.meta.get("qrowd.stdin", 0) + names.count("-")
+    if seen > 1:
+        from qrowd.errors import UsageError
+
+        raise UsageError("stdin (-) can be read only once; name a file for the others")
+    return value
+
+
 def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
     return _all(
-        click.argument("judgements", nargs=-1, required=required, metavar=metavar),
+        click.argument("judgements", nargs=-1, required=required, metavar=metavar, callback=once),
         click.option(
             "--columns",
             metavar="NAMES",
@@ -88,7 +99,12 @@ def judgements_if_any(function: F) -> F:
 
 
 gold_option = _all(
-    click.option("--gold", metavar="FILE", help="Qrels that are trusted, for some of the pairs."),
+    click.option(
+        "--gold",
+        metavar="FILE",
+        callback=once,
+        help="Qrels that are trusted, for some of the pairs.",
+    ),
     click.option(
         "--gold-rel",
         type=int,
@@ -101,6 +117,7 @@ gold_option = _all(
 pairs_option = click.option(
     "--pairs",
     metavar="FILE",
+    callback=once,
     help="Pairs (as qrels, or a table with topic and doc) that belong to the pool though nobody "
     "judged them.",
 )
@@ -111,6 +128,7 @@ runs_option = _all(
         multiple=True,
         required=True,
         metavar="FILES",
+        callback=once,
         help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
     ),
     click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qrowd.cli.options import json_option, output_option
+from qrowd.cli.options import json_option, once, output_option
 from qrowd.cli.output import put, say, show_json
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("merged")
-@click.argument("gold")
+@click.argument("merged", callback=once)
+@click.argument("gold", callback=once)
 @click.option(
     "--gold-rel", type=int, metavar="GRADE",
     help="Make gold binary: relevant from this grade on (where merged labels are 0/1 and gold is "
