@@ -5,11 +5,11 @@
 
 Every measurement is a process of its own: the time of one reading after a warm-up on a small file
 of the same kind, the processor time, and the peak of resident memory, libraries included; the best
-of three. `Polars` reads the same file, all columns of text files as strings. `crowd-kit` is pandas'
-reader and crowd-kit's own `factorize` for task, worker and label; `ir_measures` is its reader of
-runs, made into a list. They are run once, by the interpreter named in QROWD_PEERS (default: this
-one), and left out where they are not installed; crowd-kit gets a tenth of the rows, as qrowd does
-beside it.
+of five rounds, in which the readers take turns. `Polars` reads the same file, all columns of text
+files as strings. `crowd-kit` is pandas' reader and crowd-kit's own `factorize` for task, worker and
+label; `ir_measures` is its reader of runs, made into a list. They are run once, by the interpreter
+named in QROWD_PEERS (default: this one), and left out where they are not installed; crowd-kit gets
+a tenth of the rows, as qrowd does beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 SMALL = 600_000
+ROUNDS = 5
 
 
 def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
@@ -158,31 +159,41 @@ def measure(reader: str, path: str, warm: str) -> None:
     print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "kept": len(kept)}))
 
 
-def measured(reader: str, path: Path, warm: Path, times: int = 3) -> dict[str, float] | None:
-    """The best of a few processes; nothing where the peer is not installed."""
+def measured(reader: str, path: Path, warm: Path) -> dict[str, float] | None:
+    """One process; nothing where the peer is not installed."""
     ours = reader in ("Polars", "qrowd")
     python = sys.executable if ours else os.environ.get("QROWD_PEERS", sys.executable)
     command = [python, "-P", __file__, "--measure", reader, str(path), str(warm)]
-    found = []
-    for _ in range(times if ours else 1):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(f"{reader} left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-            return None
-        found.append(json.loads(done.stdout))
-    return {key: min(each[key] for each in found) for key in ("seconds", "cpu", "peak")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{reader} left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def rounds(path: Path, warm: Path, readers: list[str]) -> dict[str, dict[str, float]]:
+    """The best of a few rounds; in each, all readers have their turn, peers only once."""
+    found: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
+    for turn in range(ROUNDS):
+        for reader in readers:
+            if turn == 0 or reader in ("Polars", "qrowd"):
+                one = measured(reader, path, warm)
+                found[reader] += [one] if one else []
+    keys = ("seconds", "cpu", "peak")
+    return {
+        reader: {key: min(one[key] for one in each) for key in keys}
+        for reader, each in found.items()
+        if each
+    }
 
 
 def table(title: str, path: Path, warm: Path, readers: list[str]) -> None:
     """One markdown table; ratios against the first reader."""
     print(f"\n{title}\n\n| | seconds | ratio | CPU seconds | ratio | peak GB |")
     print("|---|---|---|---|---|---|")
-    base: dict[str, float] = {}
-    for reader in readers:
-        found = measured(reader, path, warm)
-        if found is None:
-            continue
-        base = base or found
+    best = rounds(path, warm, readers)
+    base = next(iter(best.values()))
+    for reader, found in best.items():
         wall, cpu = (found[key] / base[key] for key in ("seconds", "cpu"))
         print(
             f"| {reader} | {found['seconds']:.2f} | {wall:.1f} | {found['cpu']:.2f} | {cpu:.1f} "
