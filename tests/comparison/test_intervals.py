@@ -135,3 +135,13 @@ def test_misuse_is_explained(values: Floats) -> None:
         intervals(of_draws(values), over="runs")
     with pytest.raises(ParameterError, match="level must be"):
         intervals(of_draws(values), level=90)
+
+
+def test_the_matrix_is_printed_for_the_best_runs() -> None:
+    noise = np.random.default_rng(0).normal(size=(50, 4, 12)) * 0.01
+    found = intervals(of_draws(np.linspace(0.9, 0.1, 12) + noise))
+    lines = str(found).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("P(beats), AP"))
+    assert lines[at].split()[2:] == found.runs.names[:8].tolist()
+    assert lines[at + 1].split()[1:] == ["1.00"] * 7
+    assert any("JSON has all" in line for line in lines)

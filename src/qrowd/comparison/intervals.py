@@ -18,6 +18,9 @@ from qrowd.errors import ParameterError, UnknownNameError, UsageError
 OVER = ("draws", "topics", "both")
 
 
+_SHOWN = 8  # runs in the printed matrix
+
+
 @dataclass(frozen=True, eq=False)
 class Intervals(Framed):
     """What is known of each run's mean score and place, per measure: arrays [measure, run].
@@ -54,7 +57,9 @@ class Intervals(Framed):
         )
 
     def __str__(self) -> str:
-        return "\n\n".join([*(self._table(m) for m in range(len(self.measures))), self._legend()])
+        measures = range(len(self.measures))
+        tables = [table(m) for m in measures for table in (self._table, self._matrix)]
+        return "\n\n".join([*tables, self._legend()])
 
     @property
     def source(self) -> str:
@@ -125,10 +130,26 @@ class Intervals(Framed):
                   "P(best)"]  # fmt: skip
         return aligned(header, rows)
 
+    def _matrix(self, m: int) -> str:
+        """P(row beats column) of the best runs; `beats` and JSON have all of them."""
+        from qrowd.comparison.tables import aligned
+
+        top = self.order(self.measures[m])[:_SHOWN]
+        rows = [
+            [
+                str(self.runs.names[a]),
+                *("" if a == b else f"{self.beats[m, a, b]:.2f}" for b in top),
+            ]
+            for a in top
+        ]
+        return aligned([f"P(beats), {self.measures[m]}", *self.runs.names[top]], rows)
+
     def _legend(self) -> str:
         lines = [
             f"Intervals of {self.level:.0%} over {self.source}.",
             f"*: the fewest runs that hold the best one with {self.containing:.0%}.",
+            "P(beats): that the run of the row scores above that of the column"
+            + (f"; the {_SHOWN} best runs, JSON has all." if len(self.runs) > _SHOWN else "."),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
