@@ -169,6 +169,21 @@ def _gains(study: Study, specs: tuple[str, ...], training: int, number: int) -> 
     return np.asarray(np.column_stack([*merged, chosen]) - singles.max(axis=1)[:, None])
 
 
+def sharpness(study: Study) -> None:
+    """The effective number of assessors under each estimator, with gold for 10 topics."""
+    chosen = np.random.default_rng(1).choice(study.gold.topics.names, 10, replace=False)
+    given = q.Given(reference=study.by_gold[q.Index.of(chosen)], random=study.random)
+    specs = [f"sup_{gap}" for gap in GAPS] + [f"sgl_{gap}_msd" for gap in GAPS]
+    specs += ["aware-s(gap='apc', power=8)", "aware-s(gap='kld', beta=10)", "aware-r"]
+    print("\n### Effective number of assessors, 10 training topics\n")
+    print("| method | " + " | ".join(study.measures) + " |\n|---|---|---|")
+    for spec in specs:
+        weight = registry.get(spec).accuracies(study.by_each, given)[:, :, 0]
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        cells = [f"{number:.1f}" for number in 1 / (weight**2).sum(axis=1)]
+        print(f"| {spec} | " + " | ".join(cells) + " |", flush=True)
+
+
 def speed() -> None:
     """All thirty u-AWARE estimators: 31 assessors, 300 random ones, 129 runs, 50 topics."""
     random = np.random.default_rng(1)
@@ -211,6 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(
         f"\n## TREC DL 2021: {len(study.crowd.assessors)} machine assessors, {len(study.runs)} runs"
     )
+    sharpness(study)
     head_to_head(study, options.splits)
     for training in map(int, options.training.split(",")):
         print_table(study, [int(s) for s in options.sizes.split(",")], options.panels, training)

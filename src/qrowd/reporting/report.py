@@ -202,7 +202,7 @@ def _what_was_done(done: Study) -> Section:
         measures = ", ".join(done.intervals.measures)
         steps.append(
             f"Every system was scored ({measures}) under the merged grades, and under "
-            f"{done.intervals.draws} qrels drawn from the probabilities of `{done.chosen}`."
+            f"{done.intervals.draws} qrels drawn from what `{done.chosen}` believes."
         )
     if done.comparison is not None:
         steps.append("The rankings of systems were compared with the ranking under gold.")
