@@ -240,7 +240,7 @@ def counts_of_table(table: AssessorTable, assessors: Index, scale: Scale) -> Flo
     else:
         raise InputError("an assessors' table needs a column judgements to serve as a prior")
     counts = np.nan_to_num(p * seen[:, None, :])
-    at = table.assessors.codes(assessors.names)
+    at = table.assessors.find(assessors)
     return np.where((at >= 0)[:, None, None], counts[at], 0.0)
 
 

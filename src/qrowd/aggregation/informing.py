@@ -71,8 +71,8 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:
     """X of each pair: sum over runs of log((length + 1) / rank), standardised within its topic."""
     result = np.zeros(len(pairs))
-    code = runs.documents.codes(pairs.documents.names)[pairs.document]
-    topics = runs.topics.codes(pairs.topics.names)
+    code = runs.documents.find(pairs.documents)[pairs.document]
+    topics = runs.topics.find(pairs.topics)
     for topic in np.flatnonzero(topics >= 0):
         first, last = pairs.topic_starts[topic : topic + 2]
         total = _fused(runs, int(topics[topic]))

@@ -25,6 +25,14 @@ class Column(Protocol):
         """The names as an array."""
         ...
 
+    def search_sorted(self, element: Any) -> Any:
+        """Where to insert each name of another column."""
+        ...
+
+    def gather(self, indices: Any) -> Any:
+        """The names at these positions."""
+        ...
+
 
 class Index:
     """Sorted, distinct names; a name's code is its position. Never changed once made.
@@ -88,6 +96,14 @@ class Index:
         find = self._code.get
         return np.fromiter((find(name, -1) for name in names), dtype=np.int32)
 
+    def find(self, other: Index) -> Codes:
+        """The code here of each of the other's names; -1 for names that are not here."""
+        mine, theirs = self.held, other.held
+        if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray) or not len(self):
+            return self.codes(other.names)
+        at = np.minimum(mine.search_sorted(theirs).to_numpy(), len(self) - 1).astype(np.int32)
+        return np.where((mine.gather(at) == theirs).to_numpy(), at, np.int32(-1))
+
     def code(self, name: str, what: str = "name") -> int:
         """The code of one name; an error with a suggestion if it is not here."""
         if name not in self._code:
@@ -100,11 +116,11 @@ class Index:
 
     def intersection(self, other: Index) -> Index:
         """The names that both have."""
-        return self if self == other else Index(self.names[other.codes(self.names) >= 0])
+        return self if self == other else Index(self.names[other.find(self) >= 0])
 
     def without(self, other: Index) -> Index:
         """The names that the other does not have."""
-        return Index(self.names[other.codes(self.names) < 0])
+        return Index(self.names[other.find(self) < 0])
 
     def split(self, share: float, seed: int) -> tuple[Index, Index]:
         """Two disjoint parts at random, the first with this share of the names (at least one)."""
@@ -221,8 +237,8 @@ class Pairs(Framed):
         """Where each of the other's pairs is among these; -1 where it is not."""
         if other is self:
             return np.arange(len(self), dtype=np.int32)
-        topic = self.topics.codes(other.topics.names)[other.topic]
-        document = self.documents.codes(other.documents.names)[other.document]
+        topic = self.topics.find(other.topics)[other.topic]
+        document = self.documents.find(other.documents)[other.document]
         wanted = topic.astype(np.int64) * max(len(self.documents), 1) + document
         at = np.searchsorted(self.keys, wanted).astype(np.int32)
         at[at == len(self)] = 0
@@ -236,8 +252,8 @@ class Pairs(Framed):
         if other is self or (len(other) and bool((self.locate(other) >= 0).all())):
             return self
         topics, documents = self.topics.union(other.topics), self.documents.union(other.documents)
-        topic = [topics.codes(p.topics.names)[p.topic] for p in (self, other)]
-        document = [documents.codes(p.documents.names)[p.document] for p in (self, other)]
+        topic = [topics.find(p.topics)[p.topic] for p in (self, other)]
+        document = [documents.find(p.documents)[p.document] for p in (self, other)]
         return Pairs.from_codes(topics, documents, np.concatenate(topic), np.concatenate(document))[
             0
         ]
@@ -256,7 +272,7 @@ class Pairs(Framed):
 
     def of_topics(self, topics: Index) -> Mask:
         """Which pairs belong to these topics."""
-        return np.asarray((topics.codes(self.topics.names) >= 0)[self.topic], dtype=np.bool_)
+        return np.asarray((topics.find(self.topics) >= 0)[self.topic], dtype=np.bool_)
 
     def hashes(self, pairs: Codes, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         """A hash of (seed, topic, document) for these pairs, independent of all other pairs."""

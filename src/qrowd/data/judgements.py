@@ -253,7 +253,7 @@ class Judgements(Framed):
     def of_assessors(self, assessors: Index) -> Judgements:
         """The judgements of these assessors only, over the same pool."""
         kept = self.assessors.intersection(assessors)
-        recode = kept.codes(self.assessors.names)
+        recode = kept.find(self.assessors)
         rows = recode[self.assessor] >= 0
         chosen = self.select(rows)
         return replace(chosen, assessors=kept, assessor=recode[chosen.assessor])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -55,17 +55,22 @@ class RunSet(Framed):
         cls, indexes: tuple[Index, Index, Index], codes: tuple[Codes, Codes, Codes], scores: Floats
     ) -> Self:
         """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
+        from qrowd.data.ranking import by_cell, rank
+
         (runs, topics, documents), (run, topic, document) = indexes, codes
         if np.isnan(scores).any():
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
-        at_once = (
-            lambda: _refuse_duplicates(cell, document, indexes),
-            lambda: _rank_order(cell, scores, document),
-        )
-        _, order = in_blocks(lambda at, _: at_once[at](), 2, 2)
         starts = starts_of(cell, len(runs) * len(topics))
-        return cls(runs, topics, documents, starts, document[order], scores[order])
+        rows = by_cell(cell, starts)
+        ranked = np.empty(len(rows), np.int32), np.empty(len(rows))
+        given, most = (document, scores), len(documents)
+        once = in_blocks(
+            lambda *cells: rank(cells, starts, rows, given, ranked, most), len(starts) - 1
+        )
+        if not all(once):
+            _refuse_duplicates(cell, document, indexes)
+        return cls(runs, topics, documents, starts, *ranked)
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -98,7 +103,7 @@ class RunSet(Framed):
         """These runs only, in the order of their names."""
         kept = self.runs.intersection(runs)
         lengths = np.diff(self.starts).reshape(len(self.topics), len(self.runs))
-        chosen = kept.codes(self.runs.names) >= 0
+        chosen = kept.find(self.runs) >= 0
         rows = np.repeat(np.tile(chosen, len(self.topics)), lengths.ravel())
         starts = np.concatenate([[0], np.cumsum(lengths[:, chosen])])
         indexes = (kept, self.topics, self.documents)
@@ -115,39 +120,17 @@ class RunSet(Framed):
         return result, lengths
 
 
-def _rank_order(cell: Offsets, scores: Floats, document: Codes) -> Offsets:
-    """Rows by cell, then score as float32 descending, then document descending."""
-    with np.errstate(over="ignore"):  # what is too large for float32 is infinite, as for trec_eval
-        bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.int32)  # + 0.0: -0 is 0
-    ascending = np.where(bits < 0, ~bits, bits | np.int32(-(2**31))).view(np.uint32)
-    key = (cell.astype(np.uint64) << np.uint64(32)) | ~ascending.astype(np.uint32)
-    order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    tied = np.zeros(len(key), np.bool_)
-    same = ranked[1:] == ranked[:-1]
-    tied[1:] |= same
-    tied[:-1] |= same
-    if tied.any():  # only the tied rows are sorted again
-        rows, keys = order[tied], ranked[tied]
-        group = np.concatenate([[0], np.cumsum(keys[1:] != keys[:-1])])
-        most = int(document.max()) + 1
-        order[tied] = rows[np.argsort(group * most + (most - 1 - document[rows]))]
-    return order
-
-
-def _refuse_duplicates(cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]) -> None:
+def _refuse_duplicates(
+    cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]
+) -> NoReturn:
+    """Say which document is there twice, and in which row for the second time."""
     runs, topics, documents = indexes
     key = cell * max(len(documents), 1) + document
-    ordered = np.sort(key)
-    again = ordered[1:] == ordered[:-1]
-    if again.any():
-        twice = ordered[1:][again]
-        rows = np.flatnonzero(np.isin(key, twice))
-        repeated = [row for row in rows if key[row] in set(key[rows[rows < row]].tolist())]
-        row = int(min(repeated))
-        topic, run = divmod(int(cell[row]), len(runs))
-        raise InputError(
-            f"document {documents.names[document[row]]} appears twice in run {runs.names[run]} "
-            f"for topic {topics.names[topic]}; keep one of them",
-            row=row,
-        )
+    _, first = np.unique(key, return_index=True)
+    row = int(np.setdiff1d(np.arange(len(key)), first)[0])
+    topic, run = divmod(int(cell[row]), len(runs))
+    raise InputError(
+        f"document {documents.names[document[row]]} appears twice in run {runs.names[run]} "
+        f"for topic {topics.names[topic]}; keep one of them",
+        row=row,
+    )

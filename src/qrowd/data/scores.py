@@ -93,7 +93,7 @@ class Scores(Framed):
 
     def __getitem__(self, topics: Index) -> Scores:
         """The scores on these topics."""
-        at = self.topics.codes(topics.names)
+        at = self.topics.find(topics)
         if (at < 0).any():
             raise UnknownNameError.among(
                 "topic in these scores", topics.names[at < 0][0], self.topics.names.tolist()
@@ -102,7 +102,7 @@ class Scores(Framed):
 
     def of_runs(self, runs: Index) -> Scores:
         """The scores of these runs, in their order."""
-        at = self.runs.codes(runs.names)
+        at = self.runs.find(runs)
         if (at < 0).any():
             raise UnknownNameError.among(
                 "run in these scores", runs.names[at < 0][0], self.runs.names.tolist()

@@ -64,12 +64,12 @@ class Task:
     @cached_property
     def in_pool(self) -> Codes:
         """The pool's code of each topic."""
-        return self.pool.topics.codes(self.topics.names)
+        return self.pool.topics.find(self.topics)
 
     @cached_property
     def in_runs(self) -> Codes:
         """The runs' code of each topic; -1 where no run has it."""
-        return self.runs.topics.codes(self.topics.names)
+        return self.runs.topics.find(self.topics)
 
     @cached_property
     def ranked(self) -> list[Ranked]:

@@ -56,7 +56,7 @@ class Rankings:
 
     def __init__(self, runs: RunSet, pool: Pairs) -> None:
         self.runs, self.pool = runs, pool
-        self._document = runs.documents.codes(pool.documents.names)
+        self._document = runs.documents.find(pool.documents)
 
     def of_topic(self, in_runs: int, in_pool: int) -> Ranked:
         """The topic that has these codes among the runs' topics (-1: none) and the pool's."""

@@ -199,8 +199,8 @@ def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
     """The mean share of the first `depth` documents that are among the pairs, over all lists of
     topics that have pairs.
     """
-    document = pairs.documents.codes(runs.documents.names)
-    topic = pairs.topics.codes(runs.topics.names)
+    document = pairs.documents.find(runs.documents)
+    topic = pairs.topics.find(runs.topics)
     shares = [
         _share(document[runs.lists(at)[0][:, :depth]], runs.lists(at)[0][:, :depth], pairs, code)
         for at, code in enumerate(topic)

@@ -30,19 +30,23 @@ _SHORTEST = 12  # six fields of one byte each
 _APART = 32  # rows of a topic, and of a run, must follow each other; else it is no gain
 _LOW = np.uint64(0xFFFFFFFF)
 
+Repeated = tuple[list[str], Array]
 Coded = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes], Floats]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file, or of a piece of it: hashes of documents, scores, topics and tags."""
+    """The lines of a file, or of a piece of it: hashes of documents, scores, topics and tags.
+
+    A topic or tag is named once for all neighbouring lines that have it: the names, and how many.
+    """
 
     file: int
     text: Array
     documents: tuple[Array, Array, Array]  # two hashes (the second with the length), the start
     scores: Floats
-    topics: tuple[list[str], Codes]
-    tags: tuple[list[str], Codes]
+    topics: Repeated
+    tags: Repeated
 
 
 def lines_of_files(
@@ -88,19 +92,21 @@ def _scanned(file: int, text: Array, piece: tuple[int, int]) -> Lines | None:
     """The lines of a piece."""
     most = (piece[1] - piece[0]) // _SHORTEST + 1  # memory that is not used costs nothing
     documents = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
-    scores, groups = np.empty(most), np.empty((2, most), np.int32)
-    heads = np.empty((2, most // _APART + 1024, 2), np.int64)
-    rows, *used = scan(text, *piece, documents, scores, groups, heads)
+    scores, heads = np.empty(most), most // _APART + 1024
+    topics, tags = np.empty((heads, 3), np.int64), np.empty((heads, 3), np.int64)
+    rows, *used = scan(text, *piece, documents, scores, (topics, tags))
     if rows < 0:
         return None
     hashes, checks, starts = (column[:rows] for column in documents)
     if not _read_the_rest(text, starts, checks, scores[:rows]):
         return None
-    topics, tags = (
-        _distinct(_strings(text, heads[kind, : used[kind]]), groups[kind, :rows])
-        for kind in range(2)
-    )
-    return Lines(file, text, (hashes, checks, starts), scores[:rows], topics, tags)
+    named = (_repeated(text, topics[: used[0]], rows), _repeated(text, tags[: used[1]], rows))
+    return Lines(file, text, (hashes, checks, starts), scores[:rows], *named)
+
+
+def _repeated(text: Array, heads: Array, rows: int) -> Repeated:
+    """The names of heads (their line, start and end), and how many lines each is for."""
+    return _strings(text, heads[:, 1:]), np.diff(heads[:, 0], append=rows)
 
 
 def _read_the_rest(text: Array, starts: Array, checks: Array, scores: Floats) -> bool:
@@ -115,12 +121,6 @@ def _read_the_rest(text: Array, starts: Array, checks: Array, scores: Floats) ->
     values = pl.Series(_strings(text, spans), dtype=pl.String).cast(pl.Float64, strict=False)
     scores[rest] = values.to_numpy()
     return not values.null_count()
-
-
-def _distinct(heads: list[str], groups: Codes) -> tuple[list[str], Codes]:
-    """The distinct names of heads, and each line's place among them."""
-    index, codes = Index.encode(heads)
-    return index.names.tolist(), codes[groups]
 
 
 def _strings(text: Array, spans: Array) -> list[str]:
@@ -143,7 +143,7 @@ def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:
     """Indexes (runs, topics, documents), codes and scores; a file's runs have its name or tags."""
     runs, run = _common(
         [
-            ([names[each.file]], np.zeros_like(each.tags[1])) if names[each.file] else each.tags
+            ([names[each.file]], np.array([len(each.scores)])) if names[each.file] else each.tags
             for each in found
         ]
     )
@@ -156,10 +156,10 @@ def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:
     return (runs, topics, coded[0]), (run, topic, coded[1]), scores
 
 
-def _common(parts: list[tuple[list[str], Codes]]) -> tuple[Index, Codes]:
+def _common(parts: list[Repeated]) -> tuple[Index, Codes]:
     """One index for the names of all parts, and the code of each line."""
-    index = Index.of(name for names, _ in parts for name in names)
-    return index, np.concatenate([index.codes(names)[codes] for names, codes in parts])
+    index, codes = Index.encode([name for names, _ in parts for name in names])
+    return index, np.repeat(codes, np.concatenate([counts for _, counts in parts]))
 
 
 def _document_names(found: list[Lines], rows: Array) -> pl.Series:

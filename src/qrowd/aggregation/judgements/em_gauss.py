@@ -104,7 +104,7 @@ class GaussianEM:
         if priors is not None:
             if "deviation" not in priors.columns:
                 raise InputError("an assessors' table needs a column deviation to serve as a prior")
-            found = priors.assessors.codes(rows.assessors.names)
+            found = priors.assessors.find(rows.assessors)
             known = np.where(found >= 0, np.asarray(priors["deviation"], np.float64)[found], np.nan)
             mean = np.where(known > 0, 2 * np.log(known), mean)
         return np.asarray(-0.5 * ((2 * np.log(deviation) - mean[:, None]) / self.spread) ** 2)

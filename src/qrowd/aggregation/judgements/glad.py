@@ -194,6 +194,6 @@ def _history(table: AssessorTable, rows: Judgements, usual: float) -> tuple[Floa
         share = np.clip(np.asarray(table["accuracy"], dtype=np.float64), 0.01, 0.99)
         ability = np.log(share / (1 - share)) / usual
     made = np.where(np.isnan(ability), 0.0, np.asarray(table["judgements"], dtype=np.float64))
-    at = table.assessors.codes(rows.assessors.names)
+    at = table.assessors.find(rows.assessors)
     known = at >= 0
     return np.where(known, np.nan_to_num(ability)[at], 0.0), np.where(known, made[at], 0.0)

@@ -231,5 +231,5 @@ def _history(table: AssessorTable, rows: Judgements) -> Floats:
         raise InputError("an assessors' table needs a column judgements to serve as a prior")
     made = np.nan_to_num(np.asarray(table["judgements"], dtype=np.float64))
     known = np.stack([made * share, made * (1 - share)], axis=1)
-    at = table.assessors.codes(rows.assessors.names)
+    at = table.assessors.find(rows.assessors)
     return np.where((at >= 0)[:, None], np.nan_to_num(known[at]), 0.0)

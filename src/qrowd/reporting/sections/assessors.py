@@ -66,7 +66,7 @@ def _skill(
         return against_gold(judgements, gold), "counted against gold"
     if merged is None or not {"sensitivity", "specificity"} <= set(merged.assessors.columns):
         return None, ""
-    at = merged.assessors.assessors.codes(judgements.assessors.names)
+    at = merged.assessors.assessors.find(judgements.assessors)
     columns = {name: merged.assessors[name][at] for name in ("sensitivity", "specificity")}
     return columns, f"as `{merged.fit.method}` estimates them"
 
