@@ -1,4 +1,4 @@
-"""The two ways to number names give the same codes."""
+"""The ways to number names give the same codes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from qrowd.io import coding
+from qrowd.io.views import Views
 
 
 def columns() -> dict[str, pl.Series]:
@@ -18,7 +19,10 @@ def columns() -> dict[str, pl.Series]:
         "wide": pl.Series([f"http://a.b/{i:x}/{i * 7 % 1009:d}" for i in many]),
         "long": pl.Series([f"{'x' * 150}{i % 9000}" for i in many]),
         "runs": pl.Series([f"t{i}" for i in np.repeat(random.permutation(2_000), 10)]),
-        "odd": pl.Series([["ü", "日本", "a", "a\0", "", "aa", "Ä", "~"][i % 8] for i in many]),
+        "lines": pl.Series([f"a\n{i % 9_000}" for i in many]),
+        "odd": pl.Series(
+            [["ü", "日本", "a", "a\0", "", "aa", "Ä", "~", "a\n", "a\nb"][i % 10] for i in many]
+        ),
     }
 
 
@@ -29,18 +33,25 @@ def test_codes_depend_on_names_only(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert index.names.tolist() == sorted(set(column.to_list()))
     monkeypatch.setattr(coding, "MANY", 1000)
     monkeypatch.setattr(coding, "_SAMPLE", 1000)
-    for found, found_codes in (coding.encoded(column), coding.by_hashing(column)):  # type: ignore[misc]
-        assert found == index
-        np.testing.assert_array_equal(found_codes, codes)
+    for way in (coding.encoded, coding.by_views):
+        for chunks in (column, pl.concat([column[:333], column[333:]], rechunk=False)):
+            found = way(chunks)
+            assert found is not None
+            assert found[0] == index
+            np.testing.assert_array_equal(found[1], codes)
 
 
-def test_names_that_share_a_hash_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    column = columns()["many"]
-    true = pl.Series.hash
-
-    def weak(self: pl.Series, seed: int = 0) -> pl.Series:
-        return true(self, seed) % 5_000 if seed == 1 else true(self, seed)
-
-    monkeypatch.setattr(pl.Series, "hash", weak)
+@pytest.mark.parametrize("name", ["few", "many"])
+def test_names_that_share_a_hash_are_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = columns()[name]
+    views = Views(column)
+    hashes, checks = views.hashes()
     monkeypatch.setattr(coding, "_SAMPLE", 1000)
-    assert coding.by_hashing(column) is None
+    assert coding.by_hashes(hashes, checks, views.letters) is not None
+    assert coding.by_hashes(hashes % np.uint64(40), checks, views.letters) is None
+
+
+def test_a_slice_of_a_column_has_the_views_of_its_rows() -> None:
+    column = columns()["wide"][777:12_345]
+    rows = np.array([0, 1, 500, 11_567])
+    assert Views(column).letters(rows).series().to_list() == column.gather(rows).to_list()

@@ -110,11 +110,37 @@ def put_back(
 
 
 @kernel
+def copy_names(
+    given: tuple[Array, Array], order: Array, lo: int, hi: int, to: tuple[Array, Array]
+) -> None:
+    """Copy the names order[lo:hi] of one text to their places in another."""
+    text, starts = given
+    for name in range(lo, hi):
+        away = starts[order[name]] - to[1][name]
+        for at in range(to[1][name], to[1][name + 1] - 1):
+            to[0][at] = text[at + away]
+
+
+@kernel
+def differs(text: Array, starts: Array, order: Array) -> Array:
+    """Which of the ordered names differ from the one before."""
+    new = np.ones(len(order), np.bool_)
+    for place in range(1, len(order)):
+        this, last = order[place], order[place - 1]
+        at, end, away = starts[this], starts[this + 1] - 1, starts[last] - starts[this]
+        if end + away == starts[last + 1] - 1:
+            while at < end and text[at] == text[at + away]:
+                at += 1
+            new[place] = at < end
+    return new
+
+
+@kernel
 def symbols(text: Array, starts: Array, lo: int, hi: int, width: int) -> Array:
     """Which symbols occur at each position of the names [lo, hi): 0 = ended, else byte + 1."""
     seen = np.zeros((width, 257), np.bool_)
     for name in range(lo, hi):
-        length = starts[name + 1] - starts[name]
+        length = starts[name + 1] - starts[name] - 1
         for at in range(length):
             seen[at, np.int64(text[starts[name] + at]) + 1] = True
         for at in range(length, width):
@@ -124,13 +150,15 @@ def symbols(text: Array, starts: Array, lo: int, hi: int, width: int) -> Array:
 
 @kernel
 def numerals(
-    text: Array, starts: Array, lo: int, hi: int, digits: Array, bases: Array, out: Array
+    text: Array, starts: Array, lo: int, hi: int, how: tuple[Array, Array, Array], out: Array
 ) -> None:
-    """Names as numbers whose digit at each position is the symbol's rank: their order stays."""
+    """Names as numbers whose digit at each telling position is the symbol's rank: order stays."""
+    telling, digits, bases = how
     for name in range(lo, hi):
         number = np.uint64(0)
-        length = starts[name + 1] - starts[name]
-        for at in range(len(bases)):
+        length = starts[name + 1] - starts[name] - 1
+        for k in range(len(telling)):
+            at = telling[k]
             symbol = np.int64(text[starts[name] + at]) + 1 if at < length else 0
-            number = number * bases[at] + digits[at, symbol]
+            number = number * bases[k] + digits[k, symbol]
         out[name] = number

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +16,11 @@ from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.index import Index
 from qrowd.io.coding import by_hashes
 from qrowd.io.columns import Wanted, plain_order
-from qrowd.io.scanning import scan, score_spans, spans_text
+from qrowd.io.letters import Letters
+from qrowd.io.scanning import copy_spans, scan, score_spans, spans_text
 from qrowd.io.source import Source
 from qrowd.io.table import first_line, sniff
 from qrowd.kernel import in_blocks
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PIECE = 1 << 24
 _SHORTEST = 12  # six fields of one byte each
@@ -149,7 +146,7 @@ def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:
     )
     topics, topic = _common([each.topics for each in found])
     hashes, checks = (np.concatenate([each.documents[k] for each in found]) for k in (0, 1))
-    coded = by_hashes(hashes, checks, lambda rows: _document_names(found, rows))
+    coded = by_hashes(hashes, checks, lambda rows: _documents(found, rows))
     if coded is None:
         return None
     scores = np.concatenate([each.scores for each in found])
@@ -162,16 +159,18 @@ def _common(parts: list[Repeated]) -> tuple[Index, Codes]:
     return index, np.repeat(codes, np.concatenate([counts for _, counts in parts]))
 
 
-def _document_names(found: list[Lines], rows: Array) -> pl.Series:
+def _documents(found: list[Lines], rows: Array) -> Letters:
     """The documents of these lines, which must be ascending."""
-    import polars as pl
-
     firsts = np.cumsum([0, *(len(each.scores) for each in found)])
-    edges = np.searchsorted(rows, firsts)
-    names: list[str] = []
-    for each, first, (lo, hi) in zip(found, firsts, itertools.pairwise(edges), strict=False):
-        here = rows[lo:hi].astype(np.int64) - first
-        _, checks, starts = (column[here] for column in each.documents)
-        ends = starts + (checks & _LOW).astype(np.int64)
-        names += _strings(each.text, np.column_stack([starts, ends]))
-    return pl.Series(names, dtype=pl.String)
+    edges = list(itertools.pairwise(np.searchsorted(rows, firsts).tolist()))
+    local = [rows[lo:hi] - first for (lo, hi), first in zip(edges, firsts, strict=False)]
+    lengths = [each.documents[1][at] & _LOW for each, at in zip(found, local, strict=True)]
+    made = Letters.room(np.concatenate(lengths).astype(np.int64))
+
+    def work(at: int, _: int) -> None:
+        here = slice(edges[at][0], edges[at][1] + 1)
+        starts = found[at].documents[2][local[at]]
+        copy_spans(found[at].text, starts, made.text, made.starts[here])
+
+    in_blocks(work, len(found), len(found))
+    return made

@@ -257,3 +257,12 @@ def spans_text(text: Array, starts: Array, ends: Array) -> Array:
         out[to] = 10
         to += 1
     return out
+
+
+@kernel
+def copy_spans(text: Array, starts: Array, out: Array, to: Array) -> None:
+    """Copy names that start here to places [to[i], to[i + 1] - 1) of another text."""
+    for name in range(len(starts)):
+        away = starts[name] - to[name]
+        for at in range(to[name], to[name + 1] - 1):
+            out[at] = text[at + away]

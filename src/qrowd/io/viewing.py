@@ -1,0 +1,126 @@
+"""The kernels over views of strings: hash them, number them, copy them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qrowd.io.memory import loaded
+from qrowd.kernel import kernel
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Table = tuple[Array, Array, int]
+
+INSIDE = 12  # bytes that a view can hold itself
+_LOW, _HIGH = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFF00000000)
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_HALF, _ONE = np.uint64(32), np.uint64(1)
+
+
+@kernel
+def mixed(first: np.uint64, second: np.uint64, part: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Two hashes with eight more bytes in them."""
+    first = (first ^ part) * _FIRST
+    second = (second + part) * _SECOND
+    return first ^ (first >> _HALF), second ^ (second >> _HALF)
+
+
+@kernel
+def hashed(view: int, buffers: Array) -> tuple[np.uint64, np.uint64]:
+    """Two hashes of the string of a view, of the second the upper half."""
+    head, tail = loaded(view), loaded(view + 8)
+    length = np.int64(head & _LOW)
+    first, second = mixed(_FIRST, _SECOND, head)
+    if length <= INSIDE:
+        first, second = mixed(first, second, tail)
+    else:
+        at = buffers[np.int64(tail & _LOW)] + np.int64(tail >> _HALF)
+        last = at + length - 8
+        while at < last:
+            first, second = mixed(first, second, loaded(at))
+            at += 8
+        first, second = mixed(first, second, loaded(last))
+    first *= _SECOND
+    return first ^ (first >> _HALF), second * _FIRST & _HIGH
+
+
+@kernel
+def hash_views(view: int, buffers: Array, step: int, hashes: Array, checks: Array) -> None:
+    """The hashes of every `step`-th row from a view on, as many as there is room for."""
+    for row in range(len(hashes)):
+        hashes[row], checks[row] = hashed(view + 16 * step * row, buffers)
+
+
+@kernel
+def grown(table: Array) -> Array:
+    """A table of twice the size with the same entries."""
+    new = np.zeros((2 * table.shape[0], 2), np.uint64)
+    mask = np.uint64(new.shape[0] - 1)
+    for old in range(table.shape[0]):
+        if table[old, 1]:
+            at = table[old, 0] & mask
+            while new[at, 1]:
+                at = (at + _ONE) & mask
+            new[at, 0], new[at, 1] = table[old, 0], table[old, 1]
+    return new
+
+
+@kernel
+def number_views(view: int, buffers: Array, row: int, codes: Array, known: Table) -> Table:
+    """Number the strings from a view on by first appearance; the first of them is in this row.
+
+    `known` are the table, the row of each string that was numbered before, and how many there are;
+    -1, if two strings share a hash.
+    """
+    table, first, used = known
+    mask = np.uint64(table.shape[0] - 1)
+    for here in range(len(codes)):
+        key, check = hashed(view + 16 * here, buffers)
+        at = key & mask
+        while table[at, 1] and table[at, 0] != key:
+            at = (at + _ONE) & mask
+        found = table[at, 1]
+        if found:
+            if found & _HIGH != check:
+                return table, first, -1
+            codes[here] = np.int64(found & _LOW) - 1
+            continue
+        codes[here] = used
+        first[used] = row + here
+        used += 1
+        table[at, 0], table[at, 1] = key, check | np.uint64(used)
+        if used == len(first):
+            table = grown(table)
+            mask = np.uint64(table.shape[0] - 1)
+            first = np.concatenate((first, np.empty(used, np.int64)))
+    return table, first, used
+
+
+@kernel
+def view_lengths(view: int, rows: Array, lengths: Array) -> None:
+    """How many bytes the strings in these rows have."""
+    for at in range(len(rows)):
+        lengths[at] = np.int64(loaded(view + 16 * rows[at]) & _LOW)
+
+
+@kernel
+def copy_views(view: int, buffers: Array, rows: Array, text: Array, starts: Array) -> None:
+    """The bytes of the strings in these rows, each to where it starts in the text."""
+    for name in range(len(rows)):
+        here, to = view + 16 * rows[name], starts[name]
+        length = np.int64(loaded(here) & _LOW)
+        if length <= INSIDE:
+            at, last = here + 4, here + 8
+        else:
+            tail = loaded(here + 8)
+            at = buffers[np.int64(tail & _LOW)] + np.int64(tail >> _HALF)
+            last = at + length - 8
+        done = 0
+        while done < length:
+            place = min(at + done, last)
+            part = loaded(place) >> np.uint64(8 * (at + done - place))
+            for _ in range(min(length - done, place + 8 - at - done)):
+                text[to + done] = np.uint8(part & np.uint64(255))
+                part >>= np.uint64(8)
+                done += 1
