@@ -1,17 +1,23 @@
 """How right is each judgement-level method on real crowds, beside crowd-kit?
 
-    QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy [set ...]
+    QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy [--sets a b] [--cap 300]
 
 Each set is merged without gold, and with a random half of its gold given (seed 7); what was given
-is never scored. Every registered method that needs no text runs with its defaults, some with one
-option, and nothing is tuned. Log loss is clipped at 0.001, so that one certain and wrong pair costs
-6.9. `QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit
-1.4.2; a fit of it that takes longer than `QROWD_PEER_SECONDS` (100) is given up.
+is never scored. Every registered method that needs no text and no runs takes part with its
+defaults, some with one option, and nothing is tuned. Log loss is clipped at 0.001, so that one
+certain and wrong pair costs 6.9. Seconds are CPU seconds of the fit.
+
+`QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit 1.4.2. A
+fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU; what it fails with
+stands in its row. Rows are told on stderr as they come, a table is printed as soon as it is
+complete, and at the end the sets side by side.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,9 +35,11 @@ from qrowd.data.arrays import Floats
 
 FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
 PEERS = os.environ.get("QROWD_PEERS", "")
-LIMIT = float(os.environ.get("QROWD_PEER_SECONDS", "100"))
+WORKER = Path(__file__).parent / "_accuracy_worker.py"
 CLIP = 0.001
 MEASURES = ("accuracy", "auc", "log_loss", "precision", "recall", "specificity")
+TITLES = {"accuracy": "Accuracy", "auc": "Area under the ROC curve", "log_loss": "Log loss"}
+NO_GOLD, HALF = "without gold", "half of the gold given"
 OPTIONS = (
     "ds(prior='topic')",
     "one-coin(labels='soft')",
@@ -39,40 +47,21 @@ OPTIONS = (
     "two-coin(prior='learned')",
     "turkrank(per='judgement')",
     "mace(inference='em')",
+    "mace(prior='learned')",
 )
-TAKE_GOLD = ("DawidSkene",)
-FIT_PEER = """
-import sys, warnings
-import numpy as np, pandas as pd
-warnings.simplefilter("ignore")
-from crowdkit.aggregation import *
-name, folder = sys.argv[1:]
-rows = np.load(folder + "/rows.npy")
-frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-gold = np.load(folder + "/gold.npy")
-known = pd.Series(gold[:, 1], index=gold[:, 0]) if len(gold) else None
-model = globals()[name]()
-model = model.fit(frame, true_labels=known) if known is not None else model.fit(frame)
-tasks = np.unique(rows[:, 0])
-if getattr(model, "probas_", None) is not None:
-    p = model.probas_.reindex(columns=[0, 1], fill_value=0.0)[1].reindex(tasks).to_numpy()
-else:
-    labels = getattr(model, "labels_", None)
-    labels = model.predict(frame) if labels is None else labels
-    p = labels.reindex(tasks).to_numpy().astype(float)
-np.save(folder + "/p.npy", np.stack([tasks, p]))
-"""
 PEER_METHODS = (
     "MajorityVote",
     "DawidSkene",
     "OneCoinDawidSkene",
     "GLAD",
     "MACE",
+    "MACE:renumbered",
     "KOS",
     "MMSR",
     "Wawa",
     "ZeroBasedSkill",
 )
+PEERS_WITH_GOLD = ("DawidSkene", "GoldMajorityVote")
 
 
 @dataclass(frozen=True)
@@ -84,10 +73,11 @@ class Collection:
     gold_relevant: int = 1
 
     def read(self) -> tuple[q.Judgements, q.Qrels]:
-        """Binary judgements and binary gold."""
+        """Binary judgements, and binary gold of judged pairs."""
         folder = FOLDER / self.name
         judgements = q.read_judgements(folder / "judgements.tsv.gz").binary(self.relevant)
-        return judgements, q.read_qrels(folder / "gold.qrels.gz").binary(self.gold_relevant)
+        gold = q.read_qrels(folder / "gold.qrels.gz").binary(self.gold_relevant)
+        return judgements, gold.select(judgements.pairs.locate(gold.pairs) >= 0)
 
 
 COLLECTIONS = (
@@ -106,53 +96,131 @@ class Row:
 
     method: str
     scores: LabelScores | None
-    seconds: float
+    seconds: float = 0.0
     note: str = ""
 
     def __str__(self) -> str:
         if self.scores is None:
             return f"| {self.method} |" + " – |" * len(MEASURES) + f" {self.note} |"
         figures = " ".join(f"{self.scores[name]:.3f} |" for name in MEASURES)
-        return f"| {self.method} | {figures} {self.seconds:.2f}{self.note} |"
+        return f"| {self.method} | {figures} {self.seconds:.2f}{self.note.rstrip()} |"
 
 
-def main(wanted: list[str] | None = None) -> None:
-    """Print two tables for each set."""
-    names = wanted if wanted is not None else sys.argv[1:]
+@dataclass(frozen=True)
+class Task:
+    """A set, with or without half of its gold."""
+
+    judgements: q.Judgements
+    gold: q.Qrels
+    known: q.Qrels | None
+    cap: int
+
+    def scored(self, merged: q.Merged | q.SoftQrels) -> LabelScores:
+        """On the gold that was not given."""
+        return score_labels(merged, self.gold, given=self.known, clip=CLIP)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print two tables for each set, then all sets side by side."""
+    asked = _asked(arguments or [])
+    found: dict[tuple[str, str], list[Row]] = {}
     for collection in COLLECTIONS:
-        if names and collection.name not in names:
+        if asked.sets and collection.name not in asked.sets:
             continue
         if not (FOLDER / collection.name).is_dir():
             print(f"{collection.name}: not in {FOLDER}, left out; QROWD_DATA names another folder")
             continue
         judgements, gold = collection.read()
-        both = gold.select(judgements.pairs.locate(gold.pairs) >= 0)
-        print(f"### {collection.name}\n\n{judgements}; gold for {len(both)} of the pairs\n")
-        _table("without gold", judgements, both, None)
-        _table("half of the gold given", judgements, both, _half(both))
+        print(_head(collection, judgements, gold), flush=True)
+        for title, known in ((NO_GOLD, None), (HALF, half(gold))):
+            rows = _table(title, Task(judgements, gold, known, asked.cap))
+            found[collection.name, title] = rows
+    _side_by_side(found)
     if not PEERS:
         print("crowd-kit was left out: QROWD_PEERS names no interpreter that has it")
 
 
-def _half(gold: q.Qrels) -> q.Qrels:
+def _asked(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.merging_accuracy")
+    parser.add_argument("--sets", nargs="*", default=[], choices=[c.name for c in COLLECTIONS])
+    parser.add_argument("--cap", type=int, default=300, help="CPU seconds of a fit of crowd-kit")
+    return parser.parse_args(arguments)
+
+
+def _head(collection: Collection, judgements: q.Judgements, gold: q.Qrels) -> str:
+    levels = f"judgements from {collection.relevant} on, gold from {collection.gold_relevant} on"
+    share = float((gold.grade == 1).mean())
+    return (
+        f"### {collection.name}\n\n{judgements}; gold for {len(gold):,} of the pairs, {share:.0%} "
+        f"relevant ({levels})\n"
+    )
+
+
+def half(gold: q.Qrels) -> q.Qrels:
+    """A random half, always the same."""
     chosen = np.zeros(len(gold), np.bool_)
     chosen[np.random.default_rng(7).permutation(len(gold))[: len(gold) // 2]] = True
     return gold.select(chosen)
 
 
-def _table(title: str, judgements: q.Judgements, gold: q.Qrels, known: q.Qrels | None) -> None:
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _table(title: str, task: Task) -> list[Row]:
+    ours = [_told(_ours(spec, task)) for spec in _specs()]
+    theirs = [_told(_theirs(name, task)) for name in _peers(task.known)]
+    rows = _best_first(ours) + _best_first(theirs)
     print(f"#### {title}\n")
     print("| method | " + " | ".join(MEASURES).replace("_", " ") + " | seconds |")
     print("|---" * (len(MEASURES) + 2) + "|")
-    ours = [_ours(spec, judgements, gold, known) for spec in _specs()]
-    theirs = [_theirs(name, judgements, gold, known) for name in _peers(known)]
-    for row in _best_first(ours) + _best_first(theirs):
-        print(row, flush=True)
-    print(flush=True)
+    print(*rows, "", sep="\n", flush=True)
+    return rows
+
+
+def _told(row: Row) -> Row:
+    print(row, file=sys.stderr, flush=True)
+    return row
 
 
 def _best_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.scores["accuracy"] if row.scores else 1.0)
+
+
+def _side_by_side(found: dict[tuple[str, str], list[Row]]) -> None:
+    """One table for each measure that compares methods: a column for each set."""
+    for title in (NO_GOLD, HALF):
+        tables = {name: rows for (name, when), rows in found.items() if when == title}
+        for measure in TITLES if tables else ():
+            print(f"### {TITLES[measure]}, {title}\n")
+            print("| method | " + " | ".join(tables) + " |\n" + "|---" * (len(tables) + 1) + "|")
+            print(*_lines(measure, list(tables.values())), "", sep="\n", flush=True)
+
+
+def _lines(measure: str, tables: list[list[Row]]) -> list[str]:
+    """A line for each method, the best mean first, crowd-kit's last; the best of a set is bold."""
+    cells = [{r.method: round(r.scores[measure], 3) for r in rows if r.scores} for rows in tables]
+    sign = 1 if measure == "log_loss" else -1
+    best = [min(cell.values(), key=lambda value: sign * value) for cell in cells]
+    methods = list(dict.fromkeys(r.method for rows in tables for r in rows))
+
+    def order(method: str) -> tuple[bool, float]:
+        figures = [cell[method] for cell in cells if method in cell]
+        return method.startswith("crowd-kit"), sign * float(np.mean(figures or [sign * 99]))
+
+    return [
+        f"| {method} | " + " | ".join(map(_cell, cells, best, [method] * len(cells))) + " |"
+        for method in sorted(methods, key=order)
+        if any(method in cell for cell in cells)
+    ]
+
+
+def _cell(cell: dict[str, float], best: float, method: str) -> str:
+    if method not in cell:
+        return "–"
+    return f"**{cell[method]:.3f}**" if cell[method] == best else f"{cell[method]:.3f}"
+
+
+# --- ours -----------------------------------------------------------------------------------------
 
 
 def _specs() -> list[str]:
@@ -161,60 +229,78 @@ def _specs() -> list[str]:
     return [*fitting, *OPTIONS]
 
 
+def _ours(spec: str, task: Task) -> Row:
+    method = q.get(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        method.fit(_few())
+        started = time.process_time()
+        merged = method.fit(task.judgements, q.Given(gold=task.known))
+        seconds = time.process_time() - started
+    note = "" if merged.fit.converged else " (not settled)"
+    return Row(f"`{spec}`", task.scored(merged), seconds, note)
+
+
+def _few() -> q.Judgements:
+    """A handful of judgements, to load the kernels."""
+    docs, who = [f"d{i // 3}" for i in range(12)], [f"a{i % 3}" for i in range(12)]
+    return q.Judgements.of(["t"] * 12, docs, who, [1, 1, 0, 0, 0, 0] * 2)
+
+
+# --- theirs ---------------------------------------------------------------------------------------
+
+
 def _peers(known: q.Qrels | None) -> tuple[str, ...]:
     if not PEERS:
         return ()
-    return PEER_METHODS if known is None else TAKE_GOLD
+    return PEER_METHODS if known is None else tuple(dict.fromkeys(PEERS_WITH_GOLD + PEER_METHODS))
 
 
-def _ours(spec: str, judgements: q.Judgements, gold: q.Qrels, known: q.Qrels | None) -> Row:
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        merged = q.get(spec).fit(judgements, q.Given(gold=known))
-        scores = score_labels(merged, gold, given=known, clip=CLIP)
-    note = "" if merged.fit.converged else " (not settled)"
-    return Row(f"`{spec}`", scores, time.perf_counter() - started, note)
-
-
-def _theirs(name: str, judgements: q.Judgements, gold: q.Qrels, known: q.Qrels | None) -> Row:
-    started = time.perf_counter()
-    try:
-        soft = _fit_peer(name, judgements, known)
-    except subprocess.TimeoutExpired:
-        return Row(f"crowd-kit {name}", None, 0.0, f"over {LIMIT:.0f}")
-    except subprocess.CalledProcessError as error:
-        last = error.stderr.decode(errors="replace").strip().splitlines()[-1][:60]
-        return Row(f"crowd-kit {name}", None, 0.0, f"failed: {last}")
-    seconds = time.perf_counter() - started
-    scores = score_labels(soft, gold, given=known, clip=CLIP)
-    return Row(f"crowd-kit {name}", scores, seconds)
-
-
-def _fit_peer(name: str, judgements: q.Judgements, known: q.Qrels | None) -> q.SoftQrels:
+def _theirs(name: str, task: Task) -> Row:
+    title = "crowd-kit " + name.replace(":", ", ")
+    if task.known is not None and name not in PEERS_WITH_GOLD:
+        return Row(title, None, note="takes no gold")
     with tempfile.TemporaryDirectory() as folder:
-        columns = (judgements.pair, judgements.assessor, judgements.grade)
-        np.save(Path(folder) / "rows.npy", np.stack(columns, axis=1).astype(np.int64))
-        np.save(Path(folder) / "gold.npy", _coded(judgements, known))
+        _hand_over(Path(folder), task)
+        command = [PEERS, str(WORKER), name, folder, str(task.cap)]
         environment = {**os.environ, "PYTHONPATH": ""}
-        command = [PEERS, "-c", FIT_PEER, name, folder]
-        subprocess.run(command, check=True, timeout=LIMIT, capture_output=True, env=environment)
-        task, p = np.load(Path(folder) / "p.npy")
+        try:
+            done = subprocess.run(
+                command, timeout=10 * task.cap, capture_output=True, text=True, env=environment
+            )
+        except subprocess.TimeoutExpired:
+            return Row(title, None, note=f"over {10 * task.cap} s by the clock")
+        if done.returncode:
+            return Row(title, None, note=_reason(done, task.cap))
+        code, p = np.load(Path(folder) / "p.npy")
+    seconds, _, note = done.stdout.strip().splitlines()[-1].partition(" ")
+    return Row(title, task.scored(_soft(task.judgements, code, p)), float(seconds), f" {note}")
+
+
+def _reason(done: subprocess.CompletedProcess[str], cap: int) -> str:
+    if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        return f"over {cap} s"
+    said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+    return "failed: " + said[-1][:100].replace("|", "/")
+
+
+def _hand_over(folder: Path, task: Task) -> None:
+    rows = task.judgements
+    columns = (rows.pair, rows.assessor, rows.grade)
+    np.save(folder / "rows.npy", np.stack(columns, axis=1).astype(np.int64))
+    gold = np.zeros((0, 2), np.int64)
+    if task.known is not None:
+        at = rows.pairs.locate(task.known.pairs)
+        gold = np.stack([at, task.known.grade], axis=1).astype(np.int64)
+    np.save(folder / "gold.npy", gold)
+
+
+def _soft(judgements: q.Judgements, code: Floats, p: Floats) -> q.SoftQrels:
     relevant = np.full(len(judgements.pairs), 0.5)
-    relevant[task.astype(np.int64)] = np.where(np.isnan(p), 0.5, p)
-    return _soft(judgements, relevant)
-
-
-def _soft(judgements: q.Judgements, relevant: Floats) -> q.SoftQrels:
-    p = np.stack([1 - relevant, relevant], axis=1)
-    return q.SoftQrels(judgements.pairs, judgements.scale, np.clip(p, 0.0, 1.0))
-
-
-def _coded(judgements: q.Judgements, known: q.Qrels | None) -> np.ndarray:
-    if known is None:
-        return np.zeros((0, 2), np.int64)
-    return np.stack([judgements.pairs.locate(known.pairs), known.grade], axis=1).astype(np.int64)
+    relevant[code.astype(np.int64)] = np.where(np.isnan(p), 0.5, np.clip(p, 0.0, 1.0))
+    both = np.stack([1 - relevant, relevant], axis=1)
+    return q.SoftQrels(judgements.pairs, judgements.scale, both)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -26,6 +26,8 @@ CLIMBERS = [
     "m3v(c=0.1)",
     "mace",
     "mace(inference='em')",
+    "mace(prior='learned')",
+    "mace(inference='em', prior='learned')",
 ]
 
 

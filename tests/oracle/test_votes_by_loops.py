@@ -194,15 +194,19 @@ def test_turkrank_by_a_dense_matrix(with_gold: bool, grades: int) -> None:
         np.testing.assert_allclose(merged.posterior[row], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("prior", ["none", "learned"])
 @pytest.mark.parametrize("inference", ["em", "vb"])
 @pytest.mark.parametrize("grades", [2, 3])
-def test_mace_fixed_point(inference: str, grades: int) -> None:
+def test_mace_fixed_point(prior: str, inference: str, grades: int) -> None:
     """One more iteration by plain loops from where it settled leaves it there."""
     from scipy.special import digamma
 
     rows = triples(pairs=30, assessors=6, grades=grades, seed=2)
-    merged = q.MACE(inference=inference, tol=1e-13).fit(judgements(rows, grades))
+    merged = q.MACE(inference=inference, prior=prior, tol=1e-13).fit(judgements(rows, grades))
     posterior = merged.posterior
+    share = [1.0] * grades
+    if prior == "learned":
+        share = [float(sum(posterior[i, t] for i in range(30)) + 1) for t in range(grades)]
     made = merged.assessors["judgements"]
     honest = merged.assessors["competence"] * made
     for j in range(6):
@@ -222,7 +226,7 @@ def test_mace_fixed_point(inference: str, grades: int) -> None:
                 own = digamma(habit[g] + 10.0) - digamma(spam + 10.0 * grades)
                 guess[j, g] = math.exp(digamma(spam + 0.5) - total + own)
     for i in range(30):
-        chance = [1.0] * grades
+        chance = list(share)
         for k, j, a in rows:
             for t in range(grades):
                 chance[t] *= (copy[j] * (a == t) + guess[j, a]) if k == i else 1.0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.ballot import Ballot, Expected
+from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
@@ -44,6 +45,9 @@ class MACE:
     \text{Beta}(0.5, 0.5)$ and $\xi_j \sim \text{Dirichlet}(10, \ldots)$ and puts $\exp E[\log
     \cdot]$ in their places, climbing the evidence bound; `em` takes expected counts with
     `smoothing`, climbing the log-likelihood and the smoothing's density. Neither falls (the trace).
+    `prior=learned` gives the grades their expected shares, one pair of each added, where the
+    paper has them all alike (the authors' program takes such shares as an input): worth much where
+    few pairs are relevant.
 
     Either finds a local optimum. There is a start from the vote, and `restarts` random ones that
     differ from one another (keyed by seed and assessor, so that the order of rows cannot matter);
@@ -69,6 +73,7 @@ class MACE:
     """
 
     inference: str = param("vb", "variational Bayes or EM", choices=("vb", "em"))
+    prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
     restarts: int = param(10, "random starts beside the vote's", at_least=0)
     alpha: float = param(0.5, "vb: pseudo-count of copying the truth", above=0)
     beta: float = param(0.5, "vb: pseudo-count of spamming", above=0)
@@ -86,7 +91,7 @@ class MACE:
         ballot = Ballot(fitting.judgements, fitting.gold)
         known = self._known(fitting)
         learn = self._bayes if self.inference == "vb" else self._maximum
-        model = _Model(ballot, lambda honest, spam: learn(honest, spam, known))
+        model = _Model(ballot, lambda honest, spam: learn(honest, spam, known), self.prior)
         starts = [model.first(start) for start in self._starts(fitting, ballot)]
         tried = [model.climb(start, BEFORE) for start in starts]
         state = _best(tried)
@@ -159,15 +164,22 @@ class _Model:
 
     ballot: Ballot
     learn: Learn
+    prior: str
 
     def first(self, right: Floats) -> _State:
-        """From the share of right judgements[assessor, grade]: three in four of them copied."""
+        """From the share of right judgements[assessor, grade], three in four of them copied, and
+        grades that are all alike.
+        """
         honest = 0.75 * right * self.ballot.votes
-        return self._state(honest.sum(axis=1), self.ballot.votes - honest)
+        return self._state(honest.sum(axis=1), self.ballot.votes - honest, self._alike)
 
     def improved(self, state: _State) -> _State:
         """One M step and one E step on."""
-        return self._state(state.honest, state.spam)
+        return self._state(state.honest, state.spam, state.expected.posterior)
+
+    @property
+    def _alike(self) -> Floats:
+        return np.full((1, self.ballot.width), 1.0 / self.ballot.width)
 
     def climb(self, state: _State, steps: int) -> _State:
         """So many steps on."""
@@ -175,13 +187,14 @@ class _Model:
             state = self.improved(state)
         return state
 
-    def _state(self, honest: Floats, spam: Floats) -> _State:
+    def _state(self, honest: Floats, spam: Floats, posterior: Floats) -> _State:
         copy, guess, density = self.learn(honest, spam)
+        log_prior, extra = class_prior(self.prior, posterior)
         both = np.logaddexp(copy[:, None], guess)
-        expected = self.ballot.expect(both - guess, self.ballot.uniform)
+        expected = self.ballot.expect(both - guess, log_prior)
         copied = np.exp(copy[:, None] - both) * expected.counts
         votes = self.ballot.votes
-        objective = expected.likelihood + float((votes * guess).sum()) + density
+        objective = expected.likelihood + float((votes * guess).sum()) + density + extra
         return _State(objective, expected, copied.sum(axis=1), votes - copied)
 
 
