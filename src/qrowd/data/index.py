@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -40,15 +40,30 @@ class Index:
     Millions of names from a file stay in the file's own form until somebody asks for them.
     """
 
+    _size: int
+    _later: Callable[[], Column]
+
     def __init__(self, names: Names) -> None:
-        self.held: Names | Column = freeze(names, object)
+        self._size, self.held = len(names), freeze(names, object)
 
     @classmethod
     def of_sorted(cls, column: Column) -> Self:
         """An index of names that are sorted and distinct already; held as they are."""
+        return cls.of_later(len(column), lambda: column)
+
+    @classmethod
+    def of_later(cls, size: int, sorted_names: Callable[[], Column]) -> Self:
+        """The same for so many names that are fetched only when somebody asks for them."""
         index = cls.__new__(cls)
-        index.held = column
+        index._size, index._later = size, sorted_names
         return index
+
+    @cached_property
+    def held(self) -> Names | Column:
+        """The names in the form in which they came."""
+        made = self._later()
+        del self._later  # and what it holds
+        return made
 
     @cached_property
     def names(self) -> Names:
@@ -68,7 +83,7 @@ class Index:
         return index, index.codes(names)
 
     def __len__(self) -> int:
-        return len(self.held)
+        return self._size
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -170,6 +185,16 @@ class Pairs(Framed):
         keys = self.keys
         if len(keys) and not bool((np.diff(keys) > 0).all()):
             raise InputError("pairs must be sorted by topic and document, and distinct")
+
+    @classmethod
+    def trusted(cls, topics: Index, documents: Index, topic: Codes, document: Codes) -> Self:
+        """Pairs that are known to be sorted and distinct."""
+        made = cls.__new__(cls)
+        fields = {"topics": topics, "documents": documents}
+        codes = {"topic": freeze(topic, np.int32), "document": freeze(document, np.int32)}
+        for name, value in (fields | codes).items():
+            object.__setattr__(made, name, value)
+        return made
 
     @classmethod
     def of(cls, topics: Sequence[str] | Names, documents: Sequence[str] | Names) -> Self:

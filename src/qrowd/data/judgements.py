@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -14,13 +14,12 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
-from qrowd.kernel import in_blocks, ranges
+from qrowd.kernel import BLOCKS, in_blocks, ranges
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
 _EXTRAS = ("weight", "seconds", "time")
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +123,13 @@ class Judgements(Framed):
         grades: Array,
         *,
         scale: Scale | None = None,
+        spent: bool = False,
         **extras: Any,
     ) -> Self:
-        """Judgements from coded rows, any order: (topics, documents, assessors) and their codes."""
+        """Judgements from coded rows, any order: (topics, documents, assessors) and their codes.
+
+        `spent`: nobody needs the codes any more, and their memory may be used.
+        """
         (topics, documents, assessors), (topic, document, assessor) = indexes, codes
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades, "grade")
@@ -135,35 +138,28 @@ class Judgements(Framed):
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)
             return cls(pairs, assessors, scale, pair, assessor, grade, **extras)
         key = _packed((topic, document, assessor, grade), bits)
-        key.sort()
-        return cls._unpacked(indexes, scale, key, bits)
+        rows = (document, assessor) if spent else (np.empty_like(document), np.empty_like(assessor))
+        return cls._unpacked(indexes, scale, key, bits, (*rows, np.empty(len(key), np.int8)))
 
     @classmethod
     def _unpacked(
-        cls, indexes: tuple[Index, Index, Index], scale: Scale, key: Offsets, bits: list[int]
+        cls,
+        indexes: tuple[Index, Index, Index],
+        scale: Scale,
+        key: Offsets,
+        bits: list[int],
+        rows: tuple[Codes, Codes, Grades],
     ) -> Self:
-        """Judgements from sorted rows, each packed into one number."""
-        topics, documents, assessors = indexes
-        n = len(key)
-        grade, assessor = np.empty(n, np.int8), np.empty(n, np.int32)
-        first = np.ones(n, np.bool_)
+        """Judgements from sorted rows, each packed into one number; `rows` are to be filled."""
+        from qrowd.data.packing import first_of_pairs, unpack
 
-        def work(lo: int, hi: int) -> None:
-            part = key[lo:hi]
-            grade[lo:hi] = part & ((1 << bits[3]) - 1)
-            part >>= bits[3]
-            assessor[lo:hi] = part & ((1 << bits[2]) - 1)
-            part >>= bits[2]
-            np.not_equal(part[1:], part[:-1], out=first[lo + 1 : hi])
-
-        edges = [lo for lo, _ in _in_cache(work, n)][1:]
-        first[edges] = key[edges] != key[np.array(edges, np.int64) - 1] if edges else True
-        pair = np.cumsum(first, dtype=np.int32)
-        pair -= 1
-        key = key[first]
-        document = (key & ((1 << bits[1]) - 1)).astype(np.int32)
-        pairs = Pairs(topics, documents, (key >> bits[1]).astype(np.int32), document)
-        return cls._trusted(pairs, assessors, scale, pair, assessor, grade)
+        n, low, widths = len(key), bits[2] + bits[3], np.array(bits)
+        firsts = in_blocks(lambda lo, hi: first_of_pairs(key, lo, hi, low), n)
+        before = dict(zip(ranges(n), np.cumsum([0, *firsts]).tolist(), strict=False))
+        of_pairs = np.empty(sum(firsts), np.int32), np.empty(sum(firsts), np.int32)
+        in_blocks(lambda lo, hi: unpack(key, widths, lo, hi, rows, of_pairs, before[lo, hi]), n)
+        pairs = Pairs.trusted(*indexes[:2], *of_pairs)
+        return cls._trusted(pairs, indexes[2], scale, *rows)
 
     @classmethod
     def _trusted(cls, *fields: Any) -> Self:
@@ -281,25 +277,19 @@ class Judgements(Framed):
         return QrelsSet.of_judgements(self)
 
 
-def _packed(columns: tuple[Array, ...], bits: list[int]) -> Offsets:
-    """Rows as one number each, the first column on top: sorting numbers is several times faster
-    than sorting by an order.
+def _packed(columns: tuple[Codes, Codes, Codes, Grades], bits: list[int]) -> Offsets:
+    """Rows as one number each, the first column on top, sorted: that is several times faster than
+    sorting by an order. Parts are ranges of the first column's codes.
     """
-    key = np.empty(len(columns[0]), np.int64)
+    from qrowd.data.packing import count, pack
 
-    def work(lo: int, hi: int) -> None:
-        part = key[lo:hi]
-        part[:] = columns[0][lo:hi]
-        for column, width in zip(columns[1:], bits[1:], strict=True):
-            part <<= width
-            part |= column[lo:hi]
-
-    _in_cache(work, len(key))
+    n, sizes = len(columns[0]), np.bincount(columns[0])
+    part_of = (np.cumsum(sizes) - sizes) * BLOCKS // max(n, 1)
+    counts = np.array(in_blocks(lambda lo, hi: count(columns[0], lo, hi, part_of, BLOCKS), n))
+    ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
+    starts, key, widths = (ends - counts.T).T.copy(), np.empty(n, np.int64), np.array(bits)
+    blocks = {lo: start for (lo, _), start in zip(ranges(n), starts, strict=True)}
+    in_blocks(lambda lo, hi: pack(columns, widths, lo, hi, part_of, blocks[lo], key), n)
+    edges = [0, *ends[:, -1].tolist()]
+    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), BLOCKS)
     return key
-
-
-def _in_cache(work: Callable[[int, int], None], n: int) -> list[tuple[int, int]]:
-    """Do work(lo, hi) on all threads, over blocks that fit the cache; the blocks."""
-    blocks = n // _BLOCK + 1
-    in_blocks(work, n, blocks)
-    return ranges(n, blocks)

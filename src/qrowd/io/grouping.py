@@ -162,3 +162,86 @@ def numerals(
             symbol = np.int64(text[starts[name] + at]) + 1 if at < length else 0
             number = number * bases[k] + digits[k, symbol]
         out[name] = number
+
+
+@kernel
+def symbols_of(number: np.int64, how: tuple[Array, Array, Array], symbols: Array) -> int:
+    """The symbols of the name that has this number; how long it is."""
+    places, bases, ranks = how
+    for k in range(len(places) - 1, -1, -1):
+        symbols[places[k]] = ranks[places[k], number % bases[k]]
+        number //= bases[k]
+    length = 0
+    while length < len(symbols) and symbols[length]:
+        length += 1
+    return length
+
+
+@kernel
+def name_lengths(numbers: Array, how: tuple[Array, Array, Array], lengths: Array) -> None:
+    """How long the names are that have these numbers."""
+    symbols = how[2][:, 0].copy()
+    for name in range(len(numbers)):
+        lengths[name] = symbols_of(numbers[name], how, symbols)
+
+
+@kernel
+def name_letters(
+    numbers: Array, how: tuple[Array, Array, Array], text: Array, starts: Array
+) -> None:
+    """Write the names that have these numbers into a text."""
+    symbols = how[2][:, 0].copy()
+    for name in range(len(numbers)):
+        for at in range(symbols_of(numbers[name], how, symbols)):
+            text[starts[name] + at] = symbols[at] - 1
+
+
+@kernel
+def mark(numbers: Array, size: int) -> Array:
+    """Which of the numbers below `size` occur."""
+    there = np.zeros(size, np.bool_)
+    for row in range(len(numbers)):
+        there[numbers[row]] = True
+    return there
+
+
+@kernel
+def bucket_counts(numbers: Array, shift: int) -> Array:
+    """How many numbers have each value of their top bits."""
+    counts = np.zeros(257, np.int64)
+    for row in range(len(numbers)):
+        counts[numbers[row] >> shift] += 1
+    return counts
+
+
+@kernel
+def to_buckets(
+    numbers: Array, lo: int, hi: int, shift: int, width: int, at: Array, keys: Array
+) -> None:
+    """The numbers of rows [lo, hi), each with its row below it, to where `at` says."""
+    for row in range(lo, hi):
+        bucket = numbers[row] >> shift
+        keys[at[bucket]] = np.uint64(numbers[row]) << np.uint64(width) | np.uint64(row)
+        at[bucket] += 1
+
+
+@kernel
+def distinct(keys: Array, width: int) -> int:
+    """How many numbers there are among sorted keys."""
+    found = 0
+    for at in range(len(keys)):
+        found += at == 0 or keys[at] >> np.uint64(width) != keys[at - 1] >> np.uint64(width)
+    return found
+
+
+@kernel
+def assign(keys: Array, width: int, first: int, codes: Array, names: Array) -> None:
+    """Give rows the place of their number, counted from `first`; the numbers in that order."""
+    row_bits = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    found = -1
+    for at in range(len(keys)):
+        number = np.int64(keys[at] >> np.uint64(width))
+        if found < 0 or names[found] != number:
+            found += 1
+            names[found] = number
+        codes[np.int64(keys[at] & row_bits)] = first + found

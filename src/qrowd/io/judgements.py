@@ -12,7 +12,7 @@ from qrowd.data.arrays import Array
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
-from qrowd.io.coding import encoded
+from qrowd.io.coding import encoded_together
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import (
@@ -59,18 +59,16 @@ def read_judgements(
     found = tables(source, WANTED, columns, format)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
-    names = (
-        encoded(_topics(found)),
-        encoded(stacked(found, "doc")),
-        encoded(_assessors(found, by_file)),
+    indexes, codes = encoded_together(
+        lambda: _topics(found),
+        lambda: stacked(found, "doc"),
+        lambda: _assessors(found, by_file),
+        rows=len(grades),
     )
-    indexes = (names[0][0], names[1][0], names[2][0])
-    codes = (names[0][1], names[1][1], names[2][1])
     extras, places = _extras(found), [table.place for table in found]
-    del found, names  # millions of strings
     scale = scale or Scale.of(grades, relevant_from)
     try:
-        return Judgements.from_codes(indexes, codes, grades, scale=scale, **extras)
+        return Judgements.from_codes(indexes, codes, grades, scale=scale, spent=True, **extras)
     except InputError as error:
         raise placed(error, places) from None
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _END = 10
-_WIDEST = 100
+WIDEST = 100
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,23 @@ class Letters:
 
         return differs(self.text, self.starts, order)
 
+    def symbols(self) -> Mask:
+        """Which symbols occur at which place: [place, symbol]; 0 = the name has ended, else byte
+        + 1.
+        """
+        from qrowd.io.grouping import symbols
+
+        given, width = (self.text, self.starts), int(np.diff(self.starts).max(initial=1)) - 1
+        found = in_blocks(lambda lo, hi: symbols(*given, lo, hi, width), len(self))
+        return np.asarray(np.logical_or.reduce(found), np.bool_)
+
     def sorting(self) -> Array:
         """The order that sorts the names; by one number each, where 64 bits can tell them apart."""
-        from qrowd.io.grouping import numerals, symbols
+        from qrowd.io.grouping import numerals
 
-        width = int(np.diff(self.starts).max(initial=1)) - 1
-        if width > _WIDEST:
+        if np.diff(self.starts).max(initial=0) > WIDEST:
             return self.series().arg_sort().to_numpy()
-        given = self.text, self.starts
-        seen = np.logical_or.reduce(
-            in_blocks(lambda lo, hi: symbols(*given, lo, hi, width), len(self))
-        )
+        given, seen = (self.text, self.starts), self.symbols()
         telling = np.flatnonzero(seen.sum(axis=1) > 1)
         bases = seen.sum(axis=1).astype(np.uint64)[telling]
         if np.log2(bases.astype(np.float64)).sum() > 63.9:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.io.memory import loaded
+from qrowd.io.memory import byte_at, loaded
 from qrowd.kernel import kernel
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -95,6 +95,43 @@ def number_views(view: int, buffers: Array, row: int, codes: Array, known: Table
             mask = np.uint64(table.shape[0] - 1)
             first = np.concatenate((first, np.empty(used, np.int64)))
     return table, first, used
+
+
+@kernel
+def numerals_of_views(
+    view: int, buffers: Array, how: tuple[Array, Array, Array, Array], out: Array
+) -> bool:
+    """The strings from a view on as numbers; whether all of them are of the kind that `how` says.
+
+    `how` is the shortest and the longest length, and how many places the shortest has; place, mask
+    and value of words that all have; the places; what each symbol adds there (much below 0: it is
+    not of this kind).
+    """
+    edges, words, places, values = how
+    shortest, longest, sure = edges[0], edges[1], edges[2]
+    for row in range(len(out)):
+        here = view + 16 * row
+        length = np.int64(loaded(here) & _LOW)
+        if length < shortest or length > longest:
+            return False
+        at = here + 4
+        if length > INSIDE:
+            tail = loaded(here + 8)
+            at = buffers[tail & _LOW] + np.int64(tail >> _HALF)
+        unlike = np.uint64(0)
+        for word in range(words.shape[0]):
+            unlike |= loaded(at + int(words[word, 0])) & words[word, 1] ^ words[word, 2]
+        number = np.int64(0)
+        for k in range(sure):
+            number += values[np.uint64(k), byte_at(at + places[np.uint64(k)]) + _ONE]
+        for k in range(sure, len(places)):
+            inside = np.int64(places[np.uint64(k)] < length)
+            symbol = (byte_at(at + places[np.uint64(k)] * inside) + _ONE) * np.uint64(inside)
+            number += values[np.uint64(k), symbol]
+        if unlike or number < 0:
+            return False
+        out[row] = number
+    return True
 
 
 @kernel

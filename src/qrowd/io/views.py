@@ -83,9 +83,9 @@ class Views:
     def __len__(self) -> int:
         return self.size
 
-    def __del__(self) -> None:
+    def __del__(self, address: Any = ctypes.addressof, release: Any = _Release) -> None:
         for array in self._arrays:
-            _Release(array.release)(ctypes.addressof(array))
+            release(array.release)(address(array))
 
     def hashes(self, step: int = 1) -> tuple[Array, Array]:
         """Two hashes of every `step`-th string; counted in each block from its start."""
@@ -120,6 +120,17 @@ class Views:
         firsts = in_blocks(work, len(self.blocks))
         edges = [*(self.blocks[lo].first for lo, _ in parts), len(self)]
         return (codes, list(itertools.pairwise(edges))), firsts
+
+    def numerals(self, how: tuple[Array, Array, Array, Array], out: Array) -> bool:
+        """Write the strings as numbers; whether all of them can be."""
+        from qrowd.io.viewing import numerals_of_views
+
+        def work(at: int, _: int) -> bool:
+            block = self.blocks[at]
+            into = out[block.first : block.first + block.size]
+            return numerals_of_views(block.views, block.buffers, how, into)
+
+        return all(in_blocks(work, len(self.blocks), len(self.blocks)))
 
     def letters(self, rows: Array) -> Letters:
         """The strings in these rows, which must be ascending."""

@@ -1,0 +1,168 @@
+"""Names that are alike but for a few places, as numbers in the same order: identifiers often are.
+
+The symbol at every place where names differ is a digit, with as many values as symbols occur there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes
+from qrowd.data.index import Index
+from qrowd.io.letters import WIDEST, Letters
+from qrowd.io.views import Views
+from qrowd.kernel import in_blocks, ranges
+
+_SAMPLE = 20_000
+_FEW = 1 << 20  # numbers of which a table is kept
+_BUCKET_BITS = 8
+_OTHER = -(2**55)  # and a hundred times this is a number yet
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How names of one kind are written as numbers below `size`.
+
+    `seen` says which symbols occur at which place: 0 = the name has ended, else byte + 1. Numbers
+    are made of the `places` where names differ.
+    """
+
+    seen: Array
+    places: Array
+    words: Array  # place, mask and value of eight bytes that all names have in common
+    shortest: int
+
+    @classmethod
+    def of(cls, names: Letters) -> Self | None:
+        """The kind of these names, if there is one."""
+        lengths = np.diff(names.starts) - 1
+        if lengths.max() > WIDEST:
+            return None
+        seen, shortest = names.symbols(), int(lengths.min())
+        alike = seen.sum(axis=1) == 1
+        return cls(seen, np.flatnonzero(~alike), _words(seen, alike, shortest), shortest)
+
+    @property
+    def bases(self) -> Array:
+        """How many symbols occur at each place."""
+        return np.asarray(self.seen.sum(axis=1)[self.places])
+
+    @property
+    def size(self) -> int:
+        """How many names of this kind there could be."""
+        return math.prod(self.bases.tolist())
+
+    @property
+    def how(self) -> tuple[Array, Array, Array, Array]:
+        """What the kernel needs to write names as numbers."""
+        digits = (np.cumsum(self.seen, axis=1) - 1)[self.places]
+        weights = np.append(np.cumprod(self.bases[:0:-1])[::-1], 1)
+        values = np.where(self.seen[self.places], digits * weights[:, None], _OTHER)
+        sure = int((self.places < self.shortest).sum())
+        return np.array([self.shortest, len(self.seen), sure]), self.words, self.places, values
+
+    def letters(self, numbers: Array) -> Letters:
+        """The names that have these numbers."""
+        from qrowd.io.grouping import name_lengths, name_letters
+
+        ranks = np.argsort(~self.seen, axis=1, kind="stable")  # symbols that occur come first
+        how = self.places, self.bases, ranks
+        lengths = np.empty(len(numbers), np.int64)
+        in_blocks(lambda lo, hi: name_lengths(numbers[lo:hi], how, lengths[lo:hi]), len(numbers))
+        made = Letters.room(lengths)
+        in_blocks(
+            lambda lo, hi: name_letters(numbers[lo:hi], how, made.text, made.starts[lo : hi + 1]),
+            len(numbers),
+        )
+        return made
+
+
+def _words(seen: Array, alike: Array, shortest: int) -> Array:
+    """Eight bytes each, that together cover the places where all names are alike. They may reach
+    beyond the end of a short name: its view is longer.
+    """
+    fixed = np.zeros((2, max(shortest, 8)), np.uint8)
+    inside = np.flatnonzero(alike[:shortest])
+    fixed[0, inside], fixed[1, inside] = 255, seen[inside].argmax(axis=1) - 1
+    starts = [min(at, max(shortest - 8, 0)) for at in range(0, shortest, 8)]
+    words = np.zeros((len(starts), 3), np.uint64)
+    for row, at in enumerate(starts):
+        words[row] = at, *(part[at : at + 8].view("<u8")[0] for part in fixed)
+    return words[words[:, 1] > 0]
+
+
+def by_numerals(views: Views) -> tuple[Index, Codes] | None:
+    """The index of a column's names and the code of each row; nothing if names are too many-sided,
+    or if there are others than the sample shows.
+    """
+    rows = np.arange(0, len(views), max(len(views) // _SAMPLE, 1))
+    kind = Numerals.of(views.letters(rows))
+    if kind is None:
+        return None
+    if kind.size <= _FEW:
+        return _by_table(views, kind)
+    fits = kind.size.bit_length() + len(views).bit_length() <= 64 and kind.size < -_OTHER
+    return _by_sorting(views, kind) if fits else None
+
+
+def _by_table(views: Views, kind: Numerals) -> tuple[Index, Codes] | None:
+    """Names that can have few numbers: which of them occur is kept in a table."""
+    from qrowd.io.grouping import mark, renumber
+
+    codes = np.empty(len(views), np.int32)
+    if not views.numerals(kind.how, codes):
+        return None
+    tables = in_blocks(lambda lo, hi: mark(codes[lo:hi], kind.size), len(codes))
+    there = np.logical_or.reduce(tables)
+    final = np.cumsum(there, dtype=np.int32) - np.int32(1)
+    in_blocks(lambda lo, hi: renumber(codes, lo, hi, final), len(codes))
+    return _index(kind, np.flatnonzero(there)), codes
+
+
+def _by_sorting(views: Views, kind: Numerals) -> tuple[Index, Codes] | None:
+    """Each number with its row below it is sorted in a bucket of numbers with equal top bits."""
+    from qrowd.io.grouping import assign, distinct
+
+    codes = np.empty(len(views), np.int32)  # hold the numbers first, if they are small enough
+    numbers = codes if kind.size < 2**31 else np.empty(len(views), np.int64)
+    if not views.numerals(kind.how, numbers):
+        return None
+    width = len(views).bit_length()
+    keys, buckets = _bucketed(numbers, max((kind.size - 1).bit_length() - _BUCKET_BITS, 0), width)
+    del numbers
+
+    def sort(bucket: int, _: int) -> int:
+        part = keys[slice(*buckets[bucket])]
+        part.sort()
+        return distinct(part, width)
+
+    found = np.cumsum([0, *in_blocks(sort, len(buckets), len(buckets))])
+    names = np.empty(found[-1], np.int64)
+
+    def give(bucket: int, _: int) -> None:
+        here = names[found[bucket] : found[bucket + 1]]
+        assign(keys[slice(*buckets[bucket])], width, found[bucket], codes, here)
+
+    in_blocks(give, len(buckets), len(buckets))
+    return _index(kind, names), codes
+
+
+def _bucketed(numbers: Array, shift: int, width: int) -> tuple[Array, list[tuple[int, int]]]:
+    """Numbers with their rows below them, and the buckets that they are in."""
+    from qrowd.io.grouping import bucket_counts, to_buckets
+
+    n, keys = len(numbers), np.empty(len(numbers), np.uint64)
+    counts = np.array(in_blocks(lambda lo, hi: bucket_counts(numbers[lo:hi], shift), n))
+    ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
+    at = dict(zip(ranges(n), (ends - counts.T).T.copy(), strict=True))
+    in_blocks(lambda lo, hi: to_buckets(numbers, lo, hi, shift, width, at[lo, hi], keys), n)
+    return keys, list(itertools.pairwise([0, *ends[:, -1].tolist()]))
+
+
+def _index(kind: Numerals, numbers: Array) -> Index:
+    return Index.of_later(len(numbers), lambda: kind.letters(numbers).series())
