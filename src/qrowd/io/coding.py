@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.io.letters import Letters, ascending
-from qrowd.io.numerals import by_numerals
+from qrowd.io.numerals import Stored, by_numerals
 from qrowd.io.views import Numbered, Views
 from qrowd.kernel import in_blocks, ranges, threads
 
@@ -40,27 +40,23 @@ Three = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes]]
 
 
 def encoded_together(
-    first: Callable[[], pl.Series],
-    second: Callable[[], pl.Series],
-    third: Callable[[], pl.Series],
-    *,
-    rows: int,
+    fetches: Sequence[Callable[[], pl.Series]], stored: Sequence[Stored | None]
 ) -> Three:
-    """Three columns encoded, side by side if there are many rows; one is fetched at a time."""
+    """Three columns encoded, side by side; they are fetched one at a time, if they must be: what
+    is stored in a file may be encoded without that.
+    """
     fetching = Lock()
 
-    def work(fetch: Callable[[], pl.Series]) -> tuple[Index, Codes]:
+    def work(fetch: Callable[[], pl.Series], stored: Stored | None) -> tuple[Index, Codes]:
+        found = by_numerals(stored) if stored and len(stored) >= MANY else None
+        if found is not None:
+            return found
         with fetching:
             column = fetch()
         return encoded(column)
 
-    columns = (first, second, third)
-    if rows < MANY or threads() == 1:
-        made = [work(fetch) for fetch in columns]
-    else:
-        with ThreadPoolExecutor(2) as pool:
-            made = list(pool.map(work, columns))
-    (a, x), (b, y), (c, z) = made
+    with ThreadPoolExecutor(min(threads(), 2)) as pool:
+        (a, x), (b, y), (c, z) = pool.map(work, fetches, stored)
     return (a, b, c), (x, y, z)
 
 

@@ -14,6 +14,7 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.coding import encoded_together
 from qrowd.io.columns import Columns, Wanted, tables
+from qrowd.io.numerals import Stored
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import (
     SYNONYMS,
@@ -59,18 +60,26 @@ def read_judgements(
     found = tables(source, WANTED, columns, format)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
-    indexes, codes = encoded_together(
+    fetches = (
         lambda: _topics(found),
         lambda: stacked(found, "doc"),
         lambda: _assessors(found, by_file),
-        rows=len(grades),
     )
+    indexes, codes = encoded_together(fetches, _stored(found, by_file))
     extras, places = _extras(found), [table.place for table in found]
     scale = scale or Scale.of(grades, relevant_from)
     try:
         return Judgements.from_codes(indexes, codes, grades, scale=scale, spent=True, **extras)
     except InputError as error:
         raise placed(error, places) from None
+
+
+def _stored(found: list[Table], by_file: list[bool]) -> list[Stored | None]:
+    """Topic, document and assessor, where they are columns of one file that is read as we go."""
+    names = ("topic", "doc", "assessor")
+    here = [len(found) == 1 and found[0].stored and name in found[0] for name in names]
+    here[2] &= not by_file[0]
+    return [Stored(found[0], name) if ok else None for name, ok in zip(names, here, strict=True)]
 
 
 def _extras(found: list[Table]) -> dict[str, Array]:

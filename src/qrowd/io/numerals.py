@@ -8,17 +8,19 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.io.letters import WIDEST, Letters
+from qrowd.io.table import Table, as_names
 from qrowd.io.views import Views
 from qrowd.kernel import in_blocks, ranges
 
 _SAMPLE = 20_000
+_PLACES, _PIECE = 8, 1_250_000
 _FEW = 1 << 20  # numbers of which a table is kept
 _BUCKET_BITS = 8
 _OTHER = -(2**55)  # and a hundred times this is a number yet
@@ -96,26 +98,67 @@ def _words(seen: Array, alike: Array, shortest: int) -> Array:
     return words[words[:, 1] > 0]
 
 
-def by_numerals(views: Views) -> tuple[Index, Codes] | None:
+class Column(Protocol):
+    """A column of names."""
+
+    def __len__(self) -> int: ...
+
+    def sample(self, size: int) -> Letters:
+        """About so many names from all over it."""
+        ...
+
+    def numerals(self, how: tuple[Array, Array, Array, Array], out: Array) -> bool:
+        """Write the names as numbers; whether all of them can be."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A column of a file that is read piece by piece; no more than a piece is in memory."""
+
+    table: Table
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def _part(self, first: int, size: int) -> Views:
+        return Views(as_names(self.table.part(self.name, first, size)))
+
+    def sample(self, size: int) -> Letters:
+        """Neighbours from a few places."""
+        import polars as pl
+
+        firsts = range(0, len(self), -(-len(self) // _PLACES))
+        parts = [self.table.part(self.name, first, size // _PLACES) for first in firsts]
+        names = as_names(pl.concat(parts))
+        return Views(names).letters(np.arange(len(names)))
+
+    def numerals(self, how: tuple[Array, Array, Array, Array], out: Array) -> bool:
+        """Write the names as numbers; whether all of them can be."""
+        pieces = ((first, out[first : first + _PIECE]) for first in range(0, len(self), _PIECE))
+        return all(self._part(first, len(into)).numerals(how, into) for first, into in pieces)
+
+
+def by_numerals(column: Column) -> tuple[Index, Codes] | None:
     """The index of a column's names and the code of each row; nothing if names are too many-sided,
-    or if there are others than the sample shows.
+    or if there are others than a sample shows.
     """
-    rows = np.arange(0, len(views), max(len(views) // _SAMPLE, 1))
-    kind = Numerals.of(views.letters(rows))
+    kind = Numerals.of(column.sample(_SAMPLE))
     if kind is None:
         return None
     if kind.size <= _FEW:
-        return _by_table(views, kind)
-    fits = kind.size.bit_length() + len(views).bit_length() <= 64 and kind.size < -_OTHER
-    return _by_sorting(views, kind) if fits else None
+        return _by_table(column, kind)
+    fits = kind.size.bit_length() + len(column).bit_length() <= 64 and kind.size < -_OTHER
+    return _by_sorting(column, kind) if fits else None
 
 
-def _by_table(views: Views, kind: Numerals) -> tuple[Index, Codes] | None:
+def _by_table(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
     """Names that can have few numbers: which of them occur is kept in a table."""
     from qrowd.io.grouping import mark, renumber
 
-    codes = np.empty(len(views), np.int32)
-    if not views.numerals(kind.how, codes):
+    codes = np.empty(len(column), np.int32)
+    if not column.numerals(kind.how, codes):
         return None
     tables = in_blocks(lambda lo, hi: mark(codes[lo:hi], kind.size), len(codes))
     there = np.logical_or.reduce(tables)
@@ -124,15 +167,15 @@ def _by_table(views: Views, kind: Numerals) -> tuple[Index, Codes] | None:
     return _index(kind, np.flatnonzero(there)), codes
 
 
-def _by_sorting(views: Views, kind: Numerals) -> tuple[Index, Codes] | None:
+def _by_sorting(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
     """Each number with its row below it is sorted in a bucket of numbers with equal top bits."""
     from qrowd.io.grouping import assign, distinct
 
-    codes = np.empty(len(views), np.int32)  # hold the numbers first, if they are small enough
-    numbers = codes if kind.size < 2**31 else np.empty(len(views), np.int64)
-    if not views.numerals(kind.how, numbers):
+    codes = np.empty(len(column), np.int32)  # hold the numbers first, if they are small enough
+    numbers = codes if kind.size < 2**31 else np.empty(len(column), np.int64)
+    if not column.numerals(kind.how, numbers):
         return None
-    width = len(views).bit_length()
+    width = len(column).bit_length()
     keys, buckets = _bucketed(numbers, max((kind.size - 1).bit_length() - _BUCKET_BITS, 0), width)
     del numbers
 

@@ -100,15 +100,28 @@ class Table:
         """One column; every row must have a value, unless `filled` is false."""
         import polars as pl
 
-        theirs = self.columns[name]
         if isinstance(self.frame, pl.LazyFrame):
-            found = as_text(self.frame.select(theirs).collect()[theirs])
-        else:
-            found = self.frame[theirs]
+            return self.part(name, 0, len(self), filled)
+        return self._checked(name, self.frame[self.columns[name]], 0, filled)
+
+    def part(self, name: str, first: int, size: int, filled: bool = True) -> pl.Series:
+        """Some neighbouring rows of a column that is not read yet."""
+        theirs = self.columns[name]
+        rows = self.frame.lazy().select(theirs).slice(first, size)
+        return self._checked(name, as_text(rows.collect()[theirs]), first, filled)
+
+    def _checked(self, name: str, found: pl.Series, first: int, filled: bool) -> pl.Series:
         if filled and found.null_count():
-            row = int(np.argmax(found.is_null().to_numpy()))
+            row = first + int(np.argmax(found.is_null().to_numpy()))
             raise self.place.error(f"no value for {name}; every row needs one", row)
         return found.alias(name)
+
+    @property
+    def stored(self) -> bool:
+        """Whether columns are read when they are asked for."""
+        import polars as pl
+
+        return isinstance(self.frame, pl.LazyFrame)
 
     def take(self, name: str) -> pl.Series:
         """One column, for the last time: the table lets go of it, and of its memory."""

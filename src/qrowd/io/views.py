@@ -132,6 +132,10 @@ class Views:
 
         return all(in_blocks(work, len(self.blocks), len(self.blocks)))
 
+    def sample(self, size: int) -> Letters:
+        """About so many strings from all over the column."""
+        return self.letters(np.arange(0, len(self), max(len(self) // size, 1)))
+
     def letters(self, rows: Array) -> Letters:
         """The strings in these rows, which must be ascending."""
         from qrowd.io.viewing import copy_views, view_lengths
