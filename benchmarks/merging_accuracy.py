@@ -1,6 +1,7 @@
 """How right is each judgement-level method on real crowds, beside crowd-kit?
 
-    QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy [--sets a b] [--cap 300]
+    QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy
+        [--sets a b] [--cap 300] [--jobs 1]
 
 Each set is merged without gold, and with a random half of its gold given (seed 7); what was given
 is never scored. Every registered method that needs no text and no runs takes part with its
@@ -8,9 +9,9 @@ defaults, some with one option, and nothing is tuned. Log loss is clipped at 0.0
 certain and wrong pair costs 6.9. Seconds are CPU seconds of the fit.
 
 `QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit 1.4.2. A
-fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU; what it fails with
-stands in its row. Rows are told on stderr as they come, a table is printed as soon as it is
-complete, and at the end the sets side by side.
+fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU, `--jobs` of them at
+a time beside ours; what it fails with stands in its row. Rows are told on stderr as they come, a
+table is printed as soon as it is complete, and at the end the sets side by side.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,6 +118,11 @@ class Task:
     known: q.Qrels | None
     cap: int
 
+    @property
+    def title(self) -> str:
+        """What of the gold was given."""
+        return NO_GOLD if self.known is None else HALF
+
     def scored(self, merged: q.Merged | q.SoftQrels) -> LabelScores:
         """On the gold that was not given."""
         return score_labels(merged, self.gold, given=self.known, clip=CLIP)
@@ -124,17 +132,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Print two tables for each set, then all sets side by side."""
     asked = _asked(arguments or [])
     found: dict[tuple[str, str], list[Row]] = {}
-    for collection in COLLECTIONS:
-        if asked.sets and collection.name not in asked.sets:
-            continue
-        if not (FOLDER / collection.name).is_dir():
-            print(f"{collection.name}: not in {FOLDER}, left out; QROWD_DATA names another folder")
-            continue
-        judgements, gold = collection.read()
-        print(_head(collection, judgements, gold), flush=True)
-        for title, known in ((NO_GOLD, None), (HALF, half(gold))):
-            rows = _table(title, Task(judgements, gold, known, asked.cap))
-            found[collection.name, title] = rows
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        waiting = [
+            (collection, task, [pool.submit(_theirs, name, task) for name in _peers(task.known)])
+            for collection in _present(asked.sets)
+            for task in _tasks(collection, asked.cap)
+        ]
+        for collection, task, theirs in waiting:
+            if task.known is None:
+                print(_head(collection, task.judgements, task.gold), flush=True)
+            found[collection.name, task.title] = _table(task, theirs)
     _side_by_side(found)
     if not PEERS:
         print("crowd-kit was left out: QROWD_PEERS names no interpreter that has it")
@@ -144,7 +151,24 @@ def _asked(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.merging_accuracy")
     parser.add_argument("--sets", nargs="*", default=[], choices=[c.name for c in COLLECTIONS])
     parser.add_argument("--cap", type=int, default=300, help="CPU seconds of a fit of crowd-kit")
+    parser.add_argument("--jobs", type=int, default=1, help="fits of crowd-kit at a time")
     return parser.parse_args(arguments)
+
+
+def _present(wanted: list[str]) -> Iterator[Collection]:
+    for collection in COLLECTIONS:
+        if wanted and collection.name not in wanted:
+            continue
+        if (FOLDER / collection.name).is_dir():
+            yield collection
+        else:
+            print(f"{collection.name}: not in {FOLDER}, left out; QROWD_DATA names another folder")
+
+
+def _tasks(collection: Collection, cap: int) -> Iterator[Task]:
+    judgements, gold = collection.read()
+    yield Task(judgements, gold, None, cap)
+    yield Task(judgements, gold, half(gold), cap)
 
 
 def _head(collection: Collection, judgements: q.Judgements, gold: q.Qrels) -> str:
@@ -166,11 +190,10 @@ def half(gold: q.Qrels) -> q.Qrels:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _table(title: str, task: Task) -> list[Row]:
+def _table(task: Task, theirs: list[Future[Row]]) -> list[Row]:
     ours = [_told(_ours(spec, task)) for spec in _specs()]
-    theirs = [_told(_theirs(name, task)) for name in _peers(task.known)]
-    rows = _best_first(ours) + _best_first(theirs)
-    print(f"#### {title}\n")
+    rows = _best_first(ours) + _best_first([_told(one.result()) for one in theirs])
+    print(f"#### {task.title}\n")
     print("| method | " + " | ".join(MEASURES).replace("_", " ") + " | seconds |")
     print("|---" * (len(MEASURES) + 2) + "|")
     print(*rows, "", sep="\n", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -141,3 +142,29 @@ def test_em_gauss_takes_a_history_of_deviations() -> None:
 def test_m3v_says_which_price_it_chose() -> None:
     assert q.MaxMarginVote().fit(crowd()).details["c"] in [2.0**-k for k in range(9)]
     assert q.MaxMarginVote(c=0.3).fit(crowd()).details["c"] == 0.3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_m3v_two_grades_take_a_shorter_way_to_the_same_bits(weighted: bool) -> None:
+    from qrowd.aggregation.kernels.margin import exchange, exchange_two, lengths
+
+    random = np.random.default_rng(4)
+    starts = np.arange(0, 301, 6)
+    who = np.sort(random.integers(0, 9, (50, 6)), axis=1).astype(np.int32).reshape(-1)
+    votes = (starts, who, random.integers(0, 2, 300).astype(np.int8))
+    weight = random.uniform(0, 2, 300) if weighted else np.zeros(0)
+    label = random.integers(-1, 2, 50).astype(np.int32)
+    norm, found = np.empty(50), []
+    lengths(*votes, weight, norm)
+    ways: list[Callable[..., float]] = [exchange, exchange_two]
+    for one in ways:
+        dual, eta, idle = np.zeros((50, 2)), np.zeros(9), np.zeros(50, np.int32)
+        dual[np.arange(50), np.maximum(label, 0)] = 0.5
+        more = [norm] if one is ways[1] else []
+        gaps = [
+            one(*votes, weight, label, *more, dual, eta, 1e-4, idle, turn % 3 == 0)
+            for turn in range(30)
+        ]
+        found.append((gaps, dual.tolist(), eta.tolist(), idle.tolist()))
+    assert found[0] == found[1]
+    assert found[0][0][-1] < found[0][0][0]

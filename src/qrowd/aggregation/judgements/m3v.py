@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +34,9 @@ class MaxMarginVote:
     $$\min_{\eta, y}\; \tfrac12 \lVert \eta \rVert^2 + c \sum_i \xi_i \qquad \text{so that} \quad
       \eta^\top (g_i(y_i) - g_i(d)) \ge 1 - \xi_i \;\; \forall d \ne y_i, \quad \xi_i \ge 0$$
 
-    (the paper's $\ell$ is 1 here: only $c / \ell$ matters to the labels). This is the paper's
-    M³V, as a point estimate; its Bayesian extension CrowdSVM, which samples confusion matrices as
-    well, is not: what it adds to M³V is `ds`. From the majority vote on, two steps
+    (another least margin $\ell$ would only stand for the price $c / \ell$). This is the
+    point estimate M³V; the Bayesian extension CrowdSVM, which samples confusion matrices as
+    well, is not here: what it adds to M³V is `ds`. From the majority vote on, two steps
     alternate, neither of which can raise the objective, until no label changes:
 
     - $\eta$: a Crammer-Singer problem with one weight per assessor, solved in the dual by exchanges
@@ -45,11 +45,10 @@ class MaxMarginVote:
     - $y_i = \arg\max_d \eta^\top g_i(d)$. A tied pair has no label, and no say, until the tie
       breaks; no label of it could have a smaller loss.
 
-    $c$, unless given, is chosen as in the paper from $2^{-8}, \ldots, 2^0$: the one whose labels
-    give the votes the largest likelihood under confusion matrices counted from them (one
-    judgement added to each cell). The probability of a grade is its share of the weights, a
-    negative weight being given to the other grades. Gold fixes labels and teaches weights; the
-    trace is minus the objective.
+    $c$, unless given, is chosen from $2^{-8}, \ldots, 2^0$: the one whose labels give the votes
+    the largest likelihood under confusion matrices counted from them (one judgement added to each
+    cell). The probability of a grade is its share of the weights, a negative weight being given
+    to the other grades. Gold fixes labels and teaches weights; the trace is minus the objective.
 
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(
@@ -98,6 +97,9 @@ class MaxMarginVote:
         return chosen
 
 
+Pass = Callable[..., float]
+
+
 @dataclass(frozen=True, eq=False)
 class _State:
     eta: Floats
@@ -110,14 +112,16 @@ def _alternate(ballot: Ballot, price: float, exact: float) -> Iterator[_State]:
     """Weights for labels, labels for weights, from the majority vote on: roughly, and exactly
     once no label changes.
     """
-    label = _labels(ballot, np.ones(ballot.shape[0]))
+    label = _labels(ballot, _scores(ballot, np.ones(ballot.shape[0])))
     dual, eta = np.zeros((len(label), ballot.width)), np.zeros(ballot.shape[0])
+    one_pass = _pass(ballot)
     before, close = np.full(len(label), -2, np.int32), max(ROUGH, exact)
     while True:
         _restart(label, before, price, dual)
-        _solve(ballot, label, dual, eta, close)
-        before, label = label, _labels(ballot, eta)
-        objective = 0.5 * float(eta @ eta) + price * _losses(ballot, label, eta)
+        _solve(ballot, one_pass, label, dual, eta, close)
+        score = _scores(ballot, eta)
+        before, label = label, _labels(ballot, score)
+        objective = 0.5 * float(eta @ eta) + price * _losses(ballot, label, score)
         same = np.array_equal(before, label)
         yield _State(eta.copy(), label, objective, same and close <= exact)
         close = exact if same else close
@@ -131,26 +135,38 @@ def _restart(label: Codes, before: Codes, price: float, dual: Floats) -> None:
     dual[rows, label[rows]] = price
 
 
-def _solve(ballot: Ballot, label: Codes, dual: Floats, eta: Floats, close: float) -> None:
+def _solve(
+    ballot: Ballot, one_pass: Pass, label: Codes, dual: Floats, eta: Floats, close: float
+) -> None:
     """Exchange until no constraint is violated by more than `close`."""
-    from qrowd.aggregation.kernels.margin import exchange, gather
+    from qrowd.aggregation.kernels.margin import gather
 
     rows = ballot.judgements
-    starts, assessor, grade = rows.pair_starts, rows.assessor, rows.grade
+    votes = (rows.pair_starts, rows.assessor, rows.grade, ballot.weight)
     idle, everybody = np.zeros(len(label), np.int32), True
-    gather(starts, assessor, grade, ballot.weight, label, dual, eta)
+    gather(*votes, label, dual, eta)
     for _ in range(max(50, min(PASSES, VOTES // max(len(rows), 1)))):
-        gap = exchange(
-            starts, assessor, grade, ballot.weight, label, dual, eta, close, idle, everybody
-        )
+        gap = one_pass(label, dual, eta, close, idle, everybody)
         if gap <= close and everybody:
             return
         everybody = gap <= close
 
 
-def _labels(ballot: Ballot, eta: Floats) -> Codes:
+def _pass(ballot: Ballot) -> Pass:
+    """One pass of exchanges over the votes; two grades have a shorter way to the same."""
+    from qrowd.aggregation.kernels.margin import exchange, exchange_two, lengths
+
+    rows = ballot.judgements
+    votes = (rows.pair_starts, rows.assessor, rows.grade, ballot.weight)
+    if ballot.width > 2:
+        return lambda *state: exchange(*votes, *state)
+    norm = np.empty(len(rows.pairs))
+    lengths(*votes, norm)
+    return lambda label, *state: exchange_two(*votes, label, norm, *state)
+
+
+def _labels(ballot: Ballot, score: Floats) -> Codes:
     """The code with the largest sum of weights; -1 where it is tied; gold where it is given."""
-    score = _scores(ballot, eta)
     top = np.sort(score, axis=1)[:, -2:]
     decided = top[:, 1] - top[:, 0] > TIED
     best = np.where(decided, score.argmax(axis=1), -1)
@@ -158,6 +174,7 @@ def _labels(ballot: Ballot, eta: Floats) -> Codes:
 
 
 def _scores(ballot: Ballot, eta: Floats) -> Floats:
+    """The sum of weights[pair, grade]."""
     rows = ballot.judgements
     weight = eta[rows.assessor] * (1.0 if rows.weight is None else rows.weight)
     cell = rows.pair.astype(np.int64) * ballot.width + rows.grade
@@ -165,10 +182,9 @@ def _scores(ballot: Ballot, eta: Floats) -> Floats:
     return score.reshape(-1, ballot.width)
 
 
-def _losses(ballot: Ballot, label: Codes, eta: Floats) -> float:
+def _losses(ballot: Ballot, label: Codes, score: Floats) -> float:
     """The sum over voted pairs of how far the margin falls short of 1."""
-    rows, score = ballot.judgements, _scores(ballot, eta)
-    row = np.arange(len(label))
+    rows, score, row = ballot.judgements, score.copy(), np.arange(len(label))
     own = score[row, np.maximum(label, 0)]
     score[row, np.maximum(label, 0)] = -np.inf
     margin = np.where(label >= 0, own - score.max(axis=1), 0.0)

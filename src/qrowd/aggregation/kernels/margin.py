@@ -104,3 +104,62 @@ def exchange(
         longer = min(2 * (idle[i] // 64) + 1, 31)  # how long it rested last, and may rest now
         idle[i] = 65 * longer if worst <= close else 0
     return largest
+
+
+@kernel
+def lengths(starts: Offsets, assessor: Codes, grade: Grades, weight: Floats, norm: Floats) -> None:
+    """norm[pair]: the squared length of its margin's gradient, two grades, whatever the label."""
+    weighted = len(weight) > 0
+    for i in range(len(norm)):
+        norm[i], run = 0.0, 0.0
+        for v in range(starts[i], starts[i + 1]):
+            w = weight[v] if weighted else 1.0
+            run += w if grade[v] == 1 else -w
+            if v + 1 == starts[i + 1] or assessor[v + 1] != assessor[v]:
+                norm[i] += run * run
+                run = 0.0
+
+
+@kernel
+def exchange_two(
+    starts: Offsets,
+    assessor: Codes,
+    grade: Grades,
+    weight: Floats,
+    label: Codes,
+    norm: Floats,
+    dual: Floats,
+    eta: Floats,
+    close: float,
+    idle: Codes,
+    everybody: bool,
+) -> float:
+    """`exchange` for two grades, to the same bits: one constraint per pair, lengths known."""
+    weighted = len(weight) > 0
+    largest = 0.0
+    for i in range(len(label)):
+        own, first, last = label[i], starts[i], starts[i + 1]
+        if own < 0 or first == last:
+            continue
+        if idle[i] % 64 > 0 and not everybody:
+            idle[i] -= 1
+            continue
+        short = 1.0
+        for v in range(first, last):
+            w = (weight[v] if weighted else 1.0) * eta[assessor[v]]
+            short -= w if grade[v] == own else -w
+        up, sign = (1 - own, 1.0) if short > 0.0 else (own, -1.0)
+        gap = abs(short) if dual[i, 1 - up] > 0.0 else 0.0
+        if gap > 1e-12:
+            moved = dual[i, 1 - up]
+            if norm[i] > 0.0:
+                moved = min(moved, gap / norm[i])
+            dual[i, up] += moved
+            dual[i, 1 - up] -= moved
+            for v in range(first, last):
+                w = sign * moved * (weight[v] if weighted else 1.0)
+                eta[assessor[v]] += w if grade[v] == own else -w
+        largest = max(largest, gap)
+        longer = min(2 * (idle[i] // 64) + 1, 31)
+        idle[i] = 65 * longer if gap <= close else 0
+    return largest
