@@ -19,6 +19,7 @@ def columns() -> dict[str, pl.Series]:
         "wide": pl.Series([f"http://a.b/{i:x}/{i * 7 % 1009:d}" for i in many]),
         "long": pl.Series([f"{'x' * 150}{i % 9000}" for i in many]),
         "runs": pl.Series([f"t{i}" for i in np.repeat(random.permutation(2_000), 10)]),
+        "sparse": pl.Series([f"msmarco_passage_{i % 90:02d}_{i % 10**9:09d}" for i in many]),
         "lines": pl.Series([f"a\n{i % 9_000}" for i in many]),
         "odd": pl.Series(
             [["ü", "日本", "a", "a\0", "", "aa", "Ä", "~", "a\n", "a\nb"][i % 10] for i in many]

@@ -14,12 +14,13 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
-from qrowd.kernel import BLOCKS, in_blocks, ranges
+from qrowd.kernel import in_blocks, ranges
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
 _EXTRAS = ("weight", "seconds", "time")
+_PARTS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,12 +285,12 @@ def _packed(columns: tuple[Codes, Codes, Codes, Grades], bits: list[int]) -> Off
     from qrowd.data.packing import count, pack
 
     n, sizes = len(columns[0]), np.bincount(columns[0])
-    part_of = (np.cumsum(sizes) - sizes) * BLOCKS // max(n, 1)
-    counts = np.array(in_blocks(lambda lo, hi: count(columns[0], lo, hi, part_of, BLOCKS), n))
+    part_of = (np.cumsum(sizes) - sizes) * _PARTS // max(n, 1)
+    counts = np.array(in_blocks(lambda lo, hi: count(columns[0], lo, hi, part_of, _PARTS), n))
     ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
     starts, key, widths = (ends - counts.T).T.copy(), np.empty(n, np.int64), np.array(bits)
     blocks = {lo: start for (lo, _), start in zip(ranges(n), starts, strict=True)}
     in_blocks(lambda lo, hi: pack(columns, widths, lo, hi, part_of, blocks[lo], key), n)
     edges = [0, *ends[:, -1].tolist()]
-    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), BLOCKS)
+    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), _PARTS, _PARTS)
     return key

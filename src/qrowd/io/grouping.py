@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.io.memory import bits_set
 from qrowd.kernel import kernel
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 HIGH = np.uint64(0xFFFFFFFF00000000)
 LOW = np.uint64(0xFFFFFFFF)
-ONE = np.uint64(1)
+ONE, SIX, WORD = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 @kernel
@@ -197,12 +198,34 @@ def name_letters(
 
 
 @kernel
-def mark(numbers: Array, size: int) -> Array:
-    """Which of the numbers below `size` occur."""
-    there = np.zeros(size, np.bool_)
-    for row in range(len(numbers)):
-        there[numbers[row]] = True
-    return there
+def marked(numbers: Array, lo: int, hi: int, words: int) -> Array:
+    """Which numbers the rows [lo, hi) have, a bit each."""
+    bits = np.zeros(words, np.uint64)
+    for row in range(lo, hi):
+        number = np.uint64(numbers[row])
+        bits[number >> SIX] |= ONE << (number & WORD)
+    return bits
+
+
+@kernel
+def counted(bits: Array) -> Array:
+    """The bits again, 64 at a time, and how many are set before them."""
+    table = np.empty((len(bits), 2), np.uint64)
+    before = np.uint64(0)
+    for word in range(len(bits)):
+        table[word, 0], table[word, 1] = bits[word], before
+        before += bits_set(bits[word])
+    return table
+
+
+@kernel
+def ranked(numbers: Array, lo: int, hi: int, table: Array) -> None:
+    """Replace numbers by how many smaller ones there are."""
+    for row in range(lo, hi):
+        number = np.uint64(numbers[row])
+        word = number >> SIX
+        below = table[word, 0] & ((ONE << (number & WORD)) - ONE)
+        numbers[row] = table[word, 1] + bits_set(below)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Bytes from a place in memory, for the kernels that read strings where they lie."""
+"""What numba has no words for: bytes from a place in memory, and how many bits are set."""
 
 from __future__ import annotations
 
@@ -29,3 +29,15 @@ loaded = cast("Callable[[int], np.uint64]", _load(64))
 
 byte_at = cast("Callable[[int], np.uint64]", _load(8))
 """The byte at an address."""
+
+
+@intrinsic
+def _bits_set(_: Any, __: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.ctpop(given[0])
+
+    return types.uint64(types.uint64), generate
+
+
+bits_set = cast("Callable[[np.uint64], np.uint64]", _bits_set)
+"""How many bits of a number are set."""

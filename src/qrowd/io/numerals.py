@@ -17,11 +17,11 @@ from qrowd.data.index import Index
 from qrowd.io.letters import WIDEST, Letters
 from qrowd.io.table import Table, as_names
 from qrowd.io.views import Views
-from qrowd.kernel import in_blocks, ranges
+from qrowd.kernel import in_blocks, ranges, threads
 
 _SAMPLE = 20_000
 _PLACES, _PIECE = 8, 1_250_000
-_FEW = 1 << 20  # numbers of which a table is kept
+_BITS, _MOST = 32, 2**31 - 1  # that may be kept per row, and in all
 _BUCKET_BITS = 8
 _OTHER = -(2**55)  # and a hundred times this is a number yet
 
@@ -147,37 +147,42 @@ def by_numerals(column: Column) -> tuple[Index, Codes] | None:
     kind = Numerals.of(column.sample(_SAMPLE))
     if kind is None:
         return None
-    if kind.size <= _FEW:
-        return _by_table(column, kind)
+    if kind.size <= min(_BITS * len(column), _MOST):
+        return _by_bits(column, kind)
     fits = kind.size.bit_length() + len(column).bit_length() <= 64 and kind.size < -_OTHER
     return _by_sorting(column, kind) if fits else None
 
 
-def _by_table(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
-    """Names that can have few numbers: which of them occur is kept in a table."""
-    from qrowd.io.grouping import mark, renumber
+def _by_bits(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
+    """Which numbers occur is kept in a bit each."""
+    from qrowd.io.grouping import counted, marked, ranked
 
-    codes = np.empty(len(column), np.int32)
+    n, codes = len(column), np.empty(len(column), np.int32)
     if not column.numerals(kind.how, codes):
         return None
-    tables = in_blocks(lambda lo, hi: mark(codes[lo:hi], kind.size), len(codes))
-    there = np.logical_or.reduce(tables)
-    final = np.cumsum(there, dtype=np.int32) - np.int32(1)
-    in_blocks(lambda lo, hi: renumber(codes, lo, hi, final), len(codes))
-    return _index(kind, np.flatnonzero(there)), codes
+    words = kind.size // 64 + 1
+    maps = in_blocks(lambda lo, hi: marked(codes, lo, hi, words), n, threads())
+    table = counted(np.bitwise_or.reduce(maps))
+    in_blocks(lambda lo, hi: ranked(codes, lo, hi, table), n)
+    size = int(table[-1, 1]) + int(table[-1, 0]).bit_count()
+    bits = table[:, 0].copy()
+
+    def numbers() -> Array:
+        return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+
+    return Index.of_later(size, lambda: kind.letters(numbers()).series()), codes
 
 
 def _by_sorting(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
     """Each number with its row below it is sorted in a bucket of numbers with equal top bits."""
     from qrowd.io.grouping import assign, distinct
 
-    codes = np.empty(len(column), np.int32)  # hold the numbers first, if they are small enough
-    numbers = codes if kind.size < 2**31 else np.empty(len(column), np.int64)
+    numbers = np.empty(len(column), np.int64)
     if not column.numerals(kind.how, numbers):
         return None
     width = len(column).bit_length()
     keys, buckets = _bucketed(numbers, max((kind.size - 1).bit_length() - _BUCKET_BITS, 0), width)
-    del numbers
+    del numbers  # they take as much as the keys
 
     def sort(bucket: int, _: int) -> int:
         part = keys[slice(*buckets[bucket])]
@@ -185,14 +190,14 @@ def _by_sorting(column: Column, kind: Numerals) -> tuple[Index, Codes] | None:
         return distinct(part, width)
 
     found = np.cumsum([0, *in_blocks(sort, len(buckets), len(buckets))])
-    names = np.empty(found[-1], np.int64)
+    codes, names = np.empty(len(column), np.int32), np.empty(found[-1], np.int64)
 
     def give(bucket: int, _: int) -> None:
         here = names[found[bucket] : found[bucket + 1]]
         assign(keys[slice(*buckets[bucket])], width, found[bucket], codes, here)
 
     in_blocks(give, len(buckets), len(buckets))
-    return _index(kind, names), codes
+    return Index.of_later(len(names), lambda: kind.letters(names).series()), codes
 
 
 def _bucketed(numbers: Array, shift: int, width: int) -> tuple[Array, list[tuple[int, int]]]:
@@ -205,7 +210,3 @@ def _bucketed(numbers: Array, shift: int, width: int) -> tuple[Array, list[tuple
     at = dict(zip(ranges(n), (ends - counts.T).T.copy(), strict=True))
     in_blocks(lambda lo, hi: to_buckets(numbers, lo, hi, shift, width, at[lo, hi], keys), n)
     return keys, list(itertools.pairwise([0, *ends[:, -1].tolist()]))
-
-
-def _index(kind: Numerals, numbers: Array) -> Index:
-    return Index.of_later(len(numbers), lambda: kind.letters(numbers).series())
