@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.arrays import Array, Codes, Floats, Offsets
 from qrowd.data.index import Index
 from qrowd.io.coding import by_hashes
 from qrowd.io.columns import Wanted, plain_order
@@ -35,7 +35,8 @@ Coded = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes], Floats]
 class Lines:
     """The lines of a file, or of a piece of it: hashes of documents, scores, topics and tags.
 
-    A topic or tag is named once for all neighbouring lines that have it: the names, and how many.
+    A topic or tag is named once for all neighbouring lines that have it: the names, and the first
+    line of each.
     """
 
     file: int
@@ -97,13 +98,11 @@ def _scanned(file: int, text: Array, piece: tuple[int, int]) -> Lines | None:
     hashes, checks, starts = (column[:rows] for column in documents)
     if not _read_the_rest(text, starts, checks, scores[:rows]):
         return None
-    named = (_repeated(text, topics[: used[0]], rows), _repeated(text, tags[: used[1]], rows))
+    named = (
+        (_strings(text, each[:n, 1:]), each[:n, 0])
+        for each, n in zip((topics, tags), used, strict=True)
+    )
     return Lines(file, text, (hashes, checks, starts), scores[:rows], *named)
-
-
-def _repeated(text: Array, heads: Array, rows: int) -> Repeated:
-    """The names of heads (their line, start and end), and how many lines each is for."""
-    return _strings(text, heads[:, 1:]), np.diff(heads[:, 0], append=rows)
 
 
 def _read_the_rest(text: Array, starts: Array, checks: Array, scores: Floats) -> bool:
@@ -138,32 +137,32 @@ def tags_of(found: list[Lines], files: int) -> list[list[str]]:
 
 def codes_of(found: list[Lines], names: Sequence[str]) -> Coded | None:
     """Indexes (runs, topics, documents), codes and scores; a file's runs have its name or tags."""
-    runs, run = _common(
-        [
-            ([names[each.file]], np.array([len(each.scores)])) if names[each.file] else each.tags
-            for each in found
-        ]
-    )
-    topics, topic = _common([each.topics for each in found])
+    lines = np.cumsum([0, *(len(each.scores) for each in found)])
+    tags = [
+        ([names[each.file]], np.zeros(1, np.int64)) if names[each.file] else each.tags
+        for each in found
+    ]
+    runs, run = _common(tags, lines)
+    topics, topic = _common([each.topics for each in found], lines)
     hashes, checks = (np.concatenate([each.documents[k] for each in found]) for k in (0, 1))
-    coded = by_hashes(hashes, checks, lambda rows: _documents(found, rows))
+    coded = by_hashes(hashes, checks, lambda rows: _documents(found, lines, rows))
     if coded is None:
         return None
     scores = np.concatenate([each.scores for each in found])
     return (runs, topics, coded[0]), (run, topic, coded[1]), scores
 
 
-def _common(parts: list[Repeated]) -> tuple[Index, Codes]:
-    """One index for the names of all parts, and the code of each line."""
+def _common(parts: list[Repeated], lines: Offsets) -> tuple[Index, Codes]:
+    """One index for the names of all parts, and the code of each line; parts start at `lines`."""
     index, codes = Index.encode([name for names, _ in parts for name in names])
-    return index, np.repeat(codes, np.concatenate([counts for _, counts in parts]))
+    firsts = [first + line for (_, first), line in zip(parts, lines, strict=False)]
+    return index, np.repeat(codes, np.diff(np.concatenate([*firsts, lines[-1:]])))
 
 
-def _documents(found: list[Lines], rows: Array) -> Letters:
-    """The documents of these lines, which must be ascending."""
-    firsts = np.cumsum([0, *(len(each.scores) for each in found)])
-    edges = list(itertools.pairwise(np.searchsorted(rows, firsts).tolist()))
-    local = [rows[lo:hi] - first for (lo, hi), first in zip(edges, firsts, strict=False)]
+def _documents(found: list[Lines], lines: Offsets, rows: Array) -> Letters:
+    """The documents in these rows, which must be ascending; parts start at `lines`."""
+    edges = list(itertools.pairwise(np.searchsorted(rows, lines).tolist()))
+    local = [rows[lo:hi] - line for (lo, hi), line in zip(edges, lines, strict=False)]
     lengths = [each.documents[1][at] & _LOW for each, at in zip(found, local, strict=True)]
     made = Letters.room(np.concatenate(lengths).astype(np.int64))
 

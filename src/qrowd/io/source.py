@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -157,7 +158,7 @@ def _decompressed(raw: bytes, kind: str, name: str) -> bytes:
     except (EOFError, OSError, ValueError, RuntimeError) as error:
         raise _broken(name, kind) from error
     except Exception as error:  # lzma and zstd have error classes of their own
-        if type(error).__name__ in ("LZMAError", "ZstdError", "error"):
+        if type(error).__name__ in ("LZMAError", "ZstdError", "IsalError", "error"):
             raise _broken(name, kind) from error
         raise
 
@@ -171,9 +172,12 @@ def _broken(name: str, kind: str) -> FormatError:
 
 def decompressor(kind: str) -> Callable[[bytes], bytes]:
     """The function that decompresses this kind."""
-    if kind != "zstd":
-        return importlib.import_module(kind).decompress  # type: ignore[no-any-return]
-    return zstd().decompress  # type: ignore[no-any-return, attr-defined]
+    if kind == "zstd":
+        return zstd().decompress  # type: ignore[no-any-return, attr-defined]
+    for name in ("isal.igzip", kind) if kind == "gzip" else (kind,):  # isal: the extra "fast"
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(name).decompress  # type: ignore[no-any-return]
+    raise MissingExtraError.needed(f"reading {kind} files", "fast")
 
 
 def opener(kind: str) -> Callable[..., Any]:
