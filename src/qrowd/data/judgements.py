@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
 _EXTRAS = ("weight", "seconds", "time")
-_PARTS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,17 +279,18 @@ class Judgements(Framed):
 
 def _packed(columns: tuple[Codes, Codes, Codes, Grades], bits: list[int]) -> Offsets:
     """Rows as one number each, the first column on top, sorted: that is several times faster than
-    sorting by an order. Parts are ranges of the first column's codes.
+    sorting by an order. Rows with equal top bits are sorted together.
     """
-    from qrowd.data.packing import count, pack
+    from qrowd.data.packing import PART_BITS, PARTS, count, pack
 
-    n, sizes = len(columns[0]), np.bincount(columns[0])
-    part_of = (np.cumsum(sizes) - sizes) * _PARTS // max(n, 1)
-    counts = np.array(in_blocks(lambda lo, hi: count(columns[0], lo, hi, part_of, _PARTS), n))
+    n, shift, widths = len(columns[0]), max(bits[0] + bits[1] - PART_BITS, 0), np.array(bits)
+    counts = np.array(in_blocks(lambda lo, hi: count(*columns[:2], lo, hi, bits[1], shift), n))
     ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
-    starts, key, widths = (ends - counts.T).T.copy(), np.empty(n, np.int64), np.array(bits)
-    blocks = {lo: start for (lo, _), start in zip(ranges(n), starts, strict=True)}
-    in_blocks(lambda lo, hi: pack(columns, widths, lo, hi, part_of, blocks[lo], key), n)
+    starts, key = (
+        dict(zip(ranges(n), (ends - counts.T).T.copy(), strict=True)),
+        np.empty(n, np.int64),
+    )
+    in_blocks(lambda lo, hi: pack(columns, widths, lo, hi, shift, starts[lo, hi], key), n)
     edges = [0, *ends[:, -1].tolist()]
-    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), _PARTS, _PARTS)
+    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), PARTS, PARTS)
     return key

@@ -7,13 +7,16 @@ import numpy as np
 from qrowd.data.arrays import Array, Offsets
 from qrowd.kernel import kernel
 
+PART_BITS = 8
+PARTS = 1 << PART_BITS
+
 
 @kernel
-def count(first: Array, lo: int, hi: int, part_of: Array, parts: int) -> Offsets:
-    """How many of the rows [lo, hi) go to each part, by their first column."""
-    counts = np.zeros(parts, np.int64)
+def count(first: Array, second: Array, lo: int, hi: int, width: int, shift: int) -> Offsets:
+    """How many of the rows [lo, hi) go to each part, by the top bits of the first two columns."""
+    counts = np.zeros(PARTS, np.int64)
     for row in range(lo, hi):
-        counts[part_of[first[row]]] += 1
+        counts[(np.int64(first[row]) << width | np.int64(second[row])) >> shift] += 1
     return counts
 
 
@@ -23,7 +26,7 @@ def pack(
     bits: Offsets,
     lo: int,
     hi: int,
-    part_of: Array,
+    shift: int,
     at: Offsets,
     out: Offsets,
 ) -> None:
@@ -31,8 +34,8 @@ def pack(
     first, second, third, last = columns
     for row in range(lo, hi):
         number = np.int64(first[row]) << bits[1] | np.int64(second[row])
+        part = number >> shift
         number = (number << bits[2] | np.int64(third[row])) << bits[3] | np.int64(last[row])
-        part = part_of[first[row]]
         out[at[part]] = number
         at[part] += 1
 

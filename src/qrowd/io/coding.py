@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.io.letters import Letters, ascending
-from qrowd.io.numerals import Stored, by_numerals
+from qrowd.io.numerals import by_numerals
 from qrowd.io.views import Numbered, Views
 from qrowd.kernel import in_blocks, ranges, threads
 
@@ -39,24 +38,10 @@ def encoded(column: pl.Series) -> tuple[Index, Codes]:
 Three = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes]]
 
 
-def encoded_together(
-    fetches: Sequence[Callable[[], pl.Series]], stored: Sequence[Stored | None]
-) -> Three:
-    """Three columns encoded, side by side; they are fetched one at a time, if they must be: what
-    is stored in a file may be encoded without that.
-    """
-    fetching = Lock()
-
-    def work(fetch: Callable[[], pl.Series], stored: Stored | None) -> tuple[Index, Codes]:
-        found = by_numerals(stored) if stored and len(stored) >= MANY else None
-        if found is not None:
-            return found
-        with fetching:
-            column = fetch()
-        return encoded(column)
-
+def side_by_side(*works: Callable[[], tuple[Index, Codes]]) -> Three:
+    """Three columns encoded, two at a time."""
     with ThreadPoolExecutor(min(threads(), 2)) as pool:
-        (a, x), (b, y), (c, z) = pool.map(work, fetches, stored)
+        (a, x), (b, y), (c, z) = pool.map(lambda work: work(), works)
     return (a, b, c), (x, y, z)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array
+from qrowd.data.arrays import Array, Codes
+from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
-from qrowd.io.coding import encoded_together
+from qrowd.io.coding import MANY, encoded, side_by_side
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.numerals import Stored
+from qrowd.io.numerals import Stored, by_numerals
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import (
     SYNONYMS,
@@ -60,12 +62,12 @@ def read_judgements(
     found = tables(source, WANTED, columns, format)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
-    fetches = (
-        lambda: _topics(found),
-        lambda: stacked(found, "doc"),
-        lambda: _assessors(found, by_file),
+    fetching = Lock()  # one column at a time
+    indexes, codes = side_by_side(
+        lambda: _topics(found, fetching),
+        lambda: _encoded(found, "doc", fetching, lambda: stacked(found, "doc")),
+        lambda: _assessors(found, by_file, fetching),
     )
-    indexes, codes = encoded_together(fetches, _stored(found, by_file))
     extras, places = _extras(found), [table.place for table in found]
     scale = scale or Scale.of(grades, relevant_from)
     try:
@@ -74,12 +76,17 @@ def read_judgements(
         raise placed(error, places) from None
 
 
-def _stored(found: list[Table], by_file: list[bool]) -> list[Stored | None]:
-    """Topic, document and assessor, where they are columns of one file that is read as we go."""
-    names = ("topic", "doc", "assessor")
-    here = [len(found) == 1 and found[0].stored and name in found[0] for name in names]
-    here[2] &= not by_file[0]
-    return [Stored(found[0], name) if ok else None for name, ok in zip(names, here, strict=True)]
+def _encoded(
+    found: list[Table], name: str, fetching: Lock, fetch: Callable[[], pl.Series]
+) -> tuple[Index, Codes]:
+    """A column's index and codes: from one large file as it is read, else once it is fetched."""
+    if len(found) == 1 and found[0].stored and len(found[0]) >= MANY:
+        made = by_numerals(Stored(found[0], name))
+        if made is not None:
+            return made
+    with fetching:
+        column = fetch()
+    return encoded(column)
 
 
 def _extras(found: list[Table]) -> dict[str, Array]:
@@ -91,14 +98,19 @@ def _extras(found: list[Table]) -> dict[str, Array]:
     }
 
 
-def _topics(found: list[Table]) -> pl.Series:
+def _topics(found: list[Table], fetching: Lock) -> tuple[Index, Codes]:
+    def fetch() -> pl.Series:
+        parts = (
+            as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
+            for table in found
+        )
+        return pl.concat(parts)
+
     import polars as pl
 
-    parts = [
-        as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
-        for table in found
-    ]
-    return pl.concat(parts)
+    if not any("topic" in table for table in found):
+        return Index.of([ONE_TOPIC]), np.zeros(sum(map(len, found)), np.int32)
+    return _encoded(found, "topic", fetching, fetch)
 
 
 def _named_by_file(found: list[Table], several: bool) -> list[bool]:
@@ -113,14 +125,17 @@ def _named_by_file(found: list[Table], several: bool) -> list[bool]:
     return [alike or "assessor" not in table for table in found]
 
 
-def _assessors(found: list[Table], by_file: list[bool]) -> pl.Series:
+def _assessors(found: list[Table], by_file: list[bool], fetching: Lock) -> tuple[Index, Codes]:
+    def fetch() -> pl.Series:
+        parts = (
+            _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
+            for table, by in zip(found, by_file, strict=True)
+        )
+        return pl.concat(parts)
+
     import polars as pl
 
-    parts = [
-        _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
-        for table, by in zip(found, by_file, strict=True)
-    ]
-    return pl.concat(parts)
+    return encoded(fetch()) if any(by_file) else _encoded(found, "assessor", fetching, fetch)
 
 
 def _stem(table: Table) -> str:
