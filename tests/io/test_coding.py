@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from qrowd.io import coding
+from qrowd.io.numerals import by_numerals
 from qrowd.io.views import Views
 
 
@@ -56,3 +57,21 @@ def test_a_slice_of_a_column_has_the_views_of_its_rows() -> None:
     column = columns()["wide"][777:12_345]
     rows = np.array([0, 1, 500, 11_567])
     assert Views(column).letters(rows).series().to_list() == column.gather(rows).to_list()
+
+
+def test_numbers_are_numerals_even_where_a_sample_lacks_the_short_ones() -> None:
+    random = np.random.default_rng(1)
+    numbers = np.append(random.integers(100_000, 900_000, 300_000), [7, 42, 123, 999_999])
+    column = pl.Series([f"d{i}" for i in numbers])
+    found = by_numerals(Views(column))
+    assert found is not None
+    assert found[0].names.tolist() == sorted(set(column.to_list()))
+    assert found[0].names[found[1]].tolist() == column.to_list()
+
+
+def test_names_of_another_kind_than_the_sample_are_no_numerals() -> None:
+    names = [f"d{i % 1000:03d}" for i in range(300_000)]
+    names[12_345] = "D007"
+    assert by_numerals(Views(pl.Series(names))) is None
+    index, codes = coding.encoded(pl.Series(names))
+    assert index.names[codes].tolist() == names

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes
+from qrowd.data.arrays import Array, Codes, Mask
 from qrowd.data.index import Index
 from qrowd.io.letters import WIDEST, Letters
 from qrowd.io.table import Table, as_names
@@ -23,6 +23,7 @@ _SAMPLE = 20_000
 _PLACES, _PIECE = 8, 1_250_000
 _BITS, _MOST = 32, 2**31 - 1  # that may be kept per row, and in all
 _BUCKET_BITS = 8
+_DIGITS = slice(ord("0") + 1, ord("9") + 2)
 _OTHER = -(2**55)  # and a hundred times this is a number yet
 
 
@@ -41,12 +42,13 @@ class Numerals:
 
     @classmethod
     def of(cls, names: Letters) -> Self | None:
-        """The kind of these names, if there is one."""
+        """The kind of these names, and of others that are likely, if there is one."""
         lengths = np.diff(names.starts) - 1
         if lengths.max() > WIDEST:
             return None
-        seen, shortest = names.symbols(), int(lengths.min())
+        seen = _rounded(names.symbols())
         alike = seen.sum(axis=1) == 1
+        shortest = int(np.append(np.flatnonzero(seen[:, 0]), len(seen))[0])
         return cls(seen, np.flatnonzero(~alike), _words(seen, alike, shortest), shortest)
 
     @property
@@ -82,6 +84,18 @@ class Numerals:
             len(numbers),
         )
         return made
+
+
+def _rounded(seen: Mask) -> Mask:
+    """With what a sample may have missed: the other digits where there are several, and shorter
+    names where lengths differ.
+    """
+    seen = seen.copy()
+    seen[np.ix_(seen[:, _DIGITS].sum(axis=1) >= 4, np.arange(257)[_DIGITS])] = True
+    if seen[:, 0].any():
+        first = np.flatnonzero(seen.sum(axis=1) > 1)[0]
+        seen[first + 1 :, 0] = True
+    return seen
 
 
 def _words(seen: Array, alike: Array, shortest: int) -> Array:
