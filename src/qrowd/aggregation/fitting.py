@@ -142,12 +142,13 @@ class Fitting:
 
     def _accuracy(self, posterior: Floats) -> Floats:
         """The expected share of each assessor's (weighted) judgements that are right."""
-        rows = self.judgements
-        right_ones, total = posterior[rows.pair, rows.grade], rows.per_assessor
+        from qrowd.data.counting import sums_by
+
+        rows, size = self.judgements, len(self.judgements.assessors)
+        right = sums_by(rows.assessor, size, posterior, (rows.pair, rows.grade), rows.weights)
+        total: Array = rows.per_assessor
         if rows.weight is not None:
-            right_ones *= rows.weight
-            total = np.bincount(rows.assessor, rows.weight, len(rows.assessors))
-        right = np.bincount(rows.assessor, right_ones, len(rows.assessors))
+            total = np.bincount(rows.assessor, rows.weight, size)
         unknown = np.full(len(total), np.nan)
         return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
 

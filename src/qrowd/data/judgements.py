@@ -207,15 +207,22 @@ class Judgements(Framed):
     @cached_property
     def per_assessor(self) -> Offsets:
         """How many judgements each assessor made."""
-        return np.bincount(self.assessor, minlength=len(self.assessors)).astype(np.int64)
+        from qrowd.data.counting import occurrences
+
+        return occurrences(self.assessor, len(self.assessors))
 
     @cached_property
     def votes(self) -> Floats:
         """The (weighted) votes of each pair for each grade: float64[pairs, grades]."""
-        cell = self.pair.astype(np.int64) * len(self.scale) + self.grade
-        size = len(self.pairs) * len(self.scale)
-        counts = np.bincount(cell, weights=self.weight, minlength=size).astype(np.float64)
-        return counts.reshape(len(self.pairs), len(self.scale))
+        from qrowd.data.counting import votes
+
+        shape = len(self.pairs), len(self.scale)
+        return votes(self.pair, self.grade, self.weights, *shape)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each vote; none where all count one."""
+        return self.weight if self.weight is not None else freeze(np.zeros(0), np.float64)
 
     # --- other judgements -------------------------------------------------------------------------
 

@@ -196,8 +196,8 @@ def tied_argmax(
     if ties == "relevant":
         return np.asarray(weights.shape[1] - 1 - top[:, ::-1].argmax(axis=1), dtype=np.int32)
     codes: Codes = top.argmax(axis=1).astype(np.int32)
-    if ties == "coin":
-        rows = np.flatnonzero(top.sum(axis=1) > 1).astype(np.int32)
+    rows = np.flatnonzero(top.sum(axis=1) > 1).astype(np.int32)
+    if ties == "coin" and len(rows):
         coded = rows if at is None else at[rows]
         chosen = (pairs.hashes(coded, seed) % top[rows].sum(axis=1).astype(np.uint64)).astype(
             np.int64
