@@ -27,7 +27,11 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
 
 
 def peak() -> float:
-    """The peak of this process's memory, in GB."""
+    """The peak of this process's memory, in GB. Linux counts the parent's in ru_maxrss too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024 / 1e9
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
@@ -73,7 +77,7 @@ def crowdkit_whole(name: str, path: str, options: dict[str, float]) -> dict[str,
         "cpu": cpu,
         "wall": wall,
         "peak": peak(),
-        "frame": before,
+        "beyond": peak() - before,
         "iterations": len(getattr(model, "loss_history_", [])),
         "right": right(named, path),
     }
@@ -115,7 +119,7 @@ def qrowd_whole(spec: str, path: str) -> dict[str, float]:
         "cpu": cpu,
         "wall": wall,
         "peak": after,
-        "frame": before,
+        "beyond": after - before,
         "iterations": merged.fit.iterations,
         "right": right(named, path),
     }

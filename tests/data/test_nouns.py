@@ -276,3 +276,37 @@ def test_scores_mean_leaves_undefined_topics_out() -> None:
             q.Index.of("a"),
             values[:, :, :1, :1],
         )
+
+
+@pytest.mark.parametrize("topics", [1, 7])
+def test_many_rows_are_sorted_as_few_are(topics: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qrowd.data import judgements
+
+    random = np.random.default_rng(topics)
+    columns = [
+        [f"{letter}{i}" for i in random.integers(0, most, 5_000)]
+        for letter, most in (("t", topics), ("d", 900), ("a", 60))
+    ]
+    grades = random.integers(0, 3, 5_000)
+    few = q.Judgements.of(*columns, grades)
+    monkeypatch.setattr(judgements, "LARGE", 0)
+    many = q.Judgements.of(*columns, grades)
+    assert many.pairs == few.pairs
+    assert many.assessors == few.assessors
+    for field in ("pair", "assessor", "grade"):
+        np.testing.assert_array_equal(getattr(many, field), getattr(few, field))
+
+
+def test_votes_and_counts_do_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    from qrowd.data import arrays
+
+    random = np.random.default_rng(2)
+    names = [[f"{letter}{i}" for i in random.integers(0, 40, 3_000)] for letter in "tda"]
+    given = (*names, random.integers(0, 3, 3_000))
+    whole = q.Judgements.of(*given)
+    monkeypatch.setattr(arrays, "PIECE", 17)
+    apart = q.Judgements.of(*given)
+    np.testing.assert_array_equal(apart.votes, whole.votes)
+    np.testing.assert_array_equal(apart.per_assessor, whole.per_assessor)
+    np.testing.assert_array_equal(apart.pair_starts, whole.pair_starts)
+    assert whole.votes.sum() == 3_000

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, Mask
+from qrowd.data.arrays import Array, Floats, Grades, Mask, pieces
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Fit, Merged
@@ -142,13 +142,13 @@ class Fitting:
 
     def _accuracy(self, posterior: Floats) -> Floats:
         """The expected share of each assessor's (weighted) judgements that are right."""
-        from qrowd.data.counting import sums_by
-
         rows, size = self.judgements, len(self.judgements.assessors)
-        right = sums_by(rows.assessor, size, posterior, (rows.pair, rows.grade), rows.weights)
-        total: Array = rows.per_assessor
-        if rows.weight is not None:
-            total = np.bincount(rows.assessor, rows.weight, size)
+        right, total = np.zeros(size), np.zeros(size)
+        for part in pieces(len(rows)):
+            who, right_ones = rows.assessor[part], posterior[rows.pair[part], rows.grade[part]]
+            weight = np.ones(len(who)) if rows.weight is None else rows.weight[part]
+            right += np.bincount(who, right_ones * weight, size)
+            total += np.bincount(who, weight, size)
         unknown = np.full(len(total), np.nan)
         return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
 

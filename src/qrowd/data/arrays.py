@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.object_]
 
+LARGE = 300_000  # rows from which compiled code is worth loading
+PIECE = 1 << 20
+
 
 def freeze(array: Array, dtype: Any) -> Array:
     """The array with this dtype, contiguous and read-only; copied only where it must be."""
@@ -27,8 +31,20 @@ def freeze(array: Array, dtype: Any) -> Array:
 
 def starts_of(sorted_codes: Array, n: int) -> Offsets:
     """Where each of the codes 0..n-1 starts in a sorted array; n + 1 offsets."""
-    counts = np.bincount(sorted_codes, minlength=n)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(occurrences(sorted_codes, n))])
+
+
+def occurrences(codes: Array, n: int) -> Offsets:
+    """How often each of the codes 0..n-1 occurs."""
+    counts = np.zeros(n, np.int64)
+    for rows in pieces(len(codes)):
+        counts += np.bincount(codes[rows], minlength=n)
+    return counts
+
+
+def pieces(n: int) -> Iterator[slice]:
+    """All of n rows, so many at a time that what is made of them is small."""
+    return (slice(at, min(at + PIECE, n)) for at in range(0, n, PIECE))
 
 
 def over(above: Array, below: Array) -> Floats:

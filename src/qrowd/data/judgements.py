@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data.arrays import (
+    LARGE,
+    Array,
+    Codes,
+    Floats,
+    Grades,
+    Mask,
+    Names,
+    Offsets,
+    freeze,
+    occurrences,
+    pieces,
+    starts_of,
+)
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
@@ -134,7 +147,7 @@ class Judgements(Framed):
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades, "grade")
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
-        if extras or sum(bits) > 63:
+        if extras or sum(bits) > 63 or len(grade) < LARGE:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)
             return cls(pairs, assessors, scale, pair, assessor, grade, **extras)
         key = _packed((topic, document, assessor, grade), bits)
@@ -207,22 +220,19 @@ class Judgements(Framed):
     @cached_property
     def per_assessor(self) -> Offsets:
         """How many judgements each assessor made."""
-        from qrowd.data.counting import occurrences
-
         return occurrences(self.assessor, len(self.assessors))
 
     @cached_property
     def votes(self) -> Floats:
         """The (weighted) votes of each pair for each grade: float64[pairs, grades]."""
-        from qrowd.data.counting import votes
-
-        shape = len(self.pairs), len(self.scale)
-        return votes(self.pair, self.grade, self.weights, *shape)
-
-    @property
-    def weights(self) -> Floats:
-        """The weight of each vote; none where all count one."""
-        return self.weight if self.weight is not None else freeze(np.zeros(0), np.float64)
+        size = len(self.scale)
+        found = np.zeros(len(self.pairs) * size)
+        for rows in pieces(len(self)):
+            cell = self.pair[rows].astype(np.int64) * size + self.grade[rows]
+            first, weight = cell.min(), None if self.weight is None else self.weight[rows]
+            counts = np.bincount(cell - first, weight)
+            found[first : first + len(counts)] += counts
+        return found.reshape(len(self.pairs), size)
 
     # --- other judgements -------------------------------------------------------------------------
 

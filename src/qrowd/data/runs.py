@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NoReturn, Self
+from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets, freeze, starts_of
+from qrowd.data.arrays import LARGE, Array, Codes, Floats, Names, Offsets, freeze, starts_of
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
@@ -55,21 +55,14 @@ class RunSet(Framed):
         cls, indexes: tuple[Index, Index, Index], codes: tuple[Codes, Codes, Codes], scores: Floats
     ) -> Self:
         """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
-        from qrowd.data.ranking import by_cell, rank
-
         (runs, topics, documents), (run, topic, document) = indexes, codes
         if np.isnan(scores).any():
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
         starts = starts_of(cell, len(runs) * len(topics))
-        rows = by_cell(cell, starts)
-        ranked = np.empty(len(rows), np.int32), np.empty(len(rows))
-        given, most = (document, scores), len(documents)
-        once = in_blocks(
-            lambda *cells: rank(cells, starts, rows, given, ranked, most), len(starts) - 1
-        )
-        if not all(once):
-            _refuse_duplicates(cell, document, indexes)
+        ranked = (_ranked if len(cell) < LARGE else _ranked_fast)(starts, cell, document, scores)
+        if ranked is None:
+            raise _twice(cell, document, indexes)
         return cls(runs, topics, documents, starts, *ranked)
 
     def __len__(self) -> int:
@@ -120,16 +113,38 @@ class RunSet(Framed):
         return result, lengths
 
 
-def _refuse_duplicates(
-    cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]
-) -> NoReturn:
-    """Say which document is there twice, and in which row for the second time."""
+def _ranked(
+    _: Offsets, cell: Offsets, document: Codes, scores: Floats
+) -> tuple[Codes, Floats] | None:
+    """Documents and scores in rank order; nothing if a document is twice in a cell."""
+    with np.errstate(over="ignore"):  # what is too large for float32 is infinite, as for trec_eval
+        single = scores.astype(np.float32)
+    order = np.lexsort((-document, -single, cell))
+    pairs = np.stack([cell, document])[:, np.lexsort((document, cell))]
+    twice = (pairs[:, 1:] == pairs[:, :-1]).all(axis=0).any()
+    return None if twice else (document[order], scores[order])
+
+
+def _ranked_fast(
+    starts: Offsets, cell: Offsets, document: Codes, scores: Floats
+) -> tuple[Codes, Floats] | None:
+    """The same for many rows, compiled."""
+    from qrowd.data.ranking import by_cell, rank
+
+    rows, given = by_cell(cell, starts), (document, scores)
+    ranked, most = (np.empty(len(rows), np.int32), np.empty(len(rows))), int(document.max()) + 1
+    once = in_blocks(lambda *cells: rank(cells, starts, rows, given, ranked, most), len(starts) - 1)
+    return ranked if all(once) else None
+
+
+def _twice(cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]) -> InputError:
+    """Which document is there twice, and in which row for the second time."""
     runs, topics, documents = indexes
     key = cell * max(len(documents), 1) + document
     _, first = np.unique(key, return_index=True)
     row = int(np.setdiff1d(np.arange(len(key)), first)[0])
     topic, run = divmod(int(cell[row]), len(runs))
-    raise InputError(
+    return InputError(
         f"document {documents.names[document[row]]} appears twice in run {runs.names[run]} "
         f"for topic {topics.names[topic]}; keep one of them",
         row=row,
