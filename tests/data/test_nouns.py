@@ -283,14 +283,14 @@ def test_many_rows_are_sorted_as_few_are(topics: int, monkeypatch: pytest.Monkey
     from qrowd.data import judgements
 
     random = np.random.default_rng(topics)
-    columns = [
+    topic, document, assessor = (
         [f"{letter}{i}" for i in random.integers(0, most, 5_000)]
         for letter, most in (("t", topics), ("d", 900), ("a", 60))
-    ]
+    )
     grades = random.integers(0, 3, 5_000)
-    few = q.Judgements.of(*columns, grades)
+    few = q.Judgements.of(topic, document, assessor, grades)
     monkeypatch.setattr(judgements, "LARGE", 0)
-    many = q.Judgements.of(*columns, grades)
+    many = q.Judgements.of(topic, document, assessor, grades)
     assert many.pairs == few.pairs
     assert many.assessors == few.assessors
     for field in ("pair", "assessor", "grade"):
@@ -301,12 +301,13 @@ def test_votes_and_counts_do_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatc
     from qrowd.data import arrays
 
     random = np.random.default_rng(2)
-    names = [[f"{letter}{i}" for i in random.integers(0, 40, 3_000)] for letter in "tda"]
-    given = (*names, random.integers(0, 3, 3_000))
-    whole = q.Judgements.of(*given)
+    t, d, a = ([f"{letter}{i}" for i in random.integers(0, 40, 3_000)] for letter in "tda")
+    grades = random.integers(0, 3, 3_000)
+    whole = q.Judgements.of(t, d, a, grades)
+    votes, counts, starts = whole.votes, whole.per_assessor, whole.pair_starts
     monkeypatch.setattr(arrays, "PIECE", 17)
-    apart = q.Judgements.of(*given)
-    np.testing.assert_array_equal(apart.votes, whole.votes)
-    np.testing.assert_array_equal(apart.per_assessor, whole.per_assessor)
-    np.testing.assert_array_equal(apart.pair_starts, whole.pair_starts)
-    assert whole.votes.sum() == 3_000
+    apart = q.Judgements.of(t, d, a, grades)
+    np.testing.assert_array_equal(apart.votes, votes)
+    np.testing.assert_array_equal(apart.per_assessor, counts)
+    np.testing.assert_array_equal(apart.pair_starts, starts)
+    assert votes.sum() == counts.sum() == starts[-1] == 3_000
