@@ -8,8 +8,7 @@ of the same kind, the processor time, and the peak of resident memory, libraries
 of five rounds, in which the readers take turns. `Polars` reads the same file, all columns of text
 files as strings. `crowd-kit` is pandas' reader and crowd-kit's own `factorize` for task, worker and
 label; `ir_measures` is its reader of runs, made into a list. They are run once, by the interpreter
-named in QROWD_PEERS (default: this one), and left out where they are not installed; crowd-kit gets
-a tenth of the rows, as qrowd does beside it.
+named in QROWD_PEERS (default: this one), and left out where they are not installed.
 """
 
 from __future__ import annotations
@@ -210,16 +209,14 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments or [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for rows, file in ((given.rows, "all"), (given.rows // 10, "tenth"), (SMALL, "warm")):
+        for rows, file in ((given.rows, "all"), (SMALL, "warm")):
             make_judgements(folder, rows, file)
         for lines, file in ((given.lines, "all"), (SMALL, "warm")):
             make_runs(folder, lines, file)
         for form in ("tsv", "parquet"):
             warm = folder / f"warm.{form}"
-            title = f"judgements from {form}"
-            table(f"{given.rows:,} {title}", folder / f"all.{form}", warm, ["Polars", "qrowd"])
-            peers = ["qrowd", "crowd-kit"]
-            table(f"{given.rows // 10:,} {title}", folder / f"tenth.{form}", warm, peers)
+            title = f"{given.rows:,} judgements from {form}"
+            table(title, folder / f"all.{form}", warm, ["Polars", "qrowd", "crowd-kit"])
         readers = ["Polars", "qrowd", "ir_measures"]
         title = f"{given.lines:,} lines of runs"
         table(title, folder / "all.run", folder / "warm.run", readers)
