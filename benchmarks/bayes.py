@@ -127,12 +127,15 @@ def write_jags(crowd: q.Judgements, folder: Path, chains: int, burn: int, sweeps
         start = [dump(h, random.uniform(0.5, 0.9) if "phi" in h else 5.0) for h in HYPER]
         (folder / f"start{chain}.R").write_text("".join([dump("z", z * 1), generator, *start]))
         lines.append(f'parameters in "start{chain}.R", chain({chain})')
-    lines += ["initialize", f"update {burn}", *(f"monitor {h}" for h in HYPER), f"update {sweeps}"]
+    lines += ["initialize", f"update {burn}", "monitor z, type(mean)"]
+    lines += [*(f"monitor {h}" for h in HYPER), f"update {sweeps}"]
     (folder / "run.cmd").write_text("\n".join([*lines, "coda *"]) + "\n")
 
 
-def run_jags(crowd: q.Judgements, chains: int, burn: int, sweeps: int) -> tuple[Floats, float]:
-    """Draws[chain, draw, hyperparameter] and CPU seconds."""
+def run_jags(
+    crowd: q.Judgements, chains: int, burn: int, sweeps: int
+) -> tuple[Floats, Floats, float]:
+    """Draws[chain, draw, hyperparameter], the mean of z of each pair, and CPU seconds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_jags(crowd, folder, chains, burn, sweeps)
@@ -141,20 +144,36 @@ def run_jags(crowd: q.Judgements, chains: int, burn: int, sweeps: int) -> tuple[
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         files = [folder / f"CODAchain{chain}.txt" for chain in range(1, chains + 1)]
         draws = [np.loadtxt(file)[:, 1].reshape(len(HYPER), sweeps).T for file in files]
-    return np.stack(draws), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        tables = [folder / f"CODAtable{chain}.txt" for chain in range(1, chains + 1)]
+        z = np.mean([np.loadtxt(table, usecols=1) for table in tables], axis=0)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return np.stack(draws), z, cpu
+
+
+def decisions(merged: q.Merged, theirs: Floats, gold: q.Qrels) -> None:
+    """Share of right grades on gold by both posteriors of z, and how many decisions are equal."""
+    at = merged.pairs.locate(gold.pairs)
+    true, at = gold.grade[at >= 0] > 0, at[at >= 0]
+    ours = merged.relevant > 0.5
+    print("\nPairs decided by the posterior mean of z\n")
+    header("", f"right of {len(at):,} with gold", "standard error", "as hier-bayes, all pairs")
+    for who, said in (("hier-bayes", ours), ("JAGS", theirs > 0.5)):
+        share = float((said[at] == true).mean())
+        error = np.sqrt(share * (1 - share) / len(at))
+        row(who, f"{share:.4f}", f"{error:.3f}", f"{(said == ours).mean():.2%}")
 
 
 def jags(sweeps: int = 1000, chains: int = 3) -> None:
-    """Effective samples of the slowest hyperparameter per CPU second."""
+    """Effective samples of the slowest hyperparameter per CPU second; what each decides."""
     if not shutil.which("jags"):
         print("no program jags here (Debian: apt install jags); skipped", file=sys.stderr)
         return
-    crowd, _, name = collection()
+    crowd, gold, name = collection()
     q.HierBayes(sweeps=20).fit(crowd)  # compile
     merged, _, cpu = timed(lambda: q.HierBayes().fit(crowd))
     drawn = merged.details["chains"]
     ours = np.stack([drawn[name] for name in OURS], axis=2)
-    theirs, jags_cpu = run_jags(crowd, chains, sweeps // 2, sweeps)
+    theirs, z, jags_cpu = run_jags(crowd, chains, sweeps // 2, sweeps)
     print(f"\nHyperparameters, {name}: effective samples (bulk) and R-hat\n")
     header("", *HYPER)
     for who, draws in (("hier-bayes", ours), ("JAGS", theirs)):
@@ -173,6 +192,7 @@ def jags(sweeps: int = 1000, chains: int = 3) -> None:
         f"{rates[0] / rates[1]:.0f}",
     )
     row("JAGS", f"{chains} x {sweeps} ({sweeps // 2})", f"{jags_cpu:.0f}", f"{rates[1]:.3g}", 1)
+    decisions(merged, z, gold)
 
 
 # --- variational ----------------------------------------------------------------------------------

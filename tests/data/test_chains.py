@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,3 +41,19 @@ def test_arviz_gets_the_names() -> None:
     accuracy = data["posterior"]["accuracy"]
     assert accuracy.dims == ("chain", "draw", "assessor", "grade")
     assert accuracy.sel(assessor="b", grade="1").shape == (3, 10)
+
+
+def test_arviz_since_1_wants_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The form of arviz 1.x, which needs Python 3.12: from_dict({group: {name: draws}}, ...)."""
+
+    def from_dict(data: dict[str, Any], *, coords: Any, dims: Any) -> tuple[Any, Any, Any]:
+        return data, coords, dims
+
+    future = SimpleNamespace(__version__="1.3.0", from_dict=from_dict)
+    monkeypatch.setitem(sys.modules, "arviz", future)
+    chains = made()
+    data, coords, dims = chains.to_arviz()
+    assert [*data] == ["posterior"]
+    assert data["posterior"]["accuracy"] is chains["accuracy"]
+    assert coords == {"assessor": ["a", "b"], "grade": ["0", "1", "2"]}
+    assert dims == {"accuracy": ["assessor", "grade"]}

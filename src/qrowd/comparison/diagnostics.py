@@ -14,7 +14,7 @@ from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.chains import Chains, ParameterTable
 from qrowd.kernel import in_blocks
 
-_AT_ONCE = 32  # parameters, so that the scratch arrays stay small
+_AT_ONCE = 16  # parameters, so that the scratch arrays stay small
 TAILS = (0.05, 0.95)
 
 

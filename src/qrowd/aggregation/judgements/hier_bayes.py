@@ -90,7 +90,9 @@ class HierBayes:
         each = -(-self.draws // self.chains)
         record = blank(layout, self.chains, self.sweeps, self._dropped, each)
         done = self._run(layout, record, fitting)
-        return self._merged(layout, record, done, fitting)
+        samples = self._samples(layout, record, done)
+        record = record._replace(z=record.z[:, :0].copy())  # its memory is free for what follows
+        return self._merged(layout, record, done, fitting, samples)
 
     @property
     def _dropped(self) -> int:
@@ -139,7 +141,9 @@ class HierBayes:
         message = f"{spec_of(self)} was {fitting.notes[-1]}; what was drawn is kept"
         warnings.warn(message, NotConvergedWarning, stacklevel=5)
 
-    def _merged(self, layout: Layout, record: Record, done: list[int], fitting: Fitting) -> Merged:
+    def _merged(
+        self, layout: Layout, record: Record, done: list[int], fitting: Fitting, samples: Grades
+    ) -> Merged:
         from qrowd.comparison.diagnostics import summarise
 
         kept = min(done) - self._dropped
@@ -163,7 +167,6 @@ class HierBayes:
             "parameters": parameters,
             "warmup": record.hyper[:, : self._dropped],
         }
-        samples = self._samples(layout, record, done)
         return fitting.merged(posterior, columns, details=details, samples=samples)
 
     def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
