@@ -1,11 +1,12 @@
 """hier-bayes beside JAGS, hier-vb beside hier-bayes, and both on TREC 2011's crowd.
 
-    python -m benchmarks.bayes [accuracy] [vb] [jags] [--jags-sweeps 1000] [--jags-chains 3]
+    python -m benchmarks.bayes [accuracy] [calibration] [variants] [vb] [jags]
+        [--crowds 300] [--jags-sweeps 1000] [--jags-chains 3]
 
 `accuracy`, `jags` and the first part of `vb` want the folder trec_rf10 of QROWD_DATA; without it
-they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `jags` wants the
-program jags (Debian's package jags, 4.3.1) and takes long: more than 10
-minutes of CPU.
+they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `variants` takes
+those of six crowds that are there. `jags` wants the program jags (Debian's package jags, 4.3.1) and
+takes long: more than 10 minutes of CPU.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import qrowd as q
+from benchmarks._calibration import BINS, ranks, uniform
 from qrowd.comparison.diagnostics import ess_bulk, rhat
 from qrowd.data.arrays import Floats
 from qrowd.errors import NotConvergedWarning
@@ -242,16 +244,60 @@ def vb() -> None:
         subprocess.run([sys.executable, "-m", "benchmarks.bayes", "--alone", str(size)], check=True)
 
 
+# --- variants -------------------------------------------------------------------------------------
+
+
+def variants() -> None:
+    """The model changed in one way at a time: right decisions and log loss on six crowds' gold."""
+    from benchmarks._variants import VARIANTS
+    from benchmarks.merging_accuracy import COLLECTIONS, FOLDER
+
+    there = [each for each in COLLECTIONS if (FOLDER / each.name).is_dir()]
+    print("\nShare of right grades on gold / log loss (p kept within 0.001 and 0.999)\n")
+    header("model", *(each.name for each in there))
+    read = [each.read() for each in there]
+    for name, relevant in VARIANTS.items():
+        row(name, *(_scored(relevant(crowd), crowd, gold) for crowd, gold in read))
+
+
+def _scored(p: Floats, crowd: q.Judgements, gold: q.Qrels) -> str:
+    at = crowd.pairs.locate(gold.pairs)
+    true, p = gold.grade[at >= 0] > 0, np.clip(p[at[at >= 0]], 1e-3, 1 - 1e-3)
+    loss = -np.log(np.where(true, p, 1 - p)).mean()
+    return f"{((p > 0.5) == true).mean():.3f} / {loss:.2f}"
+
+
+# --- calibration ----------------------------------------------------------------------------------
+
+
+def calibration(crowds: int = 300) -> None:
+    """Ranks of the truth among draws, over simulated crowds, and how far from uniform they are."""
+    shape, sweeps = (6, 15, 12, 4), 2000
+    for kappa_min in (0.1, 1.0):
+        found = [ranks(seed, kappa_min, shape, sweeps) for seed in range(crowds)]
+        print(f"\n{crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs per topic, "
+              f"assessors, votes per pair {shape}; {sweeps} sweeps\n")  # fmt: skip
+        header("parameter", f"ranks in {BINS} bins", "chi-square", "p")
+        for name in found[0]:
+            seen, statistic, p = uniform([each[name] for each in found])
+            row(name, " ".join(map(str, seen)), f"{statistic:.1f}", f"{p:.3f}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore", NotConvergedWarning)
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="accuracy vb jags; all without")
+    parser.add_argument(
+        "parts", nargs="*", help="accuracy calibration variants vb jags; all without"
+    )
+    parser.add_argument("--crowds", type=int, default=300, help="of the calibration")
     parser.add_argument("--jags-sweeps", type=int, default=1000)
     parser.add_argument("--jags-chains", type=int, default=3)
     parser.add_argument("--alone", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments or [])
     parts: dict[str, Callable[[], None]] = {
         "accuracy": accuracy,
+        "calibration": lambda: calibration(given.crowds),
+        "variants": variants,
         "vb": vb,
         "jags": lambda: jags(given.jags_sweeps, given.jags_chains),
     }

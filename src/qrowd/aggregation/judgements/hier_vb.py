@@ -43,7 +43,9 @@ class HierVB:
 
     Decisions are nearly those of `hier-bayes`, in a thousandth of the time; probabilities are
     somewhat too sure, and the intervals of sensitivity and specificity too narrow, since q takes
-    pairs and assessors for independent. `details` holds `parameters` and `phi`, `kappa`.
+    pairs and assessors for independent. The populations' $\phi$ and $\kappa$ are single values, the
+    likeliest, and have no intervals (NaN in `parameters`): sample, by `hier-bayes`, where these
+    matter. `details` holds `parameters` and `phi`, `kappa`.
 
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(
