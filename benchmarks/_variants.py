@@ -18,7 +18,6 @@ from qrowd.data.arrays import Floats
 
 PARETO, SWEEPS, CLOSE = 1.5, 80, 1e-4
 Learn = Callable[[Floats], Floats]
-EASY_HARD = 2  # kinds of pairs
 
 
 class Rows:
@@ -103,21 +102,32 @@ def likeliest(alpha: Floats, n: Floats, weight: Floats) -> Floats:
     return np.asarray(np.exp(found.x))
 
 
-def relevant(crowd: q.Judgements, learn: Learn, kinds: int = 1, once: bool = False) -> Floats:
-    """P(relevant) of every pair; with `once`, an assessor's repetitions share one vote."""
+def relevant(
+    crowd: q.Judgements, learn: Learn, kinds: int = 1, *, once: bool = False, shared: bool = False
+) -> Floats:
+    """P(relevant) of every pair of so many kinds.
+
+    With `once`, an assessor's repetitions share one vote; with `shared`, the kinds' shares are the
+    same for all topics and for relevant and other pairs, else each topic has its own.
+    """
     weight = shared_votes(crowd) if once else np.ones(len(crowd))
     cell = crowd.assessor.astype(np.int64) * 2 + crowd.grade
     cells, topics = 2 * len(crowd.assessors), len(crowd.topics)
     p = start(crowd, kinds)
-    prior, before = np.ones(2 * kinds), np.inf
+    prior, before = np.ones(2 if shared else 2 * kinds), np.inf
     for _ in range(SWEEPS):
         counts = [np.bincount(cell, weight * c[crowd.pair], cells) for c in p.T]
         n: Floats = np.stack(counts).astype(np.float64)
         logs = learn(n.reshape(len(n), -1, 2).transpose(1, 0, 2))
-        members = [np.bincount(crowd.pairs.topic, c, topics) for c in p.T]
-        by_topic: Floats = np.stack(members, axis=1).astype(np.float64)
+        own = p.reshape(len(p), kinds, 2)
+        members = own.sum(axis=1) if shared else p
+        tallies = [np.bincount(crowd.pairs.topic, c, topics) for c in members.T]
+        by_topic: Floats = np.stack(tallies, axis=1).astype(np.float64)
         prior = likeliest(prior, by_topic, np.ones(topics))
         score = expected_logs(prior, by_topic)[crowd.pairs.topic]
+        if shared:
+            kind = np.log((own.sum(axis=(0, 2)) + 1) / (len(p) + kinds))
+            score = (score[:, None, :] + kind[:, None]).reshape(len(p), -1)
         for c in range(2 * kinds):
             said = logs[:, c].ravel()[cell]
             score[:, c] += np.bincount(crowd.pair, weight * said, len(crowd.pairs))
@@ -130,13 +140,14 @@ def relevant(crowd: q.Judgements, learn: Learn, kinds: int = 1, once: bool = Fal
 
 
 def start(crowd: q.Judgements, kinds: int) -> Floats:
-    """The vote; pairs on which votes differ are of the hard kind. Classes: easy 0, 1, hard 0, 1."""
+    """The vote; of two kinds, pairs on which votes differ are of the second, hard one; of more
+    kinds, all equally. Classes: 0 and 1 of the first kind, 0 and 1 of the second ...
+    """
     votes = crowd.votes + 0.02
     p = np.asarray(votes / votes.sum(axis=1, keepdims=True))
-    if kinds == 1:
-        return p
     sure = np.abs(p[:, 1:] - p[:, :1])
-    return np.concatenate([p * sure, p * (1 - sure)], axis=1)
+    share = [sure, 1 - sure] if kinds == 2 else [np.full_like(sure, 1 / kinds)] * kinds
+    return np.concatenate([p * each for each in share], axis=1)
 
 
 def shared_votes(crowd: q.Judgements) -> Floats:
@@ -145,21 +156,34 @@ def shared_votes(crowd: q.Judgements) -> Floats:
     return np.asarray(1 / times[place])
 
 
-# class by class, how much an assessor's two numbers say: (specificity, sensitivity), as logits ...
-TWO_LOGITS = [[-1.0, 0.0], [0.0, 1.0]]
-# ... or (bias, skill), where skill counts for a fifth on hard pairs
-BIAS_SKILL = [[1.0, -1.0], [1.0, 1.0], [1.0, -0.2], [1.0, 0.2]]
+def skilled(*levels: float) -> Surface:
+    """Logit P(says 1) = bias + level * skill on relevant pairs, bias - level * skill on others."""
+    slope = [[1.0, sign * level] for level in levels for sign in (-1, 1)]
+    return Surface(slope, [0, 2], False)
+
+
+LOGITS = [[-1.0, 0.0], [0.0, 1.0]]  # of specificity and of sensitivity
+PLAIN, SPAM = [0.3, 0.7], [0.5, 0.5]
 VARIANTS: dict[str, Callable[[q.Judgements], Floats]] = {
-    "as printed": lambda crowd: relevant(crowd, Rows([[0.3, 0.7]])),
-    "repetitions share a vote": lambda crowd: relevant(crowd, Rows([[0.3, 0.7]]), once=True),
-    "two kinds of assessors": lambda crowd: relevant(crowd, Rows([[0.2, 0.8], [0.5, 0.5]])),
-    "three kinds": lambda crowd: relevant(crowd, Rows([[0.15, 0.85], [0.8, 0.8], [0.2, 0.2]])),
-    "normal logits": lambda crowd: relevant(crowd, Surface(TWO_LOGITS, [1, 1], False)),
-    "correlated logits": lambda crowd: relevant(crowd, Surface(TWO_LOGITS, [1, 1], True)),
+    "as printed": lambda crowd: relevant(crowd, Rows([PLAIN])),
+    "repetitions share a vote": lambda crowd: relevant(crowd, Rows([PLAIN]), once=True),
+    "assessors of 2 kinds": lambda crowd: relevant(crowd, Rows([[0.2, 0.8], SPAM])),
+    "of 3 kinds": lambda crowd: relevant(crowd, Rows([[0.15, 0.85], [0.8, 0.8], [0.2, 0.2]])),
+    "of 4 kinds": lambda crowd: relevant(crowd, Rows([[0.15, 0.85], SPAM, [0.8, 0.8], [0.2, 0.2]])),
+    "normal logits": lambda crowd: relevant(crowd, Surface(LOGITS, [1, 1], False)),
+    "correlated logits": lambda crowd: relevant(crowd, Surface(LOGITS, [1, 1], True)),
     "easy and hard pairs, own rows": lambda crowd: relevant(
-        crowd, Rows([[0.15, 0.85, 0.4, 0.6]]), EASY_HARD
+        crowd, Rows([[0.15, 0.85, 0.4, 0.6]]), 2
     ),
-    "easy and hard pairs, bias and skill": lambda crowd: relevant(
-        crowd, Surface(BIAS_SKILL, [0, 2], False), EASY_HARD
+    "bias and skill": lambda crowd: relevant(crowd, skilled(1)),
+    "and easy, hard pairs (1, 0.2)": lambda crowd: relevant(crowd, skilled(1, 0.2), 2),
+    "the same, shares for all topics": lambda crowd: relevant(
+        crowd, skilled(1, 0.2), 2, shared=True
+    ),
+    "three levels (1, 0.5, 0.25), so": lambda crowd: relevant(
+        crowd, skilled(1, 0.5, 0.25), 3, shared=True
+    ),
+    "four levels (2, 1, 0.3, 0.1), so": lambda crowd: relevant(
+        crowd, skilled(2, 1, 0.3, 0.1), 4, shared=True
     ),
 }

@@ -1,7 +1,7 @@
 """hier-bayes beside JAGS, hier-vb beside hier-bayes, and both on TREC 2011's crowd.
 
     python -m benchmarks.bayes [accuracy] [calibration] [variants] [vb] [jags]
-        [--crowds 300] [--jags-sweeps 1000] [--jags-chains 3]
+        [--crowds 400] [--first-crowd 0] [--jags-sweeps 1000] [--jags-chains 3]
 
 `accuracy`, `jags` and the first part of `vb` want the folder trec_rf10 of QROWD_DATA; without it
 they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `variants` takes
@@ -29,7 +29,7 @@ import qrowd as q
 from benchmarks._calibration import BINS, ranks, uniform
 from qrowd.comparison.diagnostics import ess_bulk, rhat
 from qrowd.data.arrays import Floats
-from qrowd.errors import NotConvergedWarning
+from qrowd.errors import DataWarning, NotConvergedWarning
 
 HYPER = ("phi_pi", "kappa_pi", "phi_0", "kappa_0", "phi_1", "kappa_1")
 OURS = ("phi_prevalence", "kappa_prevalence", "phi_specificity", "kappa_specificity",
@@ -270,11 +270,12 @@ def _scored(p: Floats, crowd: q.Judgements, gold: q.Qrels) -> str:
 # --- calibration ----------------------------------------------------------------------------------
 
 
-def calibration(crowds: int = 300) -> None:
+def calibration(crowds: int = 400, first: int = 0) -> None:
     """Ranks of the truth among draws, over simulated crowds, and how far from uniform they are."""
+    warnings.simplefilter("ignore", DataWarning)
     shape, sweeps = (6, 15, 12, 4), 2000
     for kappa_min in (0.1, 1.0):
-        found = [ranks(seed, kappa_min, shape, sweeps) for seed in range(crowds)]
+        found = [ranks(seed, kappa_min, shape, sweeps) for seed in range(first, first + crowds)]
         print(f"\n{crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs per topic, "
               f"assessors, votes per pair {shape}; {sweeps} sweeps\n")  # fmt: skip
         header("parameter", f"ranks in {BINS} bins", "chi-square", "p")
@@ -289,14 +290,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "parts", nargs="*", help="accuracy calibration variants vb jags; all without"
     )
-    parser.add_argument("--crowds", type=int, default=300, help="of the calibration")
+    parser.add_argument("--crowds", type=int, default=400, help="of the calibration")
+    parser.add_argument("--first-crowd", type=int, default=0, help="its seed")
     parser.add_argument("--jags-sweeps", type=int, default=1000)
     parser.add_argument("--jags-chains", type=int, default=3)
     parser.add_argument("--alone", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments or [])
     parts: dict[str, Callable[[], None]] = {
         "accuracy": accuracy,
-        "calibration": lambda: calibration(given.crowds),
+        "calibration": lambda: calibration(given.crowds, given.first_crowd),
         "variants": variants,
         "vb": vb,
         "jags": lambda: jags(given.jags_sweeps, given.jags_chains),

@@ -173,3 +173,15 @@ def test_trec_rf10(real_data: Any) -> None:
     known = at >= 0
     right = merged.grades()[at[known]] == gold.grade[known]
     assert right.mean() > 0.69
+
+
+@pytest.mark.parametrize(
+    "method", [q.HierBayes(sweeps=400, kappa_min=6.0), q.HierVB(kappa_min=6.0)]
+)
+def test_sizes_stay_above_their_smallest(method: Any, crowd: q.Judgements) -> None:
+    """Chains that started below it once ran away to sizes of 1e300."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        table = method.fit(crowd).details["parameters"]
+    for name in ("kappa_prevalence", "kappa_specificity", "kappa_sensitivity"):
+        assert 6.0 - 1e-9 <= table.of(name, "mean")[0] < 1e4

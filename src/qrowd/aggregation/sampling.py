@@ -130,7 +130,7 @@ def start(layout: Layout, seed: int, chain: int) -> State:
         random.integers(2**64, size=1, dtype=np.uint64),
         z,
         phi,
-        np.exp(random.uniform(0, np.log(100), size + 1)),
+        max(1.0, layout.crowd.kappa_min) * np.exp(random.uniform(0, np.log(100), size + 1)),
         np.ones((size + 1, size + 1)),
         counts,
         topic_counts,

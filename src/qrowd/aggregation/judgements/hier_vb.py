@@ -76,11 +76,11 @@ class HierVB:
         return self._merged(em, populations, fitting)
 
     def _start(self, em: ConfusionEM) -> Populations:
-        """Half of each row's mean from everybody's counts, half honest; sizes 2."""
+        """Half of each row's mean from everybody's counts, half honest; sizes 2 or the smallest."""
         phi = [_shares(em.group_counts.sum(axis=0))]
         pooled = em.cell_counts.sum(axis=0)
         phi += [(_shares(pooled[:, c]) + np.eye(em.size)[c]) / 2 for c in range(em.size)]
-        return Populations(2 * np.array(phi), PARETO, min(self.kappa_min, 2.0))
+        return Populations(max(2.0, self.kappa_min) * np.array(phi), PARETO, self.kappa_min)
 
     def _merged(self, em: ConfusionEM, populations: Populations, fitting: Fitting) -> Merged:
         rows, counts = fitting.judgements, em.cell_counts
