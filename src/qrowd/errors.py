@@ -41,13 +41,14 @@ class UnknownNameError(UsageError):
     """A name that nobody registered; says what was perhaps meant."""
 
     @classmethod
-    def among(cls, what: str, name: str, known: Iterable[str]) -> Self:
-        """The error for `name`, one of `known` being expected."""
-        known = sorted(known)
+    def among(cls, what: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> Self:
+        """The error for `name`, one of `known` being expected; `others` may be meant, too."""
+        listed = sorted(known)
+        known = [*listed, *others]
         folded = {one.lower(): one for one in known}  # names that differ by case are close
         found = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
         close = [folded[one] for one in found]
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(listed)}"
         return cls(f"no {what} {name!r}; {hint}")
 
 

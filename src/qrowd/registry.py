@@ -299,7 +299,7 @@ def get(spec: str, kind: str = "method") -> Any:
         return build(known[name], positional, named)
     aliases = {alias: full for card in known.values() for alias, full in card.aliases}
     if name not in aliases:
-        raise UnknownNameError.among(kind, name, [*known, *aliases])
+        raise UnknownNameError.among(kind, name, known, aliases)
     base, _, preset = parse_spec(aliases[name])
     return build(known[base], positional, {**preset, **named})
 

@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import qrowd
@@ -11,6 +12,7 @@ from qrowd import Judgements, Merged, Qrels, RunSet, Scores
 from qrowd.data.frames import Framed
 from qrowd.data.index import Index
 from qrowd.data.merged import AssessorTable, Fit
+from qrowd.errors import FormatError
 
 
 def rows(noun: Framed) -> list[tuple[object, ...]]:
@@ -114,3 +116,14 @@ def test_assessors_come_back(tmp_path: Path) -> None:
     assert found.assessors.names.tolist() == ["007", "7"]
     for name, column in columns.items():
         np.testing.assert_array_equal(found[name], column)
+
+
+def test_grades_may_be_true_and_false(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"task": ["a", "b"], "worker": ["x", "y"], "label": [True, False]})
+    frame.write_parquet(tmp_path / "b.parquet")
+    frame.write_csv(tmp_path / "b.csv")
+    frame.write_ndjson(tmp_path / "b.jsonl")
+    for source in (frame, *sorted(tmp_path.iterdir())):
+        assert qrowd.read_judgements(source).grade.tolist() == [1, 0]
+    with pytest.raises(FormatError, match="whole number from -127 to 127, got 'yes'"):
+        qrowd.read_judgements(frame.with_columns(label=pl.Series(["true", "yes"])))

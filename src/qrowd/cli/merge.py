@@ -193,7 +193,7 @@ def _outcome(merged: Merged, ties: str, seed: int) -> str:
     tied = int((merged.grades("relevant") != merged.grades("nonrelevant")).sum())
     rule = f"{ties}, seed {seed}" if ties == "coin" else ties
     decided = f"{tied} ties decided ({rule})" if tied else "no ties"
-    return (
-        f"{len(grades)} pairs: {', '.join(counts)}; relevant from {merged.scale.relevant_from} on "
-        f"(--rel); {decided}"
-    )
+    scale = merged.scale
+    all_of_them = f", so every grade: is --rel {scale.grades[0] + 1} meant?"
+    relevant = f"relevant from {scale.relevant_from} on (--rel)" + all_of_them * all(scale.relevant)
+    return f"{len(grades)} pairs: {', '.join(counts)}; {relevant}; {decided}"

@@ -407,6 +407,9 @@ def whole_numbers(table: Table, column: str) -> Array:
 
     given = table.take(column)
     values = given.cast(pl.Int8, strict=False)
+    if values.null_count() and given.dtype == pl.String:
+        plain = given.str.to_lowercase().replace({"true": "1", "false": "0"})
+        values = plain.cast(pl.Int8, strict=False)
     if given.dtype.is_float() or values.null_count():
         real = given.cast(pl.Float64, strict=False)
         bad = real.is_null() | real.is_nan() | (real != real.floor()) | (real.abs() > HIGHEST)
