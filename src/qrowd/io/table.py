@@ -51,6 +51,7 @@ SYNONYMS = {
     "draw": "draw",
     "given": "given",
 }
+_TRUTH = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 TASK = ("task", "task_id", "taskid", "hit", "hit_id", "unit", "unit_id")
 
 
@@ -408,8 +409,8 @@ def whole_numbers(table: Table, column: str) -> Array:
     given = table.take(column)
     values = given.cast(pl.Int8, strict=False)
     if values.null_count() and given.dtype == pl.String:
-        plain = given.str.to_lowercase().replace({"true": "1", "false": "0"})
-        values = plain.cast(pl.Int8, strict=False)
+        given = given.replace(_TRUTH)
+        values = given.cast(pl.Int8, strict=False)
     if given.dtype.is_float() or values.null_count():
         real = given.cast(pl.Float64, strict=False)
         bad = real.is_null() | real.is_nan() | (real != real.floor()) | (real.abs() > HIGHEST)
