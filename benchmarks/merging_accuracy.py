@@ -46,11 +46,13 @@ NO_GOLD, HALF = "without gold", "half of the gold given"
 OPTIONS = (
     "ds(prior='topic')",
     "one-coin(labels='soft')",
+    "one-coin(labels='soft', prior='learned')",
     "two-coin(labels='soft')",
     "two-coin(prior='learned')",
     "turkrank(per='judgement')",
     "mace(inference='em')",
     "mace(prior='learned')",
+    "glad(prior='learned')",
 )
 PEER_METHODS = (
     "MajorityVote",
