@@ -133,26 +133,27 @@ def e_step_binary(
             elif weight[row] > 0.0:
                 odds += weight[row] * said_odds[packed[row]]
         small = np.exp(-abs(odds))
+        large = 1.0 / (1.0 + small)
+        small_share, likely = small * large, odds > 0.0
+        one = large if likely else small_share  # no branch: it would be guessed wrong too often
+        zero = small_share if likely else large
+        gain = odds if likely else 0.0
         if gold[pair] >= 0:
             one = float(gold[pair])
-            zero = 1.0 - one
+            zero, gain = 1.0 - one, odds if one > 0.0 else 0.0
         else:
-            large = 1.0 / (1.0 + small)
-            one, zero = (large, small * large) if odds > 0.0 else (small * large, large)
             product *= 1.0 + small
             pending += 1
             if pending == 512:
                 total += np.log(product)
                 product, pending = 1.0, 0
-        if (odds > 0.0 and gold[pair] < 0) or gold[pair] == 1:
-            if odds < np.inf:
-                total += odds
-            else:  # grade 0 is impossible: the base holds grade 1's part of the votes that say so
-                total += prior_odds[where] if prior_odds[where] < np.inf else 0.0
-                for row in range(first, last):
-                    if said_odds[packed[row]] < np.inf:
-                        times = 1.0 if weight is None else weight[row]
-                        total += times * said_odds[packed[row]]
+        if gain == np.inf:  # grade 0 is impossible: the base holds grade 1's part of such votes
+            gain = prior_odds[where] if prior_odds[where] < np.inf else 0.0
+            for row in range(first, last):
+                if said_odds[packed[row]] < np.inf:
+                    times = 1.0 if weight is None else weight[row]
+                    gain += times * said_odds[packed[row]]
+        total += gain
         moved = max(moved, abs(one - posterior[pair, 1]))
         posterior[pair, 0], posterior[pair, 1] = zero, one
         if group is None:
