@@ -311,6 +311,19 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_fit(
     assert sorted(files.iterdir()) == before
 
 
+def test_parameters_without_an_interval_are_named(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["merge", "hier-vb", "crowd.tsv", "-o", "x.qrels", "--parameters", "values.tsv"])
+    said = [line for line in capsys.readouterr().err.splitlines() if "no interval" in line]
+    assert said[0].endswith(
+        ": phi_prevalence, kappa_prevalence, phi_specificity, kappa_specificity, "
+        "phi_sensitivity, kappa_sensitivity"
+    )
+    main(["merge", "hier-vb", "crowd.tsv", "-q", "-o", "x.qrels", "--parameters", "values.tsv"])
+    assert capsys.readouterr().err == ""
+
+
 def test_gold_for_other_pairs_is_doubted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "other.qrels").write_text("T1 0 d1 1\n")
     main(["merge", "mv", "crowd.tsv", "--gold", "other.qrels"])

@@ -24,6 +24,7 @@ from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
+    from qrowd.data.chains import ParameterTable
     from qrowd.data.given import Given
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
@@ -131,7 +132,9 @@ def _merge(
     if assessors:
         put(merged.assessors, assessors)
     if parameters:
-        put(_parameters_of(merged), parameters)
+        table = _parameters_of(merged)
+        put(table, parameters)
+        _say_without_interval(table, quiet)
     if figures:
         _draw(rows, merged, figures, quiet)
 
@@ -148,6 +151,13 @@ def _parameters_of(merged: Merged) -> Any:
             f"--parameters: {merged.fit.method} has none; methods that do: hier-bayes, hier-vb"
         )
     return merged.details["parameters"]
+
+
+def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
+    """Which parameters have a single value and no interval."""
+    bare = dict.fromkeys(table.parameter[table["sd"] != table["sd"]].tolist())
+    if bare:
+        say(f"no interval (NaN), only the likeliest value: {', '.join(bare)}", quiet)
 
 
 def _draw(rows: Judgements, merged: Merged, folder: str, quiet: bool) -> None:
