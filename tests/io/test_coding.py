@@ -75,3 +75,18 @@ def test_names_of_another_kind_than_the_sample_are_no_numerals() -> None:
     assert by_numerals(Views(pl.Series(names))) is None
     index, codes = coding.encoded(pl.Series(names))
     assert index.names[codes].tolist() == names
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "0123456789", "a\n\0", "aü日~"])
+def test_letters_sort_as_their_bytes_do(alphabet: str) -> None:
+    random = np.random.default_rng(5)
+    for longest in (1, 3, 40, 1200):
+        lengths = random.integers(0, longest + 1, 200)
+        names = ["".join(random.choice(list(alphabet), n)) for n in lengths]
+        letters = Views(pl.Series(names)).letters(np.arange(len(names)))
+        order = letters.sorting()
+        ordered = [names[at] for at in order]
+        assert ordered == sorted(names, key=str.encode)
+        differs = [at == 0 or ordered[at] != ordered[at - 1] for at in range(len(names))]
+        assert letters.new(order).tolist() == differs
+        assert letters.ordered(order).series().to_list() == ordered

@@ -151,18 +151,17 @@ def symbols(text: Array, starts: Array, lo: int, hi: int, width: int) -> Array:
 
 @kernel
 def numerals(
-    text: Array, starts: Array, lo: int, hi: int, how: tuple[Array, Array, Array], out: Array
+    text: Array, starts: Array, rows: Array, how: tuple[Array, Array, Array], out: Array
 ) -> None:
-    """Names as numbers whose digit at each telling position is the symbol's rank: order stays."""
-    telling, digits, bases = how
-    for name in range(lo, hi):
+    """Names as numbers whose digits are the ranks of the symbols at some places: order stays."""
+    places, digits, bases = how
+    for row in range(len(rows)):
         number = np.uint64(0)
-        length = starts[name + 1] - starts[name] - 1
-        for k in range(len(telling)):
-            at = telling[k]
-            symbol = np.int64(text[starts[name] + at]) + 1 if at < length else 0
+        start, length = starts[rows[row]], starts[rows[row] + 1] - starts[rows[row]] - 1
+        for k in range(len(places)):
+            symbol = np.int64(text[start + places[k]]) + 1 if places[k] < length else 0
             number = number * bases[k] + digits[k, symbol]
-        out[name] = number
+        out[row] = number
 
 
 @kernel

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _END = 10
-WIDEST = 100
+LONGEST = 1000  # bytes of a name that is looked at place by place
 
 
 @dataclass(frozen=True)
@@ -75,20 +78,40 @@ class Letters:
         return np.asarray(np.logical_or.reduce(found), np.bool_)
 
     def sorting(self) -> Array:
-        """The order that sorts the names; by one number each, where 64 bits can tell them apart."""
+        """The order that sorts the names: by numbers made of as many places as they have room for,
+        then those that are still equal by the next places, and so on.
+        """
+        if np.diff(self.starts).max(initial=0) > LONGEST:
+            return self.series().arg_sort().to_numpy()
+        seen = self.symbols()
+        telling = np.flatnonzero(seen.sum(axis=1) > 1)
+        order, tied = np.arange(len(self)), np.arange(len(self))
+        group = np.zeros(len(self), np.uint64)
+        while len(tied) > 1 and len(telling):
+            room = (1 << 64 - len(tied).bit_length()) // (int(group[-1]) + 1)
+            sizes = itertools.accumulate(seen[telling].sum(axis=1).tolist(), operator.mul)
+            used = max(sum(size <= room for size in sizes), 1)
+            rows = order[tied]
+            numbers, size = self._numbers(rows, telling[:used], seen)
+            numbers += group * np.uint64(size)
+            by = ascending(numbers)
+            order[tied] = rows[by]
+            new = np.diff(numbers[by], prepend=numbers[by[:1]] + np.uint64(1)) != 0
+            again = ~(new & np.append(new[1:], True))
+            tied, group = tied[again], np.cumsum(new[again], dtype=np.uint64)
+            telling = telling[used:]
+        return order
+
+    def _numbers(self, rows: Array, places: Array, seen: Mask) -> tuple[Array, int]:
+        """Names in these rows as numbers below a size, by their symbols at some places."""
         from qrowd.io.grouping import numerals
 
-        if np.diff(self.starts).max(initial=0) > WIDEST:
-            return self.series().arg_sort().to_numpy()
-        given, seen = (self.text, self.starts), self.symbols()
-        telling = np.flatnonzero(seen.sum(axis=1) > 1)
-        bases = seen.sum(axis=1).astype(np.uint64)[telling]
-        if np.log2(bases.astype(np.float64)).sum() > 63.9:
-            return self.series().arg_sort().to_numpy()
-        digits = (np.cumsum(seen, axis=1) - 1).astype(np.uint64)[telling]
-        numbers, how = np.empty(len(self), np.uint64), (telling, digits, bases)
-        in_blocks(lambda lo, hi: numerals(*given, lo, hi, how, numbers), len(self))
-        return ascending(numbers)
+        digits = (np.cumsum(seen, axis=1) - 1).astype(np.uint64)[places]
+        how = places, digits, seen.sum(axis=1).astype(np.uint64)[places]
+        numbers = np.empty(len(rows), np.uint64)
+        given = self.text, self.starts
+        in_blocks(lambda lo, hi: numerals(*given, rows[lo:hi], how, numbers[lo:hi]), len(rows))
+        return numbers, math.prod(how[2].tolist())
 
 
 def ascending(numbers: Array) -> Array:

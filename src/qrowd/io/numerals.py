@@ -14,7 +14,7 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Mask
 from qrowd.data.index import Index
-from qrowd.io.letters import WIDEST, Letters
+from qrowd.io.letters import Letters
 from qrowd.io.table import Table, as_names
 from qrowd.io.views import Views
 from qrowd.kernel import in_blocks, ranges, threads
@@ -22,7 +22,7 @@ from qrowd.kernel import in_blocks, ranges, threads
 _SAMPLE = 20_000
 _PLACES, _PIECE = 8, 1_250_000
 _BITS, _MOST = 32, 2**31 - 1  # that may be kept per row, and in all
-_BUCKET_BITS = 8
+_BUCKET_BITS, _WIDEST = 8, 100
 _DIGITS = slice(ord("0") + 1, ord("9") + 2)
 _OTHER = -(2**55)  # and a hundred times this is a number yet
 
@@ -44,7 +44,7 @@ class Numerals:
     def of(cls, names: Letters) -> Self | None:
         """The kind of these names, and of others that are likely, if there is one."""
         lengths = np.diff(names.starts) - 1
-        if lengths.max() > WIDEST:
+        if lengths.max() > _WIDEST:
             return None
         seen = _rounded(names.symbols())
         alike = seen.sum(axis=1) == 1
