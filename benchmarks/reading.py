@@ -30,7 +30,9 @@ ROUNDS = 5
 
 
 def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
-    """Five votes for each pair, in random order; ids as those of ClueWeb and of a platform."""
+    """Five votes for each pair, in random order; ids as those of ClueWeb and of a platform. In
+    `NAME-random.parquet`, documents have ids of 29 random digits.
+    """
     import numpy as np
     import polars as pl
 
@@ -59,6 +61,9 @@ def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
     )
     frame.write_parquet(folder / f"{name}.parquet")
     frame.write_csv(folder / f"{name}.tsv", separator="\t")
+    high, low = (pl.Series(random.integers(10**13, 10**14, pairs)[pair]) for _ in range(2))
+    odd = frame.with_columns(doc=pl.format("{}-{}", high, low))
+    odd.write_parquet(folder / f"{name}-random.parquet")
 
 
 def make_runs(folder: Path, lines: int, name: str, seed: int = 2) -> None:
@@ -213,10 +218,10 @@ def main(arguments: list[str] | None = None) -> None:
             make_judgements(folder, rows, file)
         for lines, file in ((given.lines, "all"), (SMALL, "warm")):
             make_runs(folder, lines, file)
-        for form in ("tsv", "parquet"):
-            warm = folder / f"warm.{form}"
-            title = f"{given.rows:,} judgements from {form}"
-            table(title, folder / f"all.{form}", warm, ["Polars", "qrowd", "crowd-kit"])
+        for form in (".tsv", ".parquet", "-random.parquet"):
+            title = f"{given.rows:,} judgements from {form.strip('.-').replace('.', ' ids, ')}"
+            files = folder / f"all{form}", folder / f"warm{form}"
+            table(title, *files, ["Polars", "qrowd", "crowd-kit"])
         readers = ["Polars", "qrowd", "ir_measures"]
         title = f"{given.lines:,} lines of runs"
         table(title, folder / "all.run", folder / "warm.run", readers)
