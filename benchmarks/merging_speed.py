@@ -48,11 +48,14 @@ SLOPES = (
 )  # fmt: skip
 
 # The tolerance of both is the gain of the log-likelihood per label: 1e-7 here, 1e-5 in crowd-kit.
-WHOLE: tuple[tuple[str, str, str, dict[str, float], int], ...] = (
-    ("`ds`, tolerance 1e-7 for both", "ds", "DawidSkene", {"tol": 1e-7, "n_iter": 1000}, 1_000_000),
-    ("`ds`, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000),
-    ("`mv`", "mv", "MajorityVote", {}, 10_000_000),
-)
+HALF = 0.5  # of the tasks have the higher label
+WHOLE: tuple[tuple[str, str, str, dict[str, float], int, float], ...] = (
+    ("`ds`, 3 of 10 relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, 0.3),
+    ("`ds`, half relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, HALF),
+    ("`ds`, half relevant, tolerance 1e-7 for both", "ds", "DawidSkene",
+     {"tol": 1e-7, "n_iter": 1000}, 1_000_000, HALF),
+    ("`mv`", "mv", "MajorityVote", {}, 10_000_000, HALF),
+)  # fmt: skip
 
 
 def main() -> None:
@@ -96,8 +99,8 @@ def _whole(folder: Path, smaller: int) -> None:
         "| CPU times less | memory times less | beyond the frame |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
-    for title, spec, peer, options, labels in WHOLE:
-        path = data(folder, labels // smaller, 2)
+    for title, spec, peer, options, labels, share in WHOLE:
+        path = data(folder, labels // smaller, 2, share)
         ours = _measured("qrowd_whole", spec, path)
         theirs = _measured("crowdkit_whole", peer, path, options)
         less = " | ".join(_ratio(theirs, ours, name) for name in ("cpu", "peak", "beyond"))
@@ -164,16 +167,19 @@ def _crowdkit() -> str:
     return python if works.returncode == 0 else ""
 
 
-def data(folder: Path, labels: int, grades: int) -> str:
-    """A frame `task worker label` as Parquet, made once; the truth beside it."""
+def data(folder: Path, labels: int, grades: int, share: float = HALF) -> str:
+    """A frame `task worker label` as Parquet, made once; the truth beside it. `share` is that of
+    the higher of two labels.
+    """
     import polars as pl
 
-    path = folder / f"{labels}-{grades}.parquet"
+    path = folder / f"{labels}-{grades}-{share}.parquet"
     if path.exists():
         return str(path)
     random = np.random.default_rng(0)
     tasks, workers = labels // 5, labels // 100
-    truth = random.integers(grades, size=tasks)
+    truth = random.integers(grades, size=tasks) if share == HALF else random.random(tasks) < share
+    truth = truth.astype(np.int64)
     task = np.repeat(np.arange(tasks), 5)
     worker = random.permutation(np.repeat(np.arange(workers), 100))
     wrong = (truth[task] + random.integers(1, grades, labels)) % grades
