@@ -22,6 +22,7 @@ def columns() -> dict[str, pl.Series]:
         "runs": pl.Series([f"t{i}" for i in np.repeat(random.permutation(2_000), 10)]),
         "sparse": pl.Series([f"msmarco_passage_{i % 90:02d}_{i % 10**9:09d}" for i in many]),
         "lines": pl.Series([f"a\n{i % 9_000}" for i in many]),
+        "returns": pl.Series([f"a{i % 9_000}\r" for i in many]),
         "odd": pl.Series(
             [["ü", "日本", "a", "a\0", "", "aa", "Ä", "~", "a\n", "a\nb"][i % 10] for i in many]
         ),
