@@ -43,6 +43,7 @@ ODD = {
     "blanks at both ends": b"  401 Q0 FT-1 1 2.5 tag \n 401 Q0 FT-2 2 1.5 tag\t\n",
     "no last line end": b"401 Q0 FT-1 1 2.5 tag\n401 Q0 FT-2 2 1.5 tag",
     "blank lines": b"\n401 Q0 FT-1 1 2.5 tag\n\n  \n401 Q0 FT-2 2 1.5 tag\n\n",
+    "a mark of the byte order": b"\xef\xbb\xbf401 Q0 FT-1 1 2.5 tag\n401 Q0 FT-2 2 1.5 tag\n",
     "several runs": b"".join(b"401 Q0 FT-%d 1 2.5 t%d\n" % (n, n % 3) for n in range(99)),
     "unicode": PLAIN.encode(),
     "scores": "".join(

@@ -66,7 +66,7 @@ def _lines_of(
     data = source.whole() if source.compression else b""
     if sniff(source, format) != "trec" or not plain_order(first_line(source).split(), wanted):
         return [None]
-    data = data or source.read()
+    data = (data or source.read()).removeprefix(b"\xef\xbb\xbf")
     if not _is_utf8(data):
         return [None]
     text, cuts = np.frombuffer(data, np.uint8), _pieces(data)
