@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -311,3 +313,27 @@ def test_votes_and_counts_do_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_array_equal(apart.per_assessor, counts)
     np.testing.assert_array_equal(apart.pair_starts, starts)
     assert votes.sum() == counts.sum() == starts[-1] == 3_000
+
+
+def test_an_index_whose_names_come_later_is_copied_and_sent() -> None:
+    import polars as pl
+
+    made = q.Index.of_later(2, lambda: pl.Series(["a", "b"]))
+    for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made)):
+        assert other == made
+        assert len(other) == 2
+
+
+def test_names_that_come_later_may_be_asked_for_twice_at_once() -> None:
+    import polars as pl
+
+    asked: list[int] = []
+
+    def later() -> Any:
+        asked.append(1)
+        if len(asked) == 1:
+            assert len(made.held) == 2  # as another thread would, meanwhile
+        return pl.Series(["a", "b"])
+
+    made = q.Index.of_later(2, later)
+    assert made.names.tolist() == ["a", "b"]

@@ -62,8 +62,11 @@ class Index:
     def held(self) -> Names | Column:
         """The names in the form in which they came."""
         made = self._later()
-        del self._later  # and what it holds
+        self._later = lambda: made  # no more of what it held; another thread may be asking too
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_size": self._size, "held": self.held}
 
     @cached_property
     def names(self) -> Names:
