@@ -13,6 +13,7 @@ from qrowd.data.frames import Framed
 from qrowd.data.index import Index
 from qrowd.data.merged import AssessorTable, Fit
 from qrowd.errors import FormatError
+from qrowd.io import judgements, numerals
 
 
 def rows(noun: Framed) -> list[tuple[object, ...]]:
@@ -127,3 +128,17 @@ def test_grades_may_be_true_and_false(tmp_path: Path) -> None:
         assert qrowd.read_judgements(source).grade.tolist() == [1, 0]
     with pytest.raises(FormatError, match="whole number from -127 to 127, got 'yes'"):
         qrowd.read_judgements(frame.with_columns(label=pl.Series(["true", "yes"])))
+
+
+@pytest.mark.parametrize("absent", [(900, 501), (2_600, 2_501, 12)])
+def test_the_first_row_without_a_value_is_named_however_parquet_is_read(
+    absent: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [None if row in absent else f"d{row % 90}" for row in range(4_000)]
+    frame = pl.DataFrame({"doc": documents, "assessor": "x", "grade": 1})
+    frame.write_parquet(tmp_path / "a.parquet", row_group_size=300)
+    monkeypatch.setattr(numerals, "_SAMPLE", 80)  # ten rows from each 500th on
+    for many in (1 << 30, 0):
+        monkeypatch.setattr(judgements, "MANY", many)
+        with pytest.raises(FormatError, match=f"row {min(absent) + 1}: no value for doc"):
+            qrowd.read_judgements(tmp_path / "a.parquet")

@@ -140,12 +140,12 @@ class Stored:
         return Views(as_names(self.table.part(self.name, first, size)))
 
     def sample(self, size: int) -> Letters:
-        """Neighbours from a few places."""
+        """Neighbours from a few places; "" where there is no value, which `numerals` refuses."""
         import polars as pl
 
         firsts = range(0, len(self), -(-len(self) // _PLACES))
-        parts = [self.table.part(self.name, first, size // _PLACES) for first in firsts]
-        names = as_names(pl.concat(parts))
+        parts = (self.table.part(self.name, at, size // _PLACES, filled=False) for at in firsts)
+        names = as_names(pl.concat(parts)).fill_null("")
         return Views(names).letters(np.arange(len(names)))
 
     def numerals(self, how: tuple[Array, Array, Array, Array], out: Array) -> bool:
