@@ -84,6 +84,10 @@ def _encoded(
         made = by_numerals(Stored(found[0], name))
         if made is not None:
             return made
+    return _fetched(fetching, fetch)
+
+
+def _fetched(fetching: Lock, fetch: Callable[[], pl.Series]) -> tuple[Index, Codes]:
     with fetching:
         column = fetch()
     return encoded(column)
@@ -135,7 +139,9 @@ def _assessors(found: list[Table], by_file: list[bool], fetching: Lock) -> tuple
 
     import polars as pl
 
-    return encoded(fetch()) if any(by_file) else _encoded(found, "assessor", fetching, fetch)
+    if any(by_file):
+        return _fetched(fetching, fetch)
+    return _encoded(found, "assessor", fetching, fetch)
 
 
 def _stem(table: Table) -> str:

@@ -174,10 +174,10 @@ def decompressor(kind: str) -> Callable[[bytes], bytes]:
     """The function that decompresses this kind."""
     if kind == "zstd":
         return zstd().decompress  # type: ignore[no-any-return, attr-defined]
-    for name in ("isal.igzip", kind) if kind == "gzip" else (kind,):  # isal: the extra "fast"
-        with contextlib.suppress(ImportError):
-            return importlib.import_module(name).decompress  # type: ignore[no-any-return]
-    raise MissingExtraError.needed(f"reading {kind} files", "fast")
+    if kind == "gzip":
+        with contextlib.suppress(ImportError):  # the extra "fast" brings it
+            return importlib.import_module("isal.igzip").decompress  # type: ignore[no-any-return]
+    return importlib.import_module(kind).decompress  # type: ignore[no-any-return]
 
 
 def opener(kind: str) -> Callable[..., Any]:
