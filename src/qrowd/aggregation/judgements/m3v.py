@@ -47,8 +47,10 @@ class MaxMarginVote:
 
     $c$, unless given, is chosen from $2^{-8}, \ldots, 2^0$: the one whose labels give the votes
     the largest likelihood under confusion matrices counted from them (one judgement added to each
-    cell). The probability of a grade is its share of the weights, a negative weight being given
-    to the other grades. Gold fixes labels and teaches weights; the trace is minus the objective.
+    cell). This was held against the paper's abstract and another implementation, not against its
+    full text: take the choice of $c$ as ours. The probability of a grade is its share of the
+    weights, a negative weight being given to the other grades. Gold fixes labels and teaches
+    weights; the trace is minus the objective.
 
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(
