@@ -337,3 +337,23 @@ def test_names_that_come_later_may_be_asked_for_twice_at_once() -> None:
 
     made = q.Index.of_later(2, later)
     assert made.names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("large", [0, 1 << 30])
+@pytest.mark.parametrize("column", [0, 1, 2])
+@pytest.mark.parametrize("bad", [[0, 3, 1], [0, -1, 1], [0, 1]])
+def test_codes_outside_their_index_are_refused(
+    bad: list[int], column: int, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qrowd.data import judgements, runs
+
+    monkeypatch.setattr(judgements, "LARGE", large)
+    monkeypatch.setattr(runs, "LARGE", large)
+    rows = [[0, 1, 2]] * 3
+    rows[column] = bad
+    a, b, c = (np.array(each, np.int32) for each in rows)
+    for noun in (q.Judgements, q.RunSet):
+        with pytest.raises(InputError, match=r"must lie in 0\.\.2|has 2 rows, not 3"):
+            noun.from_codes(
+                (q.Index.of("abc"), q.Index.of("abc"), q.Index.of("abc")), (a, b, c), np.ones(3)
+            )

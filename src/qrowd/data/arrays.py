@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qrowd.errors import InputError
+
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
@@ -27,6 +29,14 @@ def freeze(array: Array, dtype: Any) -> Array:
         fixed = fixed.view()
     fixed.flags.writeable = False
     return fixed
+
+
+def check_codes(what: str, codes: Array, limit: int, rows: int) -> None:
+    """An error unless there is a code below the limit for each row."""
+    if len(codes) != rows:
+        raise InputError(f"{what} has {len(codes)} rows, not {rows}")
+    if rows and not (codes.min() >= 0 and codes.max() < limit):
+        raise InputError(f"{what} codes must lie in 0..{limit - 1}")
 
 
 def starts_of(sorted_codes: Array, n: int) -> Offsets:

@@ -18,6 +18,7 @@ from qrowd.data.arrays import (
     Mask,
     Names,
     Offsets,
+    check_codes,
     freeze,
     occurrences,
     pieces,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
 _EXTRAS = ("weight", "seconds", "time")
+_NAMED = ("topic", "document", "assessor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +69,7 @@ class Judgements(Framed):
     def _check(self) -> None:
         limits = (len(self.pairs), len(self.assessors), len(self.scale))
         for field, limit in zip(("pair", "assessor", "grade"), limits, strict=True):
-            column = getattr(self, field)
-            if len(column) != len(self.pair):
-                raise InputError(f"{field} has {len(column)} rows, pair has {len(self.pair)}")
-            if len(column) and not (column.min() >= 0 and column.max() < limit):
-                raise InputError(f"{field} codes must lie in 0..{limit - 1}")
+            check_codes(field, getattr(self, field), limit, len(self.pair))
         for field, least in (("weight", 0.0), ("seconds", 0.0), ("time", -np.inf)):
             extra = getattr(self, field)
             if extra is None:
@@ -146,6 +144,8 @@ class Judgements(Framed):
         (topics, documents, assessors), (topic, document, assessor) = indexes, codes
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades, "grade")
+        for what, index, each in zip(_NAMED, indexes, codes, strict=True):
+            check_codes(what, each, len(index), len(grade))
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
         if extras or sum(bits) > 63 or len(grade) < LARGE:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)

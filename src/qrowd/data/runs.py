@@ -9,7 +9,17 @@ from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import LARGE, Array, Codes, Floats, Names, Offsets, freeze, starts_of
+from qrowd.data.arrays import (
+    LARGE,
+    Array,
+    Codes,
+    Floats,
+    Names,
+    Offsets,
+    check_codes,
+    freeze,
+    starts_of,
+)
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
@@ -56,6 +66,8 @@ class RunSet(Framed):
     ) -> Self:
         """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
         (runs, topics, documents), (run, topic, document) = indexes, codes
+        for what, index, each in zip(("run", "topic", "document"), indexes, codes, strict=True):
+            check_codes(what, each, len(index), len(scores))
         if np.isnan(scores).any():
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
