@@ -52,10 +52,14 @@ def ranges(n: int, blocks: int = BLOCKS) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
+def inside() -> bool:
+    """Whether this is a thread of the pool: there, to wait for the pool would hang."""
+    return current_thread().name.startswith(_PREFIX)
+
+
 def in_blocks(work: Callable[[int, int], R], n: int, blocks: int = BLOCKS) -> list[R]:
     """`work(lo, hi)` over the blocks of [0, n), on all threads; results in block order."""
     cuts = ranges(n, blocks)
-    nested = current_thread().name.startswith(_PREFIX)  # waiting there for the pool would hang
-    if threads() == 1 or len(cuts) == 1 or nested:
+    if threads() == 1 or len(cuts) == 1 or inside():
         return [work(lo, hi) for lo, hi in cuts]
     return list(_pool(threads()).map(lambda cut: work(*cut), cuts))

@@ -6,9 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from qrowd.data.arrays import Codes
+from qrowd.data.index import Index
 from qrowd.io import coding
 from qrowd.io.numerals import by_numerals
 from qrowd.io.views import Views
+from qrowd.kernel import in_blocks
 
 
 def columns() -> dict[str, pl.Series]:
@@ -91,3 +94,15 @@ def test_letters_sort_as_their_bytes_do(alphabet: str) -> None:
         differs = [at == 0 or ordered[at] != ordered[at - 1] for at in range(len(names))]
         assert letters.new(order).tolist() == differs
         assert letters.ordered(order).series().to_list() == ordered
+
+
+def test_columns_side_by_side_do_not_wait_for_the_pool_inside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QROWD_THREADS", "2")
+
+    def work() -> tuple[Index, Codes]:
+        return Index.of("ab"), np.array(in_blocks(lambda lo, _: lo, 2), np.int32)
+
+    made = in_blocks(lambda *_: coding.side_by_side(work, work, work)[1], 4)
+    assert [[codes.tolist() for codes in three] for three in made] == [[[0, 1]] * 3] * 4

@@ -14,7 +14,7 @@ from qrowd.data.index import Index
 from qrowd.io.letters import Letters, ascending
 from qrowd.io.numerals import by_numerals
 from qrowd.io.views import Numbered, Views
-from qrowd.kernel import in_blocks, ranges, threads
+from qrowd.kernel import in_blocks, inside, ranges, threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,9 +39,10 @@ Three = tuple[tuple[Index, Index, Index], tuple[Codes, Codes, Codes]]
 
 
 def side_by_side(*works: Callable[[], tuple[Index, Codes]]) -> Three:
-    """Three columns encoded, two at a time."""
+    """Three columns encoded, two at a time; not where their kernels would wait for this thread."""
     with ThreadPoolExecutor(min(threads(), 2)) as pool:
-        (a, x), (b, y), (c, z) = pool.map(lambda work: work(), works)
+        each = (map if inside() else pool.map)(lambda work: work(), works)
+        (a, x), (b, y), (c, z) = each
     return (a, b, c), (x, y, z)
 
 
