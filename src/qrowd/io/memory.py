@@ -1,4 +1,7 @@
-"""What numba has no words for: bytes from a place in memory, and how many bits are set."""
+"""What numba has no words for: bytes from a place in memory, and how many bits are set.
+
+Kernels of other files use them, and numba's cache does not see an edit here: delete it after one.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,8 @@ class Views:
     """The views of a column of strings without nulls, cut into blocks; valid while this lives."""
 
     def __init__(self, column: pl.Series) -> None:
-        self._capsule = column.__arrow_c_stream__()
         self._arrays: list[_Array] = []
+        self._capsule = column.__arrow_c_stream__()
         self.blocks: list[Block] = []
         self.size = 0
         for array in self._received():
@@ -160,11 +161,11 @@ class Views:
         in_blocks(copy, len(self.blocks), len(self.blocks))
         return made
 
-    def _received(self) -> list[_Array]:
+    def _received(self) -> Iterator[_Array]:
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = _Address, [ctypes.py_object, ctypes.c_char_p]
         stream = _Stream.from_address(pointer(self._capsule, b"arrow_array_stream"))
-        schema, found = _Schema(), []
+        schema = _Schema()
         _done(_Call(stream.get_schema)(ctypes.addressof(stream), ctypes.addressof(schema)))
         known = schema.format == _VIEWS
         _Release(schema.release)(ctypes.addressof(schema))
@@ -173,8 +174,7 @@ class Views:
             _done(_Call(stream.get_next)(ctypes.addressof(stream), ctypes.addressof(array)))
             if not array.release:  # the end
                 break
-            found.append(array)
-        return found
+            yield array
 
     def _cut(self, array: _Array) -> None:
         given = array.buffers[1 : array.n_buffers - 1]  # not the nulls, nor the buffers' sizes
