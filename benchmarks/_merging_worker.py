@@ -125,6 +125,15 @@ def qrowd_whole(spec: str, path: str) -> dict[str, float]:
     }
 
 
+def qrowd_command(*arguments: str) -> dict[str, float]:
+    """A whole command, with the start of the interpreter and all."""
+    from qrowd.cli.main import main
+
+    clock = time.perf_counter()
+    main(list(arguments))
+    return {"cpu": time.process_time(), "wall": time.perf_counter() - clock, "peak": peak()}
+
+
 def warm(spec: str) -> None:
     """Load the kernels on a handful of rows."""
     import qrowd as q

@@ -116,17 +116,10 @@ def _cells(result: Result | None) -> str:
 
 def _command_line(folder: Path, labels: int) -> str:
     """The whole command, in a process of its own, start and all."""
-    path = data(folder, labels, 2)
-    script = "import sys; from qrowd.cli.main import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", script, "merge", "ds", path, "-o", f"{folder}/out.qrels"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr is not None
-        said = running.stderr.read()
-        _, code, used = os.wait4(running.pid, 0)
-        running.returncode = os.waitstatus_to_exitcode(code)
-    cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
-    head = f"`qrowd merge ds`, {labels:,} labels"
-    return f"| {head} | {cpu:.4g} | | {memory:.4g} | | | | | | | | | | | | |\n\n{said}"
+    given = ("merge", "ds", data(folder, labels, 2), "-o", f"{folder}/out.qrels")
+    found = _measured("qrowd_command", *given)
+    cells = " | ".join(_number(found, name) for name in ("cpu", "wall", "peak"))
+    return f"| `qrowd merge ds`, {labels:,} labels | {cells} |" + " |" * 12
 
 
 def _number(result: Result | None, name: str) -> str:

@@ -90,17 +90,22 @@ class Fitting:
     def clamped(self, posterior: Floats) -> Floats:
         """A copy of the posterior with certainty where gold is known."""
         result = np.array(posterior, np.float64)
-        known = np.flatnonzero(self.gold != UNKNOWN)
-        result[known] = 0.0
-        result[known, self.gold[known]] = 1.0
+        self._clamp(result)
         return result
+
+    def _clamp(self, posterior: Floats) -> None:
+        known = np.flatnonzero(self.gold != UNKNOWN)
+        posterior[known] = 0.0
+        posterior[known, self.gold[known]] = 1.0
 
     def shares(self) -> Floats:
         """Each pair's share of (weighted) votes per grade; uniform without votes; gold clamped."""
         votes = self.judgements.votes
         total = self.vote_totals[:, None]
-        uniform = np.full_like(votes, 1.0 / votes.shape[1])
-        return self.clamped(np.divide(votes, total, out=uniform, where=total > 0))
+        shares = np.full_like(votes, 1.0 / votes.shape[1])
+        np.divide(votes, total, out=shares, where=total > 0)
+        self._clamp(shares)
+        return shares
 
     def merged(
         self,
