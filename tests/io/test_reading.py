@@ -142,3 +142,9 @@ def test_the_first_row_without_a_value_is_named_however_parquet_is_read(
         monkeypatch.setattr(judgements, "MANY", many)
         with pytest.raises(FormatError, match=f"row {min(absent) + 1}: no value for doc"):
             qrowd.read_judgements(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("topic", ['{"', '{"a"', "[{", '["', "{}", "{}x", "[]", '[{"a"'])
+def test_topics_with_brackets_are_no_json(topic: str, tmp_path: Path) -> None:
+    (tmp_path / "crowd.qrels").write_text(f"{topic} ann d1 0\n{topic} bob d1 1\n")
+    assert qrowd.read_judgements(tmp_path / "crowd.qrels").topics.names.tolist() == [topic]

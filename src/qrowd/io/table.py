@@ -51,6 +51,7 @@ SYNONYMS = {
     "draw": "draw",
     "given": "given",
 }
+_OBJECT = rb"\{\s*(\}[ \t\r]*(\n|,|\]|$)|\"([^\"\\\n]|\\.)*\"\s*:)"
 _TRUTH = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 TASK = ("task", "task_id", "taskid", "hit", "hit_id", "unit", "unit_id")
 
@@ -173,9 +174,9 @@ def sniff(source: Source, stated: str | None = None) -> str:
     if source.start.startswith(b"PAR1"):
         return "parquet"
     start = source.start.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if re.match(rb"\{\s*[\"}]", start):  # a name of a topic may start with a bracket too
+    if re.match(_OBJECT, start):  # a name of a topic may start with brackets and quotes, too
         return "jsonl"
-    if re.match(rb"\[\s*[{\]]", start):
+    if re.match(rb"\[\s*(\]\s*$|" + _OBJECT + rb")", start):
         return "json"
     line = first_line(source)
     if "\t" in line:
