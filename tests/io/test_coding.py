@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
+import qrowd as q
 from qrowd.data.arrays import Codes
 from qrowd.data.index import Index
 from qrowd.io import coding
+from qrowd.io import judgements as judgements_module
+from qrowd.io import views as views_module
 from qrowd.io.numerals import by_numerals
 from qrowd.io.views import Views
 from qrowd.kernel import in_blocks
@@ -106,3 +111,18 @@ def test_columns_side_by_side_do_not_wait_for_the_pool_inside_it(
 
     made = in_blocks(lambda *_: coding.side_by_side(work, work, work)[1], 4)
     assert [[codes.tolist() for codes in three] for three in made] == [[[0, 1]] * 3] * 4
+
+
+def test_strings_that_polars_hands_over_otherwise_are_coded_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl.DataFrame({"doc": ["b", "a", "b"], "grade": [1, 0, 1]}).with_columns(
+        worker=pl.lit("w"), topic=pl.lit("t")
+    ).write_parquet(tmp_path / "crowd.parquet")
+    monkeypatch.setattr(judgements_module, "MANY", 1)
+    monkeypatch.setattr(coding, "MANY", 1)
+    monkeypatch.setattr(coding, "_SAMPLE", 1)
+    expected = q.read_judgements(tmp_path / "crowd.parquet")
+    monkeypatch.setattr(views_module, "_VIEWS", b"other")
+    found = q.read_judgements(tmp_path / "crowd.parquet")
+    assert found.to_polars().equals(expected.to_polars())

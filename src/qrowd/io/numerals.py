@@ -44,7 +44,7 @@ class Numerals:
     def of(cls, names: Letters) -> Self | None:
         """The kind of these names, and of others that are likely, if there is one."""
         lengths = np.diff(names.starts) - 1
-        if lengths.max() > _WIDEST:
+        if not len(names) or lengths.max() > _WIDEST:
             return None
         seen = _rounded(names.symbols())
         alike = seen.sum(axis=1) == 1
@@ -145,8 +145,8 @@ class Stored:
 
         firsts = range(0, len(self), -(-len(self) // _PLACES))
         parts = (self.table.part(self.name, at, size // _PLACES, filled=False) for at in firsts)
-        names = as_names(pl.concat(parts)).fill_null("")
-        return Views(names).letters(np.arange(len(names)))
+        views = Views(as_names(pl.concat(parts)).fill_null(""))
+        return views.letters(np.arange(len(views)))
 
     def numerals(self, how: tuple[Array, Array, Array, Array], out: Array) -> bool:
         """Write the names as numbers; whether all of them can be."""

@@ -141,6 +141,8 @@ class Views:
         """The strings in these rows, which must be ascending."""
         from qrowd.io.viewing import copy_views, view_lengths
 
+        if not self.blocks:
+            return Letters.room(np.zeros(0, np.int64))
         edges = np.searchsorted(rows, [*(block.first for block in self.blocks), len(self)])
         lengths = np.empty(len(rows), np.int64)
 
