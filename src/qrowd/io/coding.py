@@ -156,7 +156,7 @@ def _put_back(hashes: Array, codes: Codes, starts: Array) -> Codes:
 
 def _numbered(keys: Array, checks: Array, parts: list[tuple[int, int]]) -> Numbered:
     """Number the names of each part by themselves."""
-    from qrowd.io.grouping import number
+    from qrowd.io.viewing import number
 
     codes = np.empty(len(keys), np.int32)
     firsts = in_blocks(lambda p, _: number(keys, checks, *parts[p], codes), len(parts), len(parts))

@@ -1,8 +1,6 @@
-"""Equal hashes to equal codes: the kernels that number the distinct names of long columns.
+"""Long columns of hashes, numbers and names: the kernels that spread, count, rank and sort them.
 
-A part of the rows, [lo, hi), is numbered by itself in a small open-addressing table. Parts are
-blocks of rows where names repeat often; where they do not, rows are first spread by the top bits
-of their hash, so that every part's table fits the cache.
+Rows are spread by the top bits of their hash, so that every part's table of names fits the cache.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from qrowd.kernel import kernel
 Array = np.ndarray[Any, np.dtype[Any]]
 
 HIGH = np.uint64(0xFFFFFFFF00000000)
-LOW = np.uint64(0xFFFFFFFF)
 ONE, SIX, WORD = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
@@ -43,52 +40,6 @@ def spread(
         keys[at[part]] = hashes[row]
         tails[at[part]] = (checks[row] & HIGH) | np.uint64(row)
         at[part] += 1
-
-
-@kernel
-def grown(table: Array) -> Array:
-    """A table of twice the size with the same entries."""
-    new = np.zeros((2 * table.shape[0], 2), np.uint64)
-    mask = np.uint64(new.shape[0] - 1)
-    for old in range(table.shape[0]):
-        if table[old, 1]:
-            at = table[old, 0] & mask
-            while new[at, 1]:
-                at = (at + ONE) & mask
-            new[at, 0], new[at, 1] = table[old, 0], table[old, 1]
-    return new
-
-
-@kernel
-def number(keys: Array, checks: Array, lo: int, hi: int, codes: Array) -> Array:
-    """Number the distinct keys of [lo, hi) by first appearance; where each one appeared first.
-
-    Nothing, if two rows have the same key but different checks: then names share a hash.
-    """
-    table = np.zeros((1024, 2), np.uint64)
-    mask = np.uint64(1023)
-    first = np.empty(512, np.int64)
-    used = 0
-    for row in range(lo, hi):
-        key, check = keys[row], checks[row] & HIGH
-        at = key & mask
-        while table[at, 1] and table[at, 0] != key:
-            at = (at + ONE) & mask
-        found = table[at, 1]
-        if found:
-            if found & HIGH != check:
-                return first[:0]
-            codes[row] = np.int32(found & LOW) - np.int32(1)
-            continue
-        codes[row] = used
-        first[used] = row
-        used += 1
-        table[at, 0], table[at, 1] = key, check | np.uint64(used)
-        if used == len(first):
-            table = grown(table)
-            mask = np.uint64(table.shape[0] - 1)
-            first = np.concatenate((first, np.empty(used, np.int64)))
-    return first[:used]
 
 
 @kernel

@@ -1,4 +1,7 @@
-"""The kernels over views of strings: hash them, number them, copy them."""
+"""The kernels over views of strings: hash them, number them (or their hashes), copy them.
+
+A part of the rows, [lo, hi), is numbered by itself in a small open-addressing table.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +67,38 @@ def grown(table: Array) -> Array:
                 at = (at + _ONE) & mask
             new[at, 0], new[at, 1] = table[old, 0], table[old, 1]
     return new
+
+
+@kernel
+def number(keys: Array, checks: Array, lo: int, hi: int, codes: Array) -> Array:
+    """Number the distinct keys of [lo, hi) by first appearance; where each one appeared first.
+
+    Nothing, if two rows have the same key but different checks: then names share a hash.
+    """
+    table = np.zeros((1024, 2), np.uint64)
+    mask = np.uint64(1023)
+    first = np.empty(512, np.int64)
+    used = 0
+    for row in range(lo, hi):
+        key, check = keys[row], checks[row] & _HIGH
+        at = key & mask
+        while table[at, 1] and table[at, 0] != key:
+            at = (at + _ONE) & mask
+        found = table[at, 1]
+        if found:
+            if found & _HIGH != check:
+                return first[:0]
+            codes[row] = np.int32(found & _LOW) - np.int32(1)
+            continue
+        codes[row] = used
+        first[used] = row
+        used += 1
+        table[at, 0], table[at, 1] = key, check | np.uint64(used)
+        if used == len(first):
+            table = grown(table)
+            mask = np.uint64(table.shape[0] - 1)
+            first = np.concatenate((first, np.empty(used, np.int64)))
+    return first[:used]
 
 
 @kernel
