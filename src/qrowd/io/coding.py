@@ -13,7 +13,7 @@ from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.io.letters import Letters, ascending
 from qrowd.io.numerals import by_numerals
-from qrowd.io.views import Numbered, Views
+from qrowd.io.views import Numbered, Views, unknown
 from qrowd.kernel import in_blocks, inside, ranges, threads
 
 if TYPE_CHECKING:
@@ -159,8 +159,13 @@ def _numbered(keys: Array, checks: Array, parts: list[tuple[int, int]]) -> Numbe
     from qrowd.io.viewing import number
 
     codes = np.empty(len(keys), np.int32)
-    firsts = in_blocks(lambda p, _: number(keys, checks, *parts[p], codes), len(parts), len(parts))
-    return (codes, parts), firsts
+
+    def work(part: int, _: int) -> Array:
+        lo, hi = parts[part]
+        known = number(keys[lo:hi], checks[lo:hi], lo, codes[lo:hi], unknown())
+        return known[1][: max(known[2], 0)]
+
+    return (codes, parts), in_blocks(work, len(parts), len(parts))
 
 
 def _by_name(

@@ -1,6 +1,6 @@
 """The kernels over views of strings: hash them, number them (or their hashes), copy them.
 
-A part of the rows, [lo, hi), is numbered by itself in a small open-addressing table.
+Each part of the rows is numbered by itself in a small open-addressing table.
 """
 
 from __future__ import annotations
@@ -70,48 +70,16 @@ def grown(table: Array) -> Array:
 
 
 @kernel
-def number(keys: Array, checks: Array, lo: int, hi: int, codes: Array) -> Array:
-    """Number the distinct keys of [lo, hi) by first appearance; where each one appeared first.
+def number(keys: Array, checks: Array, row: int, codes: Array, known: Table) -> Table:
+    """Number keys by first appearance, as far as they are not `known`; the first is in this row.
 
-    Nothing, if two rows have the same key but different checks: then names share a hash.
-    """
-    table = np.zeros((1024, 2), np.uint64)
-    mask = np.uint64(1023)
-    first = np.empty(512, np.int64)
-    used = 0
-    for row in range(lo, hi):
-        key, check = keys[row], checks[row] & _HIGH
-        at = key & mask
-        while table[at, 1] and table[at, 0] != key:
-            at = (at + _ONE) & mask
-        found = table[at, 1]
-        if found:
-            if found & _HIGH != check:
-                return first[:0]
-            codes[row] = np.int32(found & _LOW) - np.int32(1)
-            continue
-        codes[row] = used
-        first[used] = row
-        used += 1
-        table[at, 0], table[at, 1] = key, check | np.uint64(used)
-        if used == len(first):
-            table = grown(table)
-            mask = np.uint64(table.shape[0] - 1)
-            first = np.concatenate((first, np.empty(used, np.int64)))
-    return first[:used]
-
-
-@kernel
-def number_views(view: int, buffers: Array, row: int, codes: Array, known: Table) -> Table:
-    """Number the strings from a view on by first appearance; the first of them is in this row.
-
-    `known` are the table, the row of each string that was numbered before, and how many there are;
-    -1, if two strings share a hash.
+    `known` are the table, the row where each key appeared first, and how many there are; -1, if two
+    rows have the same key but different checks: then names share a hash.
     """
     table, first, used = known
     mask = np.uint64(table.shape[0] - 1)
-    for here in range(len(codes)):
-        key, check = hashed(view + 16 * here, buffers)
+    for here in range(len(keys)):
+        key, check = keys[here], checks[here] & _HIGH
         at = key & mask
         while table[at, 1] and table[at, 0] != key:
             at = (at + _ONE) & mask
@@ -119,7 +87,7 @@ def number_views(view: int, buffers: Array, row: int, codes: Array, known: Table
         if found:
             if found & _HIGH != check:
                 return table, first, -1
-            codes[here] = np.int64(found & _LOW) - 1
+            codes[here] = np.int32(found & _LOW) - np.int32(1)
             continue
         codes[here] = used
         first[used] = row + here

@@ -28,6 +28,13 @@ each name of each part; none for a part whose names share a hash.
 """
 
 _VIEWS = b"vu"
+
+
+def unknown() -> tuple[Array, Array, int]:
+    """What is known of names before the first one: a table, their rows, how many there are."""
+    return np.zeros((1024, 2), np.uint64), np.empty(512, np.int64), 0
+
+
 _Address = ctypes.c_void_p
 _Call = ctypes.CFUNCTYPE(ctypes.c_int, _Address, _Address)
 _Release = ctypes.CFUNCTYPE(None, _Address)
@@ -105,15 +112,17 @@ class Views:
 
     def numbered(self) -> Numbered:
         """The strings numbered, for columns with few distinct ones."""
-        from qrowd.io.viewing import number_views
+        from qrowd.io.viewing import hash_views, number
 
         codes, parts = np.empty(len(self), np.int32), ranges(len(self.blocks))
 
         def work(lo: int, hi: int) -> Array:
-            known = np.zeros((1024, 2), np.uint64), np.empty(512, np.int64), 0
+            known, hashes = unknown(), np.empty((2, BLOCK), np.uint64)
             for block in self.blocks[lo:hi]:
+                keys, checks = hashes[:, : block.size]
+                hash_views(block.views, block.buffers, 1, keys, checks)
                 into = codes[block.first : block.first + block.size]
-                known = number_views(block.views, block.buffers, block.first, into, known)
+                known = number(keys, checks, block.first, into, known)
                 if known[2] < 0:
                     break
             return known[1][: max(known[2], 0)]

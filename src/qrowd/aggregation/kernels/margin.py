@@ -39,6 +39,22 @@ def gather(
 
 
 @kernel
+def rests(idle: Codes, pair: int) -> bool:
+    """Whether a pair rests in this pass; then it has one pass less to rest."""
+    if idle[pair] % 64 > 0:
+        idle[pair] -= 1
+        return True
+    return False
+
+
+@kernel
+def may_rest(idle: Codes, pair: int, fine: bool) -> None:
+    """A pair that is fine rests about twice as long as the last time: idle = 64 * long + left."""
+    longer = min(2 * (idle[pair] // 64) + 1, 31)
+    idle[pair] = 65 * longer if fine else 0
+
+
+@kernel
 def exchange(
     starts: Offsets,
     assessor: Codes,
@@ -64,8 +80,7 @@ def exchange(
         own, first, last = label[i], starts[i], starts[i + 1]
         if own < 0 or first == last:
             continue
-        if idle[i] % 64 > 0 and not everybody:
-            idle[i] -= 1
+        if not everybody and rests(idle, i):
             continue
         worst = 0.0
         for _ in range(size - 1):
@@ -101,8 +116,7 @@ def exchange(
                 w = moved * (weight[v] if weighted else 1.0)
                 eta[assessor[v]] += w * (_part(grade[v], own, up) - _part(grade[v], own, down))
         largest = max(largest, worst)
-        longer = min(2 * (idle[i] // 64) + 1, 31)  # how long it rested last, and may rest now
-        idle[i] = 65 * longer if worst <= close else 0
+        may_rest(idle, i, worst <= close)
     return largest
 
 
@@ -141,8 +155,7 @@ def exchange_two(
         own, first, last = label[i], starts[i], starts[i + 1]
         if own < 0 or first == last:
             continue
-        if idle[i] % 64 > 0 and not everybody:
-            idle[i] -= 1
+        if not everybody and rests(idle, i):
             continue
         short = 1.0
         for v in range(first, last):
@@ -160,6 +173,5 @@ def exchange_two(
                 w = sign * moved * (weight[v] if weighted else 1.0)
                 eta[assessor[v]] += w if grade[v] == own else -w
         largest = max(largest, gap)
-        longer = min(2 * (idle[i] // 64) + 1, 31)
-        idle[i] = 65 * longer if gap <= close else 0
+        may_rest(idle, i, gap <= close)
     return largest
