@@ -195,7 +195,7 @@ def first_line(source: Source) -> str:
 def refuse_what_is_no_text(source: Source) -> None:
     """An error for an empty file, and for bytes that are no text."""
     if not source.start.strip() and not source.read().strip():
-        raise FormatError("the file is empty", file=source.name)
+        raise FormatError("the file is empty; fetch or make it again", file=source.name)
     if b"\0" in source.start:
         message = "this is neither text nor Parquet; is it the right file?"
         raise FormatError(message, file=source.name)
