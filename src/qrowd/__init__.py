@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qrowd.aggregation.informing import inform as inform
     from qrowd.aggregation.recalibrating import recalibrate as recalibrate
+    from qrowd.comparison.anova import Anova as Anova
+    from qrowd.comparison.anova import anova as anova
     from qrowd.comparison.calibration import Calibration as Calibration
     from qrowd.comparison.compare import Comparison as Comparison
     from qrowd.comparison.compare import compare as compare
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Anova": "comparison.anova",
     "AssessorTable": "data.merged",
     "Calibration": "comparison.calibration",
     "Collection": "simulation.collection",
@@ -105,6 +108,7 @@ _HOMES = {
     "SoftQrels": "data.qrels",
     "Study": "reporting.study",
     "agreement": "quality.agreement",
+    "anova": "comparison.anova",
     "assessors": "quality.assessing",
     "cohen": "quality.couples",
     "compare": "comparison.compare",
