@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from qrowd.data.qrels import Qrels as Qrels
     from qrowd.data.qrels import QrelsSet as QrelsSet
     from qrowd.data.qrels import SoftQrels as SoftQrels
+    from qrowd.data.qrels import SoftQrelsSet as SoftQrelsSet
     from qrowd.data.runs import RunSet as RunSet
     from qrowd.data.scale import Scale as Scale
     from qrowd.data.scores import Scores as Scores
@@ -106,6 +107,7 @@ _HOMES = {
     "Screened": "quality.screening",
     "Setting": "simulation.setting",
     "SoftQrels": "data.qrels",
+    "SoftQrelsSet": "data.qrels",
     "Study": "reporting.study",
     "agreement": "quality.agreement",
     "anova": "comparison.anova",

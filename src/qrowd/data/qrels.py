@@ -117,10 +117,14 @@ class Qrels(Framed):
 
         Ferrante, Ferro & Losiouk (2019) map hard labels by soft(0.95, 0.05).
         """
-        if not (0 <= p_rel <= 1 and 0 <= p_nonrel <= 1):
-            raise ParameterError(f"probabilities must lie in 0..1, got {p_rel} and {p_nonrel}")
+        _check_chances(p_rel, p_nonrel)
         p = np.where(self.grade >= at_least, p_rel, p_nonrel)
         return SoftQrels(self.pairs, BINARY, np.stack([1 - p, p], axis=1))
+
+
+def _check_chances(p_rel: float, p_nonrel: float) -> None:
+    if not (0 <= p_rel <= 1 and 0 <= p_nonrel <= 1):
+        raise ParameterError(f"probabilities must lie in 0..1, got {p_rel} and {p_nonrel}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +237,11 @@ class QrelsSet:
         result[pair[inside], column[inside] - lo] = grade[inside]
         return result
 
+    def soft(self, p_rel: float = 1.0, p_nonrel: float = 0.0, at_least: int = 1) -> SoftQrelsSet:
+        """Random relevance in every column, as `Qrels.soft` maps one."""
+        _check_chances(p_rel, p_nonrel)
+        return SoftQrelsSet(self, p_rel, p_nonrel, at_least)
+
     def qrels(self, name: str) -> Qrels:
         """One column as qrels."""
         at = self.columns.code(name, self.axis)
@@ -240,6 +249,38 @@ class QrelsSet:
         grades = np.concatenate(parts) if parts else np.zeros(0, np.int8)
         judged = grades != NOT_JUDGED
         return Qrels(self.pairs.select(judged), grades[judged])
+
+
+@dataclass(frozen=True, eq=False)
+class SoftQrelsSet:
+    """Many random qrels over one pool: the hard grades of each column, mapped to probabilities."""
+
+    hard: QrelsSet
+    p_rel: float
+    p_nonrel: float
+    at_least: int = 1
+
+    def __len__(self) -> int:
+        return len(self.hard)
+
+    def __repr__(self) -> str:
+        return f"{self.hard!r}.soft({self.p_rel}, {self.p_nonrel}, at_least={self.at_least})"
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pool."""
+        return self.hard.pairs
+
+    def soft_qrels(self, name: str) -> SoftQrels:
+        """One column as soft qrels."""
+        return self.hard.qrels(name).soft(self.p_rel, self.p_nonrel, self.at_least)
+
+    def block(self, topic: int, column: int) -> tuple[Mask, Floats]:
+        """Which of the topic's pairs a column has judged, and p[those pairs, 2 grades]."""
+        grades = self.hard.block(topic, column, column + 1)[:, 0]
+        judged = grades != NOT_JUDGED
+        p = np.where(grades[judged] >= self.at_least, self.p_rel, self.p_nonrel)
+        return judged, np.stack([1 - p, p], axis=1)
 
 
 def last_of_each(judgements: Judgements) -> Mask:

@@ -11,8 +11,9 @@ import numpy as np
 from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged
-from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels, SoftQrelsSet
 from qrowd.data.runs import RunSet
+from qrowd.data.scale import BINARY
 from qrowd.data.scores import MEAN, Scores
 from qrowd.errors import InputError, ParameterError, UsageError
 from qrowd.evaluation.measure import Measure, measures_of
@@ -89,7 +90,7 @@ class Task:
 
 def evaluate(
     runs: RunSet,
-    relevance: Qrels | SoftQrels | QrelsSet | Merged,
+    relevance: Qrels | SoftQrels | QrelsSet | SoftQrelsSet | Merged,
     measures: Measure | str | Iterable[Measure | str],
     *,
     topics: str = "qrels",
@@ -99,7 +100,8 @@ def evaluate(
     """The scores of all runs under certain relevance, random relevance, or many assessors or draws.
 
     `measures` are values (`q.AP`, `q.nDCG @ 20`) or strings. A `QrelsSet` gives the scores its
-    axis; `SoftQrels` gives expected measures, with p = `unjudged` for documents outside the pool; a
+    axis; `SoftQrels` gives expected measures, with p = `unjudged` for documents outside the pool, a
+    `SoftQrelsSet` (`crowd.by_assessor().soft(.95, .05)`) expected measures along that axis; a
     `Merged` counts as its hard qrels, or as soft ones where its method means them so (`binmv`).
     All topics of the judgements count; a run without one scores 0 there (`topics='both'`: is left
     out there). `keep='means'` keeps only means over topics, for thousands of draws.
@@ -111,6 +113,8 @@ def evaluate(
     task = Task(runs, relevance.pairs, chosen, topics == "both")
     if isinstance(relevance, SoftQrels):
         scores = _expected(task, relevance, unjudged)
+    elif isinstance(relevance, SoftQrelsSet):
+        scores = _expected_each(task, relevance, unjudged)
     else:
         many = QrelsSet.of_qrels(relevance) if isinstance(relevance, Qrels) else relevance
         scores = _certain(task, many, keep == "means")
@@ -118,14 +122,14 @@ def evaluate(
 
 
 def _check(
-    topics: str, keep: str, unjudged: float, relevance: Qrels | SoftQrels | QrelsSet
+    topics: str, keep: str, unjudged: float, relevance: Qrels | SoftQrels | QrelsSet | SoftQrelsSet
 ) -> None:
     for name, value, choices in (("topics", topics, TOPICS), ("keep", keep, KEEP)):
         if value not in choices:
             raise ParameterError(f"evaluate: {name} must be one of {choices}, got {value!r}")
     if not 0 <= unjudged <= 1:
         raise ParameterError(f"evaluate: unjudged must lie between 0 and 1, got {unjudged}")
-    if unjudged and not isinstance(relevance, SoftQrels):
+    if unjudged and not isinstance(relevance, (SoftQrels, SoftQrelsSet)):
         raise UsageError("unjudged is a probability: it needs soft qrels, as merged.soft() gives")
 
 
@@ -196,14 +200,40 @@ def _expected(task: Task, soft: SoftQrels, unjudged: float) -> Scores:
         Random(ranked, soft.scale, soft.p[lo:hi], unjudged)
         for ranked, lo, hi in zip(task.ranked, first, last, strict=True)
     ]
-    values = np.empty((len(task.measures), 1, len(task.topics), len(task.runs)))
+    values = _under_all(task, [cases])
+    return task.scores(values, "", Index.of(["-"]), expected_notes(task, [cases], unjudged))
+
+
+def _expected_each(task: Task, many: SoftQrelsSet, unjudged: float) -> Scores:
+    """Expected scores along the axis; a column that has judged nothing on a topic is NaN there."""
+    cases = []
+    for column in range(len(many)):
+        blocks = [many.block(int(topic), column) for topic in task.in_pool]
+        cases.append(
+            [
+                Random(ranked.within(judged), BINARY, p, unjudged)
+                for ranked, (judged, p) in zip(task.ranked, blocks, strict=True)
+            ]
+        )
+    values = _under_all(task, cases)
+    nothing = np.array([[len(case.p) == 0 for case in of_column] for of_column in cases])
+    values[:, nothing] = np.nan
+    axis = many.hard.axis
+    notes = (*many.hard.notes, *expected_notes(task, cases, unjudged, axis))
+    return task.scores(values, axis, many.hard.columns, notes)
+
+
+def _under_all(task: Task, cases: list[list[Random]]) -> Floats:
+    """values[measures, columns, topics, runs] of cases[columns][topics]."""
+    values = np.empty((len(task.measures), len(cases), len(task.topics), len(task.runs)))
+    cells = [(column, topic) for column in range(len(cases)) for topic in range(len(task.topics))]
 
     def work(lo: int, hi: int) -> None:
-        for topic in range(lo, hi):
+        for column, topic in cells[lo:hi]:
             for at, measure in enumerate(task.measures):
-                values[at, 0, topic] = measure.under(cases[topic])
+                values[at, column, topic] = measure.under(cases[column][topic])
 
-    in_blocks(work, len(cases))
+    in_blocks(work, len(cells))
     if task.both:
         values[:, :, task.missing] = np.nan
-    return task.scores(values, "", Index.of(["-"]), expected_notes(task, cases, unjudged))
+    return values

@@ -65,15 +65,18 @@ def notes_of(task: Task, axis: str, found: Findings) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def expected_notes(task: Task, cases: Sequence[Random], unjudged: float) -> tuple[str, ...]:
-    """The notes of expected scores; a warning where they may mislead."""
+def expected_notes(
+    task: Task, cases: Sequence[Sequence[Random]], unjudged: float, axis: str = ""
+) -> tuple[str, ...]:
+    """The notes of expected scores of cases[columns][topics]; a warning where they may mislead."""
     notes = topic_notes(task)
     notes.append(f"expected scores; documents outside the pool are relevant with p = {unjudged:g}")
     for level in sorted({measure.level for measure in task.measures}):
-        empty = np.array([case.chance(level).sum() == 0 for case in cases])
+        empty = np.array([[c.chance(level).sum() == 0 for c in column] for column in cases])
         if empty.any():
-            names = _listed(task.topics.names[empty])
-            notes.append(f"no document can have grade {level} or higher on {names}: scored 0")
+            where = f" in {empty.sum()} of {empty.size} ({axis}, topic) cells" if axis else ""
+            where = where or f" on {_listed(task.topics.names[empty[0]])}"
+            notes.append(f"no document can have grade {level} or higher{where}: scored 0")
     of_measures = [note for measure in task.measures for note in measure.notes(unjudged)]
     for note in of_measures:
         if "exceed" in note:

@@ -50,6 +50,13 @@ class Ranked:
         rank = (np.arange(len(run)) - starts[run]).astype(np.int32)
         return Ranked(lengths.astype(np.int32), starts, rank, self.row[inside])
 
+    def within(self, kept: Mask) -> Ranked:
+        """The same rankings against a smaller pool (a mask over the pool); ranks stay."""
+        inside = kept[self.row]
+        starts = np.searchsorted(np.flatnonzero(inside), self.starts)
+        row = (np.cumsum(kept) - 1)[self.row[inside]].astype(np.int32)
+        return Ranked(self.lengths, starts, self.rank[inside], row)
+
 
 class Rankings:
     """All topics' rankings against a pool."""
