@@ -73,7 +73,7 @@ def test_json_and_intervals(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "code"),
     [
-        (["aware-s"], "name it by --gold", 2),
+        (["aware-s"], "name it with --gold", 2),
         (["aware-uni", "--gold", "x.qrels"], "uses no gold", 2),
         (["aware-x"], "did you mean aware-", 2),
         (["ds"], "merges judgements, not scores: qrowd merge ds", 2),

@@ -41,7 +41,7 @@ def test_table_as_tsv_has_all_columns(files: Path, capsys: pytest.CaptureFixture
     assert len(lines) == 21
     judgements = [int(line.split("\t")[1]) for line in lines[1:]]
     assert judgements == sorted(judgements, reverse=True)
-    assert "gold is relevant from grade 1 on" in said.err
+    assert "gold is relevant from grade 1;" in said.err
 
 
 def test_sorting_choosing_columns_and_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,14 +12,16 @@ so that without gold the belief stays as it is.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from qrowd.aggregation.reweighing import expit, logit, newton_step, with_relevance
+from qrowd.data.arrays import Codes, Mask
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
-from qrowd.errors import InputError, ScaleError
+from qrowd.errors import DataWarning, InputError, ScaleError
 
 STEPS = 50
 CLIP = 1e-6
@@ -30,6 +32,7 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0) -> Merged:
 
     The gold should be a random sample of the pairs. Pairs that have it become certain and are
     marked as given, so that scoring leaves them out; all others keep their order within a topic.
+    Gold that the method was given is left out, with a warning: it shows nothing of its errors.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=60, assessors=9, votes=5, difficulty=0.6, seed=3)
@@ -41,9 +44,7 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0) -> Merged:
     True
     """
     at = merged.pairs.locate(gold.pairs)
-    found = at >= 0
-    if not found.any():
-        raise InputError("gold and merged labels have no pair in common; are the topics' names so?")
+    found = _unseen(merged, at)
     codes = merged.scale.codes(np.maximum(gold.grade, merged.scale.grades[0]))[found]
     if (codes < 0).any():
         raise ScaleError(
@@ -68,3 +69,26 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0) -> Merged:
         samples[known] = codes[:, None]
     fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(known)} pairs")
     return replace(made, posterior=posterior, given=given, samples=samples, fit=fit)
+
+
+def _unseen(merged: Merged, at: Codes) -> Mask:
+    """Which rows of gold are about pairs of the pool whose gold the method was not given."""
+    found = at >= 0
+    if not found.any():
+        raise InputError(
+            "gold and merged labels have no pair in common; do topic and document names match?"
+        )
+    unseen = found & ~merged.given[at]
+    if not unseen.any():
+        raise InputError(
+            "all of this gold was given to the method already; recalibrate with other gold"
+        )
+    seen = int((found & ~unseen).sum())
+    if seen:
+        warnings.warn(
+            f"{seen} of {int(found.sum())} gold pairs were given to the method already and are "
+            "left out of recalibration; recalibrate with gold that it has not seen",
+            DataWarning,
+            stacklevel=3,
+        )
+    return unseen

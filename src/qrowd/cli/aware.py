@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from qrowd.cli.evaluate import deliver_intervals, deliver_scores
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
     gold_option,
@@ -15,22 +15,17 @@ from qrowd.cli.options import (
     load_gold,
     load_judgements,
     load_runs,
+    load_topics,
     output_option,
     quiet_option,
     runs_option,
     seed_option,
     written_option,
 )
-from qrowd.cli.output import put, say, show, show_json
-from qrowd.errors import InputError, UsageError
+from qrowd.cli.output import put, say
 
 if TYPE_CHECKING:
-    from qrowd.data.given import Given
     from qrowd.data.index import Index
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.merged import AssessorTable
-    from qrowd.data.runs import RunSet
-    from qrowd.data.scores import Scores
     from qrowd.registry import Card
 
 SHARED = (
@@ -133,76 +128,30 @@ def _aware(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from qrowd.evaluation.engine import evaluate
+    from qrowd.aggregation.aware import aware, check_gold
 
-    named = measures or ("AP",)
+    check_gold(method.card, gold is not None)
     crowd, systems = load_judgements(judgements, columns), load_runs(runs, run_names)
-    by_each = evaluate(systems, crowd.by_assessor(), named)
-    given = _given(
-        method.card, systems, crowd, by_each, (gold, gold_rel, train_topics), replicates, seed
+    trusted = load_gold(gold, gold_rel)
+    if trusted is not None:
+        shared = trusted.topics.intersection(crowd.topics)
+        trusted = trusted[load_topics(train_topics, shared, seed)]
+    done = aware(
+        method, systems, crowd, measures or ("AP",), gold=trusted, replicates=replicates, seed=seed
     )
-    merged = method.fit(by_each, given)
-    if given.reference is not None:
-        say(_trained(given.reference.topics), quiet)
+    if done.training is not None:
+        say(_trained(done.training), quiet)
     if assessors:
-        put(_weights(by_each, method.accuracies(by_each, given)), assessors)
+        put(done.weights(), assessors)
     if intervals:
-        accuracies = method.accuracies(by_each, given)
-        _deliver_intervals(by_each, accuracies, level, seed, output, as_json)
+        from qrowd.comparison.intervals import intervals as intervals_of
+
+        draws = done.resampled(seed=seed)
+        deliver_intervals(intervals_of(draws, over="both", level=level, seed=seed), output, as_json)
     else:
-        _deliver(merged, output, as_json)
-    for note in () if as_json else merged.notes:
+        deliver_scores(done.merged, output, as_json)
+    for note in () if as_json else done.merged.notes:
         say(f"note: {note}", quiet)
-
-
-def _given(
-    card: Card,
-    runs: RunSet,
-    crowd: Judgements,
-    by_each: Scores,
-    gold: tuple[str | None, int | None, str | None],
-    replicates: int,
-    seed: int,
-) -> Given:
-    """What the method needs: scores under gold on training topics, scores of random assessors."""
-    from qrowd.data.given import Given
-    from qrowd.evaluation.engine import evaluate
-    from qrowd.evaluation.random_assessors import random_scores
-
-    file, cut, topics = gold
-    reference = random = None
-    if "reference" in card.needs:
-        trusted = load_gold(file, cut)
-        if trusted is None:
-            raise UsageError(f"{card.id} learns from gold: name it by --gold")
-        train = _topics(topics, trusted.topics.intersection(by_each.topics), seed)
-        reference = evaluate(runs, trusted[train], by_each.measures)
-    elif file:
-        raise UsageError(f"{card.id} uses no gold: leave --gold out, or choose aware-s")
-    if "random" in card.needs:
-        random = random_scores(
-            runs, crowd.pairs, by_each.measures, replicates=replicates, seed=seed
-        )
-    return Given(reference=reference, random=random)
-
-
-def _topics(stated: str | None, known: Index, seed: int) -> Index:
-    """The training topics that the option names; all of gold's by default."""
-    from qrowd.data.index import Index
-
-    if stated is None:
-        return known
-    if stated.replace(".", "", 1).isdigit() and "." in stated:
-        return known.split(float(stated), seed)[0]
-    names = Path(stated).read_text().split() if Path(stated).is_file() else stated.split(",")
-    wanted = Index.of(names)
-    missing = wanted.without(known)
-    if len(missing):
-        raise InputError(
-            f"training topics without gold or judgements: {', '.join(missing)}; "
-            f"gold has {', '.join(list(known)[:10])}"
-        )
-    return wanted
 
 
 def _trained(topics: Index) -> str:
@@ -211,49 +160,3 @@ def _trained(topics: Index) -> str:
         f"{', ...' if len(topics) > 10 else ''}): compare on the others, "
         "qrowd compare --leave-out"
     )
-
-
-def _weights(by_each: Scores, accuracies: Any) -> AssessorTable:
-    """The mean weight of each assessor over topics, for each measure; even weights are 1 / n."""
-    import numpy as np
-
-    from qrowd.aggregation.gaps import judged_topics
-    from qrowd.aggregation.panels import panel_weights
-    from qrowd.data.merged import AssessorTable
-
-    columns: dict[str, Any] = {
-        "topics": judged_topics(by_each.values[0]).sum(axis=1).astype(np.int64)
-    }
-    everyone = np.ones((1, len(by_each.columns)))
-    for name, values, accuracy in zip(by_each.measures, by_each.values, accuracies, strict=True):
-        weights = panel_weights(accuracy, judged_topics(values), everyone)[0]
-        columns[f"weight({name})"] = np.nan_to_num(weights).mean(axis=1)
-        columns[f"accuracy({name})"] = accuracy.mean(axis=1)
-    return AssessorTable(by_each.columns, columns)
-
-
-def _deliver(merged: Scores, output: str | None, as_json: bool) -> None:
-    from qrowd.cli.evaluate import score_rows, score_table
-
-    if output:
-        put(merged, output)
-    if as_json:
-        show_json({"scores": score_rows(merged), "notes": merged.notes})
-    elif not output:
-        show(score_table(merged))
-
-
-def _deliver_intervals(
-    by_each: Scores,
-    accuracies: Any,
-    level: float,
-    seed: int,
-    output: str | None,
-    as_json: bool,
-) -> None:
-    from qrowd.aggregation.panels import resampled_scores
-    from qrowd.cli.evaluate import deliver_intervals
-    from qrowd.comparison.intervals import intervals as intervals_of
-
-    draws = resampled_scores(by_each, accuracies, 1000, seed)
-    deliver_intervals(intervals_of(draws, over="both", level=level, seed=seed), output, as_json)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.options import json_option, output_option, seed_option
+from qrowd.cli.options import json_option, load_topic_list, output_option, seed_option
 from qrowd.cli.output import put, show_json
 
 if TYPE_CHECKING:
     from qrowd.comparison.compare import Comparison
-    from qrowd.data.index import Index
     from qrowd.data.scores import Scores
 
 _TESTS = ("randomisation", "t", "wilcoxon")
@@ -70,8 +69,8 @@ def command(
     estimates = {name: read_scores(file) for name, file in _named(scores).items()}
     truth = _chosen(read_scores(reference), measures)
     found = compare(
-        estimates, truth, topics=_topics(topics), leave_out=_topics(leave_out), ties=rank_ties,
-        **options,
+        estimates, truth, topics=load_topic_list(topics), leave_out=load_topic_list(leave_out),
+        ties=rank_ties, **options,
     )  # fmt: skip
     _deliver(found, output, latex, as_json)
 
@@ -117,19 +116,3 @@ def _chosen(scores: Scores, measures: tuple[str, ...]) -> Scores:
         return scores
     at = [scores.measures.index(scores.measure(name).measures[0]) for name in measures]
     return replace(scores, measures=measures, values=scores.values[at])
-
-
-def _topics(file: str | None) -> Index | None:
-    """The topics of a file: the first word of each line."""
-    from qrowd.data.index import Index
-    from qrowd.errors import FormatError
-    from qrowd.io.source import sources
-
-    if file is None:
-        return None
-    (source,) = sources(file)
-    lines = source.read().decode("utf-8", errors="replace").splitlines()
-    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
-    if not names:
-        raise FormatError("no topics; write one on each line", file=source.name)
-    return Index.of(names)

@@ -20,13 +20,14 @@ from qrowd.cli.options import (
 )
 from qrowd.cli.output import put, say, show, show_json
 from qrowd.errors import UsageError
+from qrowd.rendering import records
 
 if TYPE_CHECKING:
+    from qrowd.aggregation.scoring import Belief
     from qrowd.comparison.intervals import Intervals
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
-    from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
-    from qrowd.data.runs import RunSet
+    from qrowd.data.qrels import Qrels
     from qrowd.data.scores import Scores
 
 _SOURCES = ("--qrels", "--judgements", "--probabilities")
@@ -111,33 +112,37 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
     """
-    from qrowd.evaluation.engine import evaluate
+    from qrowd.aggregation.scoring import score_runs
     from qrowd.evaluation.measure import measures_of
 
     if (over or level != 0.9) and not intervals:
         raise UsageError("--over and --level say what intervals are: they need --intervals")
     chosen = measures_of(measures or ("AP", "nDCG@20"))
+    _check_sources(**sources)
     ranked = load_runs(runs, run_names)
-    relevance = _relevance(ranked, **sources)
-    scores = evaluate(ranked, relevance, chosen, topics=topics, unjudged=unjudged, keep=keep)
+    scores = score_runs(
+        ranked, _source(**sources), chosen, belief=_belief(**sources), topics=topics,
+        unjudged=unjudged, keep=keep,
+    )  # fmt: skip
     if intervals:
-        found = _intervals(scores, over, level, sources["seed"])
+        from qrowd.comparison.intervals import intervals as intervals_of
+
+        found = intervals_of(scores, over=over, level=level, seed=sources["seed"])
         deliver_intervals(found, output, as_json)
     else:
-        _deliver(scores, output, as_json, per_topic)
+        deliver_scores(scores, output, as_json, per_topic)
     for note in () if as_json or (intervals and not output) else scores.notes:
         say(f"note: {note}", quiet)
 
 
-def _relevance(
-    runs: RunSet, qrels: str | None, judgements: tuple[str, ...], per_assessor: bool,
-    columns: str | None,
-    probabilities: str | None, draws: int | None, seed: int, method: str | None,
-    gold: str | None, gold_rel: int | None, recalibrate: str | None, informed: bool,
-) -> Qrels | SoftQrels | QrelsSet:  # fmt: skip
-    """What the options say to score under."""
-    given = [name for name, value in zip(_SOURCES, (qrels, judgements, probabilities), strict=True)
-             if value]  # fmt: skip
+def _check_sources(
+    qrels: str | None, judgements: tuple[str, ...], probabilities: str | None,
+    per_assessor: bool, method: str | None, gold: str | None, draws: int | None,
+    recalibrate: str | None, informed: bool, **_: Any,
+) -> None:  # fmt: skip
+    """One source of relevance, and only options that say something about it."""
+    named = dict(zip(_SOURCES, (qrels, judgements, probabilities), strict=True))
+    given = [name for name, value in named.items() if value]
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
@@ -149,89 +154,53 @@ def _relevance(
         raise UsageError("--per-assessor, --method and --gold need --judgements")
     if bool(judgements) != (per_assessor != bool(method)):
         raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
-    if per_assessor:
-        return load_judgements(judgements, columns).by_assessor()
+
+
+def _source(
+    qrels: str | None, judgements: tuple[str, ...], columns: str | None, per_assessor: bool,
+    method: str | None, gold: str | None, gold_rel: int | None, probabilities: str | None,
+    **_: Any,
+) -> Qrels | Judgements | Merged:  # fmt: skip
+    """What the options say to score under."""
     if qrels:
         return load_qrels(qrels)
-    merged = (
-        _merged(load_judgements(judgements, columns), str(method), load_gold(gold, gold_rel))
-        if judgements
-        else _read(str(probabilities))
-    )
-    sample = load_gold(recalibrate, gold_rel)
-    if sample is not None:
-        from qrowd.aggregation.recalibrating import recalibrate as corrected
+    if per_assessor:
+        return load_judgements(judgements, columns)
+    if method:
+        from qrowd.aggregation.scoring import merge_by
 
-        merged = corrected(merged, sample, seed)
-    if informed:
-        from qrowd.aggregation.informing import inform
-
-        merged = inform(merged, runs, seed)
-    return merged.draws(draws, seed) if draws else merged.soft()
-
-
-def _merged(judgements: Judgements, method: str, gold: Qrels | None) -> Merged:
-    from qrowd.data.given import Given
-    from qrowd.registry import get
-
-    chosen = get(method)
-    if chosen.card.level != "judgements":
-        raise UsageError(f"{method} merges scores, not judgements; see qrowd methods")
-    merged: Merged = chosen.fit(judgements, Given(gold=gold))
-    return merged
-
-
-def _read(probabilities: str) -> Merged:
+        return merge_by(method, load_judgements(judgements, columns), load_gold(gold, gold_rel))
     from qrowd.io.probabilities import read_probabilities
 
-    return read_probabilities(probabilities)
+    return read_probabilities(str(probabilities))
 
 
-def _deliver(scores: Scores, output: str | None, as_json: bool, per_topic: bool) -> None:
+def _belief(
+    recalibrate: str | None, gold_rel: int | None, informed: bool, draws: int | None, seed: int,
+    **_: Any,
+) -> Belief:  # fmt: skip
+    from qrowd.aggregation.scoring import Belief
+
+    sample = load_gold(recalibrate, gold_rel)
+    return Belief(sample=sample, informed=informed, draws=draws or 0, seed=seed)
+
+
+def deliver_scores(
+    scores: Scores, output: str | None, as_json: bool, per_topic: bool = False
+) -> None:
+    """Scores to a file, as JSON, or for eyes."""
+    from qrowd.evaluation.summary import score_table
+
     if output:
         put(scores, output)
     if as_json:
-        rows = scores.to_polars().to_dicts() if per_topic else score_rows(scores)
+        rows = scores.to_polars().to_dicts() if per_topic else records(score_table(scores))
         about = {"measures": scores.measures, "topics": list(scores.topics)}
         show_json({**about, "scores": rows, "notes": scores.notes})
     elif not output and per_topic:
         put(scores, None)
     elif not output:
         show(score_table(scores))
-
-
-def score_table(scores: Scores) -> dict[str, Any]:
-    """Means of the runs, the best by the first measure first; of draws, their mean and spread."""
-    import numpy as np
-
-    means = scores.means()
-    if scores.axis == "draw":
-        spread = means.std(axis=1)
-        order = np.argsort(-means[0].mean(axis=0), kind="stable")
-        columns = {"run": scores.runs.names[order].tolist()}
-        for name, values, sd in zip(scores.measures, means, spread, strict=True):
-            columns |= {name: values.mean(axis=0)[order].tolist(), f"sd {name}": sd[order].tolist()}
-        return columns
-    column, run = np.divmod(np.arange(means[0].size), len(scores.runs))
-    order = np.lexsort((-np.nan_to_num(means[0].ravel(), nan=-1.0), column))
-    axis = {scores.axis: scores.columns.names[column[order]].tolist()} if scores.axis else {}
-    figures = {
-        name: values.ravel()[order].tolist()
-        for name, values in zip(scores.measures, means, strict=True)
-    }
-    return {**axis, "run": scores.runs.names[run[order]].tolist(), **figures}
-
-
-def score_rows(scores: Scores) -> list[dict[str, Any]]:
-    """The same, a mapping per row."""
-    table = score_table(scores)
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
-def _intervals(scores: Scores, over: str | None, level: float, seed: int) -> Intervals:
-    from qrowd.comparison.intervals import intervals
-
-    return intervals(scores, over=over, level=level, seed=seed)
 
 
 def deliver_intervals(found: Intervals, output: str | None, as_json: bool) -> None:

@@ -20,13 +20,12 @@ from qrowd.cli.options import (
     ties_option,
     written_option,
 )
-from qrowd.cli.output import iterations, put, say
+from qrowd.cli.output import iterations, put, save_pictures, say
 from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.data.chains import ParameterTable
     from qrowd.data.given import Given
-    from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
     from qrowd.registry import Card
 
@@ -136,7 +135,9 @@ def _merge(
         put(table, parameters)
         _say_without_interval(table, quiet)
     if figures:
-        _draw(rows, merged, figures, quiet)
+        from qrowd.reporting.bayes_figures import bayes_figures
+
+        save_pictures(bayes_figures(rows, merged), figures, quiet)
 
 
 def _who_uses(what: str) -> str:
@@ -158,21 +159,6 @@ def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
     bare = dict.fromkeys(table.parameter[table["sd"] != table["sd"]].tolist())
     if bare:
         say(f"no interval (NaN), only the likeliest value: {', '.join(bare)}", quiet)
-
-
-def _draw(rows: Judgements, merged: Merged, folder: str, quiet: bool) -> None:
-    from pathlib import Path
-
-    from qrowd.io.atomic import written
-    from qrowd.reporting.bayes_figures import bayes_figures
-    from qrowd.reporting.quality_figures import standalone
-
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, figure in bayes_figures(rows, merged).items():
-        path = Path(folder) / f"{name}.svg"
-        with written(path) as beside:
-            beside.write_text(standalone(figure), encoding="utf-8")
-        say(str(path), quiet)
 
 
 def _given(gold: Any, priors: str | None) -> Given:

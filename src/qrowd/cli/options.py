@@ -22,6 +22,8 @@ Loaders (they import what they need when they are called):
     load_gold(gold, gold_rel, rel) -> Qrels | None
     load_qrels(qrels) -> Qrels
     load_runs(runs, run_names) -> RunSet
+    load_topic_list(file) -> Index | None
+    load_topics(stated, known, seed) -> Index
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from qrowd.data.index import Index
     from qrowd.data.judgements import Judgements
     from qrowd.data.qrels import Qrels
     from qrowd.data.runs import RunSet
@@ -243,3 +246,35 @@ def load_runs(runs: Sequence[str], run_names: str = "auto") -> RunSet:
     from qrowd.io.runs import read_runs
 
     return read_runs(list(runs), names=run_names)
+
+
+def load_topic_list(file: str | None) -> Index | None:
+    """The topics of the file that was named, if one was."""
+    from qrowd.io.topic_list import read_topic_list
+
+    return read_topic_list(file) if file else None
+
+
+def load_topics(stated: str | None, known: Index, seed: int) -> Index:
+    """Some of the `known` topics: those of a file, those listed, or a share of them at random."""
+    from pathlib import Path
+
+    from qrowd.data.index import Index
+    from qrowd.errors import InputError
+    from qrowd.io.topic_list import read_topic_list
+
+    if not len(known):
+        raise InputError("gold and judgements have no topic in common; do topic names match?")
+    if stated is None:
+        return known
+    if "." in stated and stated.replace(".", "", 1).isdigit():
+        return known.split(float(stated), seed)[0]
+    there = Path(stated).is_file()
+    wanted = read_topic_list(stated) if there else Index.of(stated.split(","))
+    missing = wanted.without(known)
+    if len(missing):
+        raise InputError(
+            f"training topics without gold or judgements: {', '.join(missing)}; "
+            f"gold has {', '.join(list(known)[:10])}"
+        )
+    return wanted

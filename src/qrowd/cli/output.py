@@ -4,26 +4,25 @@ say("3 topics have no gold", quiet)                 one line on stderr
 show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal, else TSV
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
-with progress("fitting", quiet) as step: step(0.3)  a bar on stderr, only on a terminal
+save_pictures({"name": figure}, folder)             SVG files
 with iterations("ds", quiet) as told: ...           told(done, at_most, objective) shows how it goes
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from qrowd.rendering import Table, records, to_json, tsv
+
 if TYPE_CHECKING:
     from qrowd.data.given import Progress
-
-Table = Mapping[str, Sequence[Any]]
 
 
 def say(message: str, quiet: bool = False) -> None:
@@ -58,30 +57,32 @@ def show(
     if output and output != "-":
         _save(table, output)
     elif as_json:
-        show_json([dict(zip(table, row, strict=True)) for row in _rows(table)])
+        show_json(records(table))
     elif sys.stdout.isatty():
         _print(table, title, digits)
     else:
-        _print_tsv(table)
+        click.echo(tsv(table), nl=False)
 
 
 def show_json(value: Any) -> None:
     """JSON on stdout; what is not a number becomes null, arrays become lists."""
-    click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    click.echo(to_json(value))
 
 
-@contextlib.contextmanager
-def progress(what: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
-    """A function that takes the share done so far; draws a bar where stderr is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda share: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False) -> None:
+    """Pictures as SVG files of a folder, which is made; what could not be drawn is None."""
+    from pathlib import Path
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+    from qrowd.io.atomic import written
+    from qrowd.reporting.quality_figures import standalone
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, figure in pictures.items():
+        if figure is not None:
+            path = Path(folder) / f"{name}.svg"
+            with written(path) as beside:
+                beside.write_text(standalone(figure), encoding="utf-8")
+            say(str(path), quiet)
 
 
 @contextlib.contextmanager
@@ -118,56 +119,22 @@ def _bar(share: float, width: int = 16) -> str:
     return f"[{'#' * full}{'.' * (width - full)}]"
 
 
-def _rows(table: Table) -> Iterator[tuple[Any, ...]]:
-    return zip(*table.values(), strict=True)
-
-
 def _save(table: Table, output: str) -> None:
     from qrowd.io.save import save_table
 
     save_table(table, output)
 
 
-def _print_tsv(table: Table) -> None:
-    click.echo("\t".join(table))
-    for row in _rows(table):
-        click.echo("\t".join(_text(value) for value in row))
-
-
 def _print(table: Table, title: str, digits: int) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
 
+    from qrowd.rendering import cell, is_number
+
     drawn = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
     for name, column in table.items():
-        number = all(_is_number(value) or value is None for value in column)
+        number = all(is_number(value) or value is None for value in column)
         drawn.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in _rows(table):
-        drawn.add_row(*(_text(value, digits) for value in row))
+    for row in zip(*table.values(), strict=True):
+        drawn.add_row(*(cell(value, digits) for value in row))
     Console().print(drawn, markup=False)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) or hasattr(value, "dtype")
-
-
-def _text(value: Any, digits: int | None = None) -> str:
-    value = _plain(value)
-    if value is None:
-        return "-" if digits is not None else ""
-    if isinstance(value, float) and digits is not None:
-        return f"{value:.{digits}f}"
-    return str(value)
-
-
-def _plain(value: Any) -> Any:
-    """Python's own types; NaN and infinities become None."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -26,6 +26,7 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, ParameterError, UsageError
+from qrowd.rendering import tsv
 
 Statistic = Callable[[Floats, Floats], Floats]
 
@@ -124,10 +125,8 @@ class Comparison(Framed):
 
     def to_tsv(self) -> str:
         """The rows, tab-separated."""
-        from qrowd.comparison.tables import tsv
-
         rows = self.rows()
-        return tsv(list(rows[0]), [list(row.values()) for row in rows])
+        return tsv({name: [row[name] for row in rows] for name in rows[0]})
 
     def to_latex(self, digits: int = 3) -> str:
         """One `tabular` per measure: estimates down, statistics across, the best in bold."""

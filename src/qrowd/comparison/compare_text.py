@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
-from qrowd.comparison.tables import aligned, defined, figure, latex, latex_text
+from qrowd.rendering import aligned, cell, latex, latex_text, plain
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = {
@@ -80,11 +80,11 @@ def _places(found: Comparison, s: int) -> int:
 
 
 def _digits(found: Comparison, m: int, e: int, s: int) -> str:
-    return figure(float(found.values[m, e, s]), _places(found, s))
+    return cell(float(found.values[m, e, s]), _places(found, s))
 
 
 def _ends(found: Comparison, m: int, e: int, s: int) -> str:
-    low, high = (figure(float(end[m, e, s]), _places(found, s)) for end in (found.low, found.high))
+    low, high = (cell(float(end[m, e, s]), _places(found, s)) for end in (found.low, found.high))
     return f"[{low}, {high}]"
 
 
@@ -116,14 +116,14 @@ def _latex_cell(found: Comparison, m: int, e: int, s: int, digits: int) -> str:
     places = 1 if found.statistics[s] == "max_drop" else digits
     column = found.values[m, :, s]
     best = np.nanmin if found.statistics[s] in LESS_IS_BETTER else np.nanmax
-    text = figure(float(column[e]), places)
+    text = cell(float(column[e]), places)
     if len(column) > 1 and not np.isnan(column).all() and column[e] == best(column):
         text = rf"\textbf{{{text}}}"
     beaten = marks(found, m, e, s)
     text += f"$^{{{beaten}}}$" if beaten else ""
     if not found.samples.shape[-1]:
         return text
-    low, high = (figure(float(end[m, e, s]), places) for end in (found.low, found.high))
+    low, high = (cell(float(end[m, e, s]), places) for end in (found.low, found.high))
     return rf"{text} {{\scriptsize [{low}, {high}]}}"
 
 
@@ -143,7 +143,7 @@ def as_dict(found: Comparison) -> dict[str, Any]:
         {**row, "beats": [found.estimates[other] for other in found.beats(*at)]}
         for row, at in zip(found.rows(), np.ndindex(found.values.shape), strict=True)
     ]
-    result: dict[str, Any] = defined(
+    result: dict[str, Any] = plain(
         {
             "topics": list(found.topics),
             "runs": list(found.runs),

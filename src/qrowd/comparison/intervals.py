@@ -14,6 +14,7 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UnknownNameError, UsageError
+from qrowd.rendering import aligned, plain
 
 OVER = ("draws", "topics", "both")
 
@@ -101,20 +102,16 @@ class Intervals(Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, the matrices of probabilities too, as JSON has it."""
-        from qrowd.comparison.tables import defined
-
         rows = self.to_polars().to_dicts()
         matrices = dict(zip(self.measures, self.beats, strict=True))
         about = ("over", "level", "containing", "samples", "draws", "topics")
-        result: dict[str, Any] = defined(
+        result: dict[str, Any] = plain(
             {name: getattr(self, name) for name in about}
             | {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": list(self.notes)}
         )
         return result
 
     def _table(self, m: int) -> str:
-        from qrowd.comparison.tables import aligned
-
         rows = [
             [
                 f"{self.runs.names[at]}{' *' if self.contender[m, at] else ''}",
@@ -132,8 +129,6 @@ class Intervals(Framed):
 
     def _matrix(self, m: int) -> str:
         """P(row beats column) of the best runs; `beats` and JSON have all of them."""
-        from qrowd.comparison.tables import aligned
-
         top = self.order(self.measures[m])[:_SHOWN]
         rows = [
             [

@@ -6,7 +6,7 @@ from typing import Any
 
 from qrowd.comparison.calibration import Calibration
 from qrowd.comparison.labels import LabelScores
-from qrowd.comparison.tables import aligned, defined
+from qrowd.rendering import aligned, plain
 
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
@@ -92,5 +92,5 @@ def as_dict(scores: LabelScores) -> dict[str, Any]:
         "given": as_dict(scores.given) if scores.given is not None else None,
         "notes": list(scores.notes),
     }
-    result: dict[str, Any] = defined(found)
+    result: dict[str, Any] = plain(found)
     return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -175,6 +176,18 @@ class Agreement:
 
     def __getitem__(self, name: str) -> Coefficient:
         return self.overall[name]
+
+    def table(self) -> dict[str, list[Any]]:
+        """One row per coefficient; per topic too, if that was asked for, `all` first."""
+        groups = {"all": self.overall, **self.per_topic}
+        rows = [(topic, n, c) for topic, values in groups.items() for n, c in values.items()]
+        columns: dict[str, list[Any]] = (
+            {"topic": [row[0] for row in rows]} if self.per_topic else {}
+        )
+        columns["coefficient"] = [row[1] for row in rows]
+        return columns | {
+            part: [getattr(row[2], part) for row in rows] for part in ("value", "low", "high")
+        }
 
     def __str__(self) -> str:
         head = f"{self.compared} of {self.pairs} pairs have two judgements or more"

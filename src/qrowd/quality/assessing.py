@@ -43,6 +43,13 @@ ABOUT = {
 """What each column says."""
 
 
+MAIN = (
+    "judgements", "type", "agreement", "accuracy", "sensitivity", "specificity", "est_accuracy",
+    "seconds", "longest_run", "entropy", "relative_trust", "random_spam_ratio", "uniform_spam",
+)  # fmt: skip
+"""The columns that a person looks at first."""
+
+
 def assessors(
     judgements: Judgements,
     given: Given = NOTHING,

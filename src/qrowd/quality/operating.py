@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -253,3 +254,32 @@ def passing_curves(
         }
         for check in ("binary", "ndcg", "accuracy")
     }
+
+
+Curves = dict[tuple[int, ...], dict[str, dict[str, Floats]]]
+_COLUMNS = ("topics", "best_ndcg", "worker", "binary", "ndcg", "both", "accuracy", "exact",
+            "problem")  # fmt: skip
+
+
+def curves_of(gold: Qrels, *, ideal: str = "tied", seed: int = 0) -> Curves:
+    """The curves of each different gold set."""
+    return {one: passing_curves(one, ideal=ideal, seed=seed) for one in gold_sets(gold)}
+
+
+def passing_table(rows: Sequence[Passing]) -> dict[str, list[Any]]:
+    """What `simulate_checks` found as columns."""
+    columns: dict[str, list[Any]] = {"gold": [named(row.gold) for row in rows]}
+    return columns | {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+
+
+def curve_table(curves: Curves) -> dict[str, list[Any]]:
+    """Curves as columns, a row for each gold set, check, worker and threshold."""
+    rows = [
+        (named(gold), check, worker, at, float(share))
+        for gold, checks in curves.items()
+        for check, workers in checks.items()
+        for worker, shares in workers.items()
+        for at, share in zip(THRESHOLDS, shares, strict=True)
+    ]
+    names = ("gold", "check", "worker", "at_least", "passing")
+    return {name: [row[n] for row in rows] for n, name in enumerate(names)}

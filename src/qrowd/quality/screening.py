@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from qrowd.data.merged import tied_argmax
 from qrowd.errors import InputError, ParameterError
 from qrowd.quality.doubt import Doubt, Rule, check_needs, rule_of
 from qrowd.quality.evidence import Evidence, given_on_scale
+from qrowd.rendering import plain
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,21 @@ class Screened:
     method: str
     weighed: bool
     notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The account as JSON has it, without the judgements."""
+        found: dict[str, Any] = plain(
+            {
+                "rules": self.rules,
+                "method": self.method,
+                "down_weight": self.weighed,
+                "change": asdict(self.change),
+                "per_rule": {rule: asdict(change) for rule, change in self.per_rule.items()},
+                "left_out": [asdict(one) for one in self.left_out],
+                "notes": self.notes,
+            }
+        )
+        return found
 
     def __str__(self) -> str:
         verb = "weighed down" if self.weighed else "left out"

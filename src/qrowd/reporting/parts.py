@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from qrowd.rendering import DIGITS, cell, grouped
+
 UNKNOWN = "–"
 
 
@@ -69,7 +71,7 @@ class Table:
 
     caption: str
     columns: Mapping[str, list[Any]]
-    digits: int = 3
+    digits: int = DIGITS
     best: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     kind: str = field(default="table", init=False)
@@ -145,17 +147,10 @@ def sort_key(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def grouped(number: int) -> str:
-    """A whole number with thin blanks between thousands."""
-    return f"{number:,}".replace(",", "\u202f")
-
-
 def cell_text(value: Any, digits: int) -> str:
     """A cell as it is read."""
     if isinstance(value, Shown):
         return value.text
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return grouped(value)
-    return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}"
+    return cell(value, digits, UNKNOWN)

@@ -20,8 +20,9 @@ from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 from qrowd.quality.screening import Screened
+from qrowd.rendering import grouped
 from qrowd.reporting.page import Report
-from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table, grouped
+from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table
 from qrowd.reporting.sections.assessors import against_gold, assessor_section
 from qrowd.reporting.sections.data import data_section
 from qrowd.reporting.sections.labels import label_section, summary_of

@@ -1,0 +1,146 @@
+"""`qrowd quality`: who to trust.
+
+Four jobs, one module each: `table` of assessors, `agreement`, `screening`, simulated `checks`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qrowd.cli.options import (
+    gold_option,
+    json_option,
+    judgements_if_any,
+    load_gold,
+    load_judgements,
+    output_option,
+    quiet_option,
+    seed_option,
+)
+from qrowd.cli.output import say
+from qrowd.errors import UsageError
+
+if TYPE_CHECKING:
+    from qrowd.data.judgements import Judgements
+    from qrowd.data.qrels import Qrels
+
+
+@click.command()
+@judgements_if_any
+@gold_option
+@click.option(
+    "--merge", metavar="METHOD",
+    help="A merging method (ds, 'mv', 'two-coin', ...) whose belief gives estimated accuracies, "
+    "and whose result a screening is measured on.",
+)  # fmt: skip
+@click.option(
+    "--sort", default="judgements", show_default=True, metavar="COLUMN",
+    help="Order the assessors by this column; -COLUMN ascends where plain descends.",
+)  # fmt: skip
+@click.option("--show", "shown", metavar="NAMES", help="Only these columns, separated by commas.")
+@click.option("--enough", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Judgements below which nobody is suspected of anything.")  # fmt: skip
+@click.option("--agreement", "agreeing", is_flag=True,
+              help="Coefficients of agreement instead of the table.")  # fmt: skip
+@click.option("--per-topic", is_flag=True, help="With --agreement: also for each topic.")
+@click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True,
+              help="Draws behind the intervals of --agreement; 0 for none.")  # fmt: skip
+@click.option("--resample", type=click.Choice(("pairs", "topics")), default="pairs",
+              show_default=True, help="What those draws draw.")  # fmt: skip
+@click.option(
+    "--screen", "rules", multiple=True, metavar="RULE",
+    help="Leave out whom this rule doubts; may repeat; 'A & B' must both doubt. -o gets the "
+    "judgements that are kept, stdout the account. Rules: gold-accuracy, binary-score, "
+    "ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, suspected.",
+)  # fmt: skip
+@click.option("--down-weight", is_flag=True,
+              help="With --screen: keep the doubted, with a smaller weight.")  # fmt: skip
+@click.option("--each", type=click.IntRange(min=0), default=25, show_default=True,
+              help="With --screen and --merge: fit again without each of so many.")  # fmt: skip
+@click.option("--simulate-checks", is_flag=True,
+              help="How often which workers pass the checks on gold.")  # fmt: skip
+@click.option("--binary-at-least", type=float, default=0.85, show_default=True,
+              help="With --simulate-checks: the bound of the binary score.")  # fmt: skip
+@click.option("--ndcg-at-least", type=float, default=0.62, show_default=True,
+              help="With --simulate-checks: the bound of the NDCG score.")  # fmt: skip
+@click.option("--accuracy-at-least", type=float, default=0.6, show_default=True,
+              help="With --simulate-checks: the bound of accuracy.")  # fmt: skip
+@click.option("--ideal", type=click.Choice(("tied", "standard")), default="tied",
+              show_default=True,
+              help="With --simulate-checks: the ideal of the NDCG score.")  # fmt: skip
+@click.option("--curve", is_flag=True,
+              help="With --simulate-checks: the shares over all thresholds instead.")  # fmt: skip
+@click.option("--figures", metavar="FOLDER", help="Also draw pictures (SVG) there.")
+@output_option
+@json_option
+@seed_option
+@quiet_option
+def command(
+    judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
+    gold: str | None, gold_rel: int | None, agreeing: bool, rules: tuple[str, ...],
+    simulate_checks: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Who to trust: assessors, agreement, spam, and the checks on gold.
+
+    Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on
+    gold, estimates of a merging method, seconds, runs of the same answer, trust, spam statistics.
+    Off a terminal, and with -o, all columns. Gold may have more grades than the judgements: it
+    counts as relevant from --gold-rel on (default: --rel, else 1).
+
+    \b
+    Examples:
+      qrowd quality crowd.tsv
+      qrowd quality crowd.tsv --gold nist.qrels --merge ds --sort -accuracy -o assessors.tsv
+      qrowd quality crowd.tsv --agreement --per-topic
+      qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
+      qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
+      qrowd quality --simulate-checks --gold g.qrels --figures pictures
+    """
+    from qrowd.cli.quality import agreement, checks, screening, table
+
+    _refuse_strays(agreeing, bool(rules), simulate_checks, options)
+    trusted = load_gold(gold)
+    if simulate_checks:
+        checks.run(trusted, **options)
+        return
+    if not judgements:
+        raise UsageError("no judgements given; name a file, or `-` for stdin")
+    crowd = load_judgements(judgements, columns, format, rel)
+    cut = gold_rel if gold_rel is not None else rel if rel is not None else 1
+    if trusted is not None:
+        shared = _judged(crowd, trusted)
+        say(f"gold is relevant from grade {cut}; {shared} gold pairs were judged", options["quiet"])
+    if agreeing:
+        agreement.run(crowd, **options)
+    elif rules:
+        screening.run(crowd, rules, trusted, cut, **options)
+    else:
+        table.run(crowd, trusted, cut, **options)
+
+
+def _refuse_strays(
+    agreeing: bool, screening: bool, checking: bool, options: dict[str, Any]
+) -> None:
+    """Options of a job that was not asked for."""
+    strays = {
+        "--per-topic": (options["per_topic"], "--agreement", agreeing),
+        "--down-weight": (options["down_weight"], "--screen", screening),
+        "--curve": (options["curve"], "--simulate-checks", checking),
+    }
+    for name, (given, job, asked) in strays.items():
+        if given and not asked:
+            raise UsageError(f"{name} goes with {job}, which was not given")
+
+
+def _judged(crowd: Judgements, gold: Qrels) -> str:
+    """How many of the gold's pairs have judgements, in words."""
+    from qrowd.errors import InputError
+
+    shared = int((crowd.pairs.locate(gold.pairs) >= 0).sum())
+    if not shared:
+        raise InputError(
+            "gold and judgements have no pair in common; do topic and document names match?"
+        )
+    return f"{shared} of {len(gold)}"

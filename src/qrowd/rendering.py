@@ -1,0 +1,141 @@
+"""Cells, and tables of them, as text, TSV, JSON, LaTeX and HTML: the one place that renders.
+
+cell(0.61234)                      '0.6123'          what a person reads
+aligned(["run", "AP"], rows)                          columns under each other, for a terminal
+tsv({"run": [...], "AP": [...]})                      a table for programs; undefined is empty
+plain(value), to_json(value)                          JSON: undefined is null
+latex(header, rows), latex_text(name)                 a booktabs `tabular`
+html_table({"run": [...]}, "3 runs")                  a table for a notebook
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Row = Sequence[Any]
+Table = Mapping[str, Sequence[Any]]
+
+UNKNOWN = "-"
+DIGITS = 3  # decimal places of a figure that a person reads, unless its table says otherwise
+
+
+def cell(value: Any, digits: int = 4, unknown: str = UNKNOWN) -> str:
+    """A cell as a person reads it: fixed digits, whole numbers as they are, undefined as -."""
+    value = plain(value)
+    if value is None:
+        return unknown
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def grouped(number: int) -> str:
+    """A whole number with thin blanks between thousands."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell is set flush right."""
+    return isinstance(value, int | float) or hasattr(value, "dtype")
+
+
+def aligned(header: Sequence[str], rows: Sequence[Row], digits: int = 4) -> str:
+    """Columns with two blanks between them; the first to the left, the others to the right."""
+    cells = [list(header), *([cell(value, digits) for value in row] for row in rows)]
+    width = [max(len(row[at]) for row in cells) for at in range(len(header))]
+    lines = (
+        "  ".join(
+            text.ljust(width[at]) if at == 0 else text.rjust(width[at])
+            for at, text in enumerate(row)
+        )
+        for row in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+# --- for programs ---------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: NaN and infinities are None, arrays lists, at any depth."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def to_json(value: Any) -> str:
+    """JSON for people and programs; undefined numbers are null."""
+    return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def records(table: Table) -> list[dict[str, Any]]:
+    """The rows of a table, a mapping each."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def tsv(table: Table) -> str:
+    """Tab-separated, with a header row; undefined numbers are empty."""
+    lines = ["\t".join(table)]
+    lines += [
+        "\t".join(_exact(value) for value in row) for row in zip(*table.values(), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _exact(value: Any) -> str:
+    value = plain(value)
+    return "" if value is None else str(value)
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+_LATEX = str.maketrans(
+    {"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}",
+     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    """A name with what LaTeX reads as commands made harmless."""
+    return text.translate(_LATEX)
+
+
+def latex(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    r"""A `tabular` with booktabs rules; cells are LaTeX already."""
+    lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
+    lines += [" & ".join(header) + r" \\", r"\midrule"]
+    lines += [" & ".join(row) + r" \\" for row in rows]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    comment = [f"% {line}" for line in caption.splitlines()]
+    return "\n".join([*comment, *lines]) + "\n"
+
+
+# --- notebooks ------------------------------------------------------------------------------------
+
+
+def html_table(table: Table, caption: str = "", note: str = "", digits: int = 4) -> str:
+    """A table for a notebook: numbers flush right, a caption above, a note below."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in table)
+    rows = "".join(
+        "<tr>" + "".join(_html_cell(value, digits) for value in row) + "</tr>"
+        for row in zip(*table.values(), strict=True)
+    )
+    above = f"<div>{html.escape(caption)}</div>" if caption else ""
+    below = f"<div><small>{html.escape(note)}</small></div>" if note else ""
+    return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{below}"
+
+
+def html_text(text: str) -> str:
+    """Aligned text for a notebook, as it is."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _html_cell(value: Any, digits: int) -> str:
+    side = "right" if is_number(value) else "left"
+    return f'<td style="text-align: {side}">{html.escape(cell(value, digits))}</td>'
