@@ -5,17 +5,23 @@ partial sums are added in block order, so that results are bit-identical for any
 There is no `parallel=True` anywhere: two threads inside a parallel numba kernel abort the process
 where neither TBB nor OpenMP is there. A kernel calls only kernels of its own file: numba's cache
 does not see edits elsewhere.
+
+Compiling a kernel takes up to seconds on its first call on a machine. `COMPILING` says so once on a
+terminal and counts these seconds, so that they are not taken for a method's.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import sys
+import time
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import current_thread
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,10 +30,62 @@ BLOCKS = 16
 _PREFIX = "qrowd-kernels"
 
 
+class Compiling:
+    """The compiling that this process did itself; what numba's cache had does not count.
+
+    numba compiles one function at a time, and functions that one calls while it is under way:
+    these count as parts of it.
+    """
+
+    def __init__(self) -> None:
+        self.clock: Callable[[], float] = time.perf_counter
+        self.by_kernel: defaultdict[str, float] = defaultdict(float)
+        self.said = False
+        self._under_way: list[float] = []
+
+    @property
+    def seconds(self) -> float:
+        """How long this process has compiled so far."""
+        return sum(self.by_kernel.values())
+
+    def begin(self) -> None:
+        """A function begins to be compiled; the first one is announced on a terminal."""
+        self._under_way.append(self.clock())
+        if not self.said and sys.stderr.isatty():
+            print("compiling, once per machine ...", file=sys.stderr, flush=True)
+        self.said = True
+
+    def end(self, name: str) -> None:
+        """The function that began last has been compiled."""
+        took = self.clock() - self._under_way.pop()
+        if not self._under_way:
+            self.by_kernel[name] += took
+
+
+COMPILING = Compiling()
+
+
+@cache
+def _listen() -> None:
+    """Tell COMPILING of everything that numba compiles from now on."""
+    from numba.core.event import Event, Listener, register
+
+    class Told(Listener):
+        def on_start(self, event: Event) -> None:
+            COMPILING.begin()
+
+        def on_end(self, event: Event) -> None:
+            function: Any = event.data["dispatcher"].py_func
+            COMPILING.end(f"{function.__module__}.{function.__name__}")
+
+    register("numba:compile", Told())  # type: ignore[no-untyped-call]
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on its first call; cached on disk where a folder is writable."""
     from numba import njit
 
+    _listen()
     try:
         compiled = njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba found no folder to keep its cache in

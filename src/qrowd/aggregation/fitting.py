@@ -28,6 +28,7 @@ from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
+from qrowd.kernel import COMPILING
 from qrowd.registry import spec_of
 
 
@@ -42,6 +43,7 @@ class Fitting:
     judgements: Judgements
     gold: Grades
     started: float
+    compiled: float
     trace: list[float] = field(default_factory=list)
     steps: int = 0
     settled: bool = True
@@ -52,10 +54,10 @@ class Fitting:
         cls, method: Any, judgements: Judgements, given: Given, *, clamp: bool = True
     ) -> Fitting:
         """Start: check that the method can merge this, and bring gold into the pool."""
-        started = time.perf_counter()
+        started, compiled = time.perf_counter(), COMPILING.seconds
         _check(method, judgements, given)
         judgements, gold = given.with_gold(judgements, clamp)
-        return cls(method, given, judgements, gold, started)
+        return cls(method, given, judgements, gold, started, compiled)
 
     @cached_property
     def vote_totals(self) -> Floats:
@@ -141,9 +143,14 @@ class Fitting:
 
     def _fit(self) -> Fit:
         notes = [*self.notes, *_of_gold(self.gold != UNKNOWN, self.voted)]
-        seconds = time.perf_counter() - self.started
         spec = spec_of(self.method)
-        return Fit(spec, self.settled, self.steps, tuple(self.trace), seconds, tuple(notes))
+        return Fit(spec, self.settled, self.steps, tuple(self.trace), self.seconds, tuple(notes))
+
+    @property
+    def seconds(self) -> float:
+        """How long this fit has taken; compiling, which happens once per machine, is not its."""
+        compiling = COMPILING.seconds - self.compiled
+        return max(time.perf_counter() - self.started - compiling, 0.0)
 
     def _accuracy(self, posterior: Floats) -> Floats:
         """The expected share of each assessor's (weighted) judgements that are right."""

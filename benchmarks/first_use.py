@@ -1,0 +1,150 @@
+"""What the first use of each command costs on a fresh machine: CPU seconds of compiling.
+
+    python -m benchmarks.first_use             # every command
+    python -m benchmarks.first_use merge       # those whose name holds one of these words
+    python -m benchmarks.first_use --methods   # also `merge` by every other method
+
+Every command runs twice in a process of its own on one thread: first with an empty cache of
+kernels, then with the cache that the first run left. The difference is what a newcomer waits for;
+the last column says which kernels were compiled, the longest first. Small data are simulated;
+`dl21` and `trec_rf10` come from the folder that `QROWD_DATA` names, and are left out without it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import qrowd as q
+from qrowd import registry
+
+METHODS = ("mv", "ds", "one-coin", "two-coin", "glad", "mace", "em-gauss", "kos", "m3v", "hier-vb")
+SLOW = ("hier-bayes",)
+AIMS = {"merge mv": 2, "merge hier-bayes": 12, "merge": 4, "aware": 4, "report": 8, "": 2}
+LISTED = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """One collection: the files that commands read."""
+
+    name: str
+    crowd: str
+    gold: str
+    runs: str | None
+    merged: str
+    scores: tuple[str, str]
+    gold_rel: str
+
+
+def main(wanted: list[str] | None = None) -> None:
+    words = sys.argv[1:] if wanted is None else wanted
+    every, words = "--methods" in words, [word for word in words if word != "--methods"]
+    with tempfile.TemporaryDirectory() as folder:
+        print("| command | data | cold | warm | compiling and the like | aim | kernels |")
+        print("|---|---|---|---|---|---|---|")
+        for place in _places(Path(folder)):
+            for name, arguments in _commands(place, every):
+                if not words or any(word in name for word in words):
+                    print(_row(name, place.name, arguments, Path(folder)), flush=True)
+
+
+def _row(name: str, data: str, arguments: list[str], folder: Path) -> str:
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        cold, warm = _run(arguments, cache), _run(arguments, cache)
+    by_time = sorted(cold["kernels"].items(), key=lambda item: -item[1])
+    kernels = [f"{_short(kernel)} {seconds:.1f}" for kernel, seconds in by_time]
+    more = [f"{len(kernels) - LISTED} more"] * (len(kernels) > LISTED)
+    aim = next(aim for start, aim in AIMS.items() if name.startswith(start))
+    cells = [f"{cold['cpu']:.1f}", f"{warm['cpu']:.1f}", f"**{cold['cpu'] - warm['cpu']:.1f}**"]
+    cells = [f"`{name}`", data, *cells, str(aim), ", ".join(kernels[:LISTED] + more)]
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(kernel: str) -> str:
+    room, name = kernel.split(".")[-2:]
+    return f"{room}.{name}" if kernel.startswith("qrowd") else f"numba's {name}"
+
+
+def _run(arguments: list[str], cache: str) -> dict[str, Any]:
+    one = dict.fromkeys(("QROWD_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
+    result = subprocess.run(
+        [sys.executable, "-m", "benchmarks._first_use_worker", *arguments],
+        env={**os.environ, **one, "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1]) if result.stdout else {}
+    if found.get("code") not in (0, None):
+        raise SystemExit(f"qrowd {' '.join(arguments)}: {result.stderr}")
+    return found
+
+
+def _commands(place: Place, every: bool) -> Iterator[tuple[str, list[str]]]:
+    gold = ["--gold", place.gold, "--gold-rel", place.gold_rel]
+    yield "check", ["check", place.crowd, "--gold", place.gold]
+    yield "quality", ["quality", place.crowd, *gold]
+    for method in [*METHODS, *SLOW, *(_others() if every else ())]:
+        yield f"merge {method}", ["merge", method, place.crowd, "-o", place.merged]
+    score = ["score", place.merged, place.gold, "--gold-rel", place.gold_rel]
+    yield "score", score
+    if place.runs is not None:
+        judged = ["--judgements", place.crowd]
+        yield "evaluate", ["evaluate", "--runs", place.runs, "--qrels", place.gold]
+        draws = ["--method", "ds", "--draws", "200", "--intervals"]
+        yield "evaluate --draws", ["evaluate", "--runs", place.runs, *judged, *draws]
+        yield "compare", ["compare", place.scores[0], "--reference", place.scores[1]]
+        yield "aware aware-uni", ["aware", "aware-uni", "--runs", place.runs, *judged]
+        yield "aware aware-s", ["aware", "aware-s", "--runs", place.runs, *judged, *gold]
+    runs = ["--runs", place.runs] if place.runs else []
+    yield "report", ["report", "--judgements", place.crowd, *gold, *runs, "-o", place.merged + "h"]
+
+
+def _others() -> list[str]:
+    cards = registry.cards("method").values()
+    names = [card.id for card in cards if card.level == "judgements" and not card.needs]
+    return [name for name in names if name not in METHODS + SLOW]
+
+
+def _places(folder: Path) -> Iterator[Place]:
+    small = q.simulate(topics=5, documents=40, assessors=10, votes=3, runs=4, seed=1)
+    crowd, gold, runs = folder / "crowd.tsv", folder / "gold.qrels", folder / "runs"
+    q.save(small.judgements, crowd)
+    q.save(small.gold, gold)
+    q.save(small.runs, runs)
+    yield _place("small", crowd, gold, runs, folder, "1")
+    data = Path(os.environ.get("QROWD_DATA", "../shared/data"))
+    for name, rel in (("trec_rf10", "1"), ("dl21", "2")):
+        here = data / name
+        if not here.is_dir():
+            print(f"{name}: not in {data}, left out", file=sys.stderr)
+            continue
+        runs = here / "runs"
+        files = here / "judgements.tsv.gz", here / "gold.qrels.gz", runs if runs.is_dir() else None
+        yield _place(name, *files, folder, rel)
+
+
+def _place(name: str, crowd: Path, gold: Path, runs: Path | None, folder: Path, rel: str) -> Place:
+    """The files, and what `score` and `compare` read of them."""
+    merged = folder / f"{name}.merged.qrels"
+    voted = q.MajorityVote().fit(q.read_judgements(crowd)).qrels()
+    q.save(voted, merged)
+    scores = folder / f"{name}.a.tsv", folder / f"{name}.b.tsv"
+    if runs is not None:
+        ranked = q.read_runs(runs)
+        for path, qrels in zip(scores, (voted, q.read_qrels(gold)), strict=True):
+            q.save(q.evaluate(ranked, qrels, ["AP", "nDCG@20"]), path)
+    both = (str(scores[0]), str(scores[1]))
+    return Place(name, str(crowd), str(gold), str(runs) if runs else None, str(merged), both, rel)
+
+
+if __name__ == "__main__":
+    main()
