@@ -46,10 +46,12 @@ if TYPE_CHECKING:
     from qrowd.data.runs import RunSet as RunSet
     from qrowd.data.scale import Scale as Scale
     from qrowd.data.scores import Scores as Scores
+    from qrowd.data.topics import Topics as Topics
     from qrowd.evaluation.engine import evaluate as evaluate
     from qrowd.evaluation.measure import Measure as Measure
     from qrowd.evaluation.random_assessors import random_scores as random_scores
     from qrowd.io.assessors import read_assessors as read_assessors
+    from qrowd.io.documents import read_documents as read_documents
     from qrowd.io.judgements import read_judgements as read_judgements
     from qrowd.io.probabilities import read_probabilities as read_probabilities
     from qrowd.io.qrels import read_pairs as read_pairs
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from qrowd.io.runs import read_runs as read_runs
     from qrowd.io.save import save as save
     from qrowd.io.scores import read_scores as read_scores
+    from qrowd.io.topics import read_topics as read_topics
     from qrowd.quality.agreement import agreement as agreement
     from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
     from qrowd.quality.assessing import assessors as assessors
@@ -109,6 +112,7 @@ _HOMES = {
     "SoftQrels": "data.qrels",
     "SoftQrelsSet": "data.qrels",
     "Study": "reporting.study",
+    "Topics": "data.topics",
     "agreement": "quality.agreement",
     "anova": "comparison.anova",
     "assessors": "quality.assessing",
@@ -129,12 +133,14 @@ _HOMES = {
     "random_scores": "evaluation.random_assessors",
     "rbo": "comparison.correlation",
     "read_assessors": "io.assessors",
+    "read_documents": "io.documents",
     "read_judgements": "io.judgements",
     "read_pairs": "io.qrels",
     "read_probabilities": "io.probabilities",
     "read_qrels": "io.qrels",
     "read_runs": "io.runs",
     "read_scores": "io.scores",
+    "read_topics": "io.topics",
     "recalibrate": "aggregation.recalibrating",
     "report": "reporting.report",
     "rmse": "comparison.distance",

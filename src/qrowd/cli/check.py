@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from qrowd.data.runs import RunSet
     from qrowd.io.describe import Findings
 
-KINDS = ("judgements", "qrels", "runs", "scores", "probabilities", "assessors")
+KINDS = (
+    *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
+    *("topics", "documents"),
+)
 
 
 @click.command(short_help="Say what files are, what is in them, and whether they fit together.")
@@ -44,15 +47,16 @@ def command(
 ) -> None:
     """Say what FILEs are, what is in them, and whether they fit together.
 
-    Judgements, qrels, runs, scores, probabilities and tables of assessors are told apart by their
-    columns. A file that cannot be read is named with its line and what to do, and the exit code is
-    1; what is odd but usable is a warning.
+    Judgements, qrels, runs, scores, probabilities, tables of assessors, topics and documents are
+    told apart by their columns or elements. A file that cannot be read is named with its line and
+    what to do, and the exit code is 1; what is odd but usable is a warning.
 
     \b
     Examples:
       qrowd check crowd.tsv
       qrowd check crowd.tsv --gold nist.qrels --runs 'runs/*.gz'
       qrowd check merged.qrels scores.tsv --json
+      qrowd check topics.xml docs.jsonl
       qrowd check votes.csv --columns doc=url,assessor=who,grade=stars
     """
     if not (files or gold or runs):
@@ -161,14 +165,13 @@ class Checked:
 
 def grouped(checked: Checked, files: tuple[str, ...]) -> dict[str, list[str]]:
     """The files by what they are."""
-    from qrowd.io.anything import kind_of
-    from qrowd.io.source import sources
+    from qrowd.io.anything import kind_of_path
 
     groups: dict[str, list[str]] = {}
     for file in files:
         try:
             kind = checked.kind or ("judgements" if checked.columns else None)
-            kind = kind or kind_of(sources(file)[0], checked.format)
+            kind = kind or kind_of_path(file, checked.format)
             groups.setdefault(kind, []).append(file)
         except InputError as error:
             checked.fail(error)

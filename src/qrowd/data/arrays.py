@@ -61,3 +61,17 @@ def over(above: Array, below: Array) -> Floats:
     """Above / below; NaN where there is nothing below."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)
+
+
+def no_texts() -> Names:
+    """A column of texts of which nothing is known."""
+    return np.zeros(0, object)
+
+
+def texts(what: str, given: Array, n: int) -> Names:
+    """A column of n texts, "" where there is none; an error if there are others than n, or none."""
+    if not len(given):
+        return freeze(np.full(n, "", object), object)
+    if len(given) != n:
+        raise InputError(f"{what} has {len(given)} texts, not {n}")
+    return freeze(np.array(["" if text is None else text for text in given], object), object)

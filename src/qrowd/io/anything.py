@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError, UnknownNameError
+from qrowd.io import documents, topics
 from qrowd.io.assessors import read_assessors
+from qrowd.io.document_files import are_files
+from qrowd.io.documents import read_documents
 from qrowd.io.judgements import read_judgements
 from qrowd.io.probabilities import read_probabilities
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
 from qrowd.io.scores import read_scores
-from qrowd.io.source import Source, sources
+from qrowd.io.source import Source, is_folder, sources
 from qrowd.io.table import (
     SEPARATORS,
     SYNONYMS,
@@ -27,15 +30,23 @@ from qrowd.io.table import (
     sniff,
     split_fields,
 )
+from qrowd.io.topics import read_topics
 
 if TYPE_CHECKING:
+    from qrowd.data.documents import Documents
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import AssessorTable, Merged
     from qrowd.data.qrels import Qrels
     from qrowd.data.runs import RunSet
     from qrowd.data.scores import Scores
+    from qrowd.data.topics import Topics
 
-KINDS = ("judgements", "qrels", "runs", "scores", "probabilities", "assessors")
+    Noun = Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents
+
+KINDS = (
+    *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
+    *("topics", "documents"),
+)
 _HOLDS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("runs", ("topic", "doc", "score")),
@@ -50,6 +61,9 @@ def kind_of(source: Source, format: str | None = None) -> str:
     Four columns without a header are `judgements`, also where they are qrels: who reads them finds
     out (`read_any` does).
     """
+    for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
+        if looks_like(source):
+            return kind
     form = sniff(source, format)
     names, header = _first_row(source, form)
     if header:
@@ -62,6 +76,17 @@ def kind_of(source: Source, format: str | None = None) -> str:
         file=source.name,
         line=1,
     )
+
+
+def kind_of_path(path: str | Path, format: str | None = None) -> str:
+    """What a file, or the files of a folder, hold; files that hold nothing else are documents."""
+    found = sources(path)
+    try:
+        return kind_of(found[0], format)
+    except FormatError:
+        if is_folder(path) and are_files(found):
+            return "documents"
+        raise
 
 
 def _first_row(source: Source, form: str) -> tuple[list[str], bool]:
@@ -92,17 +117,15 @@ def _by_names(source: Source, names: list[str]) -> str:
     )
 
 
-def read_any(
-    source: str | Path, kind: str | None = None, *, format: str | None = None
-) -> Judgements | Qrels | RunSet | Scores | Merged | AssessorTable:
+def read_any(source: str | Path, kind: str | None = None, *, format: str | None = None) -> Noun:
     """The noun that a file holds, whichever it is.
 
     Judgements by one assessor only, with one grade for each pair, are taken for qrels.
     """
-    kind = kind or kind_of(sources(source)[0], format)
+    kind = kind or kind_of_path(source, format)
     if kind not in _READERS:
         raise UnknownNameError.among("kind of file", kind, KINDS)
-    found: Judgements | Qrels | RunSet | Scores | Merged | AssessorTable
+    found: Noun
     found = _READERS[kind](source, format)
     return found
 
@@ -119,6 +142,8 @@ _READERS: dict[str, Callable[[str | Path, str | None], Any]] = {
     "scores": lambda source, format: read_scores(source, format=format),
     "probabilities": lambda source, format: read_probabilities(source, format=format),
     "assessors": lambda source, format: read_assessors(source, format=format),
+    "topics": lambda source, _: read_topics(source),
+    "documents": lambda source, _: read_documents(source),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes
+from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
@@ -16,6 +17,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import LOWEST
 from qrowd.data.scores import Scores
+from qrowd.data.topics import Topics
 
 _DEPTH = 10
 
@@ -148,6 +150,27 @@ def _(noun: Merged) -> Findings:
 @described.register
 def _(noun: AssessorTable) -> Findings:
     return Findings("assessors", {"assessors": len(noun), "columns": " ".join(noun.columns)})
+
+
+@described.register
+def _(noun: Topics) -> Findings:
+    found = Findings("topics", {"topics": len(noun)})
+    for name in noun.known:
+        found.facts[f"with {name}"] = int((getattr(noun, name) != "").sum())
+    found.warn(not noun.known, "no topic has a text")
+    return found
+
+
+@described.register
+def _(noun: Documents) -> Findings:
+    words = np.array([len(text.split()) for text in noun.text])
+    found = Findings("documents", {"documents": len(noun), "words": _spread(words)})
+    for name in noun.known:
+        column = noun.others[name] if name in noun.others else getattr(noun, name)
+        found.facts[f"with {name}"] = int((column != "").sum())
+    empty = noun.index.names[(noun.text == "") & (noun.file == "")]
+    found.warn(len(empty) > 0, f"no text and no bytes of {_some(empty, 'document')}")
+    return found
 
 
 def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:

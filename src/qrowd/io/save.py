@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qrowd.data.documents import Documents
 from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
+from qrowd.data.topics import Topics
 from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import written
+from qrowd.io.document_files import save_files
+from qrowd.io.documents import encoded_documents
 from qrowd.io.source import zstd
+from qrowd.io.topics import encoded_topics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +37,8 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
-    **dict.fromkeys((".qrels", ".qrel", ".trec", ".run", ".res"), "trec"),
+    ".xml": "xml",
+    **dict.fromkeys((".qrels", ".qrel", ".trec", ".run", ".res", ".sgml"), "trec"),
 }
 _TREC = (Qrels, RunSet)
 
@@ -44,8 +50,13 @@ def save(
 
     The suffix says how: `.tsv .csv .json .jsonl .parquet` are tables with a header, `.qrels .run
     .trec` TREC's form; any other is TREC's form for qrels and runs, else TSV. `.gz .xz .bz2 .zst`
-    after it compress. `ties` and `seed` decide equal grades of a `Merged`.
+    after it compress. `ties` and `seed` decide equal grades of a `Merged`. Topics and documents
+    have `.xml` and TREC's SGML too (`.sgml`, `.trec`); a folder (`documents/`) gets a file for each
+    document.
     """
+    if isinstance(noun, Documents) and (str(path).endswith("/") or Path(path).is_dir()):
+        save_files(noun, path)
+        return
     with written(path) as beside:
         beside.write_bytes(encoded_noun(noun, str(path), ties=ties, seed=seed, format=format))
 
@@ -58,6 +69,10 @@ def encoded_noun(
     kind = format or _SUFFIXES.get(Path(inner).suffix.lower(), "")
     if hasattr(noun, "to_html") and not isinstance(noun, Framed):
         return squeeze(noun.to_html().encode())
+    if isinstance(noun, Topics):
+        return squeeze(encoded_topics(noun, kind or "jsonl", name))
+    if isinstance(noun, Documents):
+        return squeeze(encoded_documents(noun, kind or "jsonl", name))
     if isinstance(noun, Merged):
         noun = replace(noun, decided=noun.grades(ties, seed))
     if not isinstance(noun, Framed):

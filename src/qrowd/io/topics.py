@@ -1,0 +1,169 @@
+"""Topics from files, and back: tables, TREC's SGML, XML."""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from qrowd.data.index import Index
+from qrowd.data.topics import TOPIC_TEXTS, Topics
+from qrowd.errors import DataWarning, FormatError
+from qrowd.io.markup import Element, children, elements, escaped, open_fields, plain, unclosed
+from qrowd.io.records import (
+    MARKUP,
+    Record,
+    columns_if_any,
+    columns_of,
+    distinct,
+    encoded_texts,
+    form_of,
+    header_of,
+    records,
+    renamed,
+    text_of,
+)
+from qrowd.io.source import Source, sources
+
+SYNONYMS = {
+    "topic": "topic topic_id topicid qid query_id queryid number num id",
+    "query": "query title text question",
+    "description": "description desc",
+    "narrative": "narrative narr instructions",
+    "category": "category domain",
+    "language": "language lang",
+}
+_SGML = {
+    "num": "topic", "title": "query", "desc": "description", "narr": "narrative",
+    "dom": "category", "category": "category", "language": "language",
+}  # fmt: skip
+_TAG_OF = {ours: tag for tag, ours in _SGML.items() if tag != "dom"}
+_LABELS = ("Number", "Topic", "Description", "Narrative", "Domain")
+_LABEL = re.compile(rf"\s*({'|'.join(_LABELS)})\s*:\s*", re.IGNORECASE)
+_NO_TOPICS = {
+    *("doc", "docid", "doc_id", "docno", "document", "assessor", "worker", "grade", "label"),
+    *("score", "measure", "task"),
+}
+_START = re.compile(rb"<(top|topics?)(\s[^<>]*)?>", re.IGNORECASE)
+
+
+def matches(source: Source) -> bool:
+    """Whether a file looks like topics."""
+    if form_of(source) == MARKUP:
+        return bool(_START.search(source.start))
+    found, names = columns_if_any(source, SYNONYMS)
+    return "topic" in found and len(found) > 1 and not _NO_TOPICS & names
+
+
+def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
+    """Topics from a file, a folder, a glob, `-` (stdin), or several of these.
+
+    JSON lines, a JSON array, TSV, CSV or Parquet with a column for the topic's name and any of
+    `query description narrative category language`; a name and a query on each line, separated by
+    a tab; TREC's SGML (`<top>`) or XML (`<topic>`).
+    """
+    found = distinct(_all(sources(source)), "topic")
+    index = Index.of(found)
+    columns = {
+        name: np.array([found[topic][0].get(name, "") for topic in index], dtype=object)
+        for name in TOPIC_TEXTS
+    }
+    return Topics(index, **columns)
+
+
+def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:
+    for file in files:
+        for record in _of_markup(file) if form_of(file) == MARKUP else _of_table(file):
+            yield record.texts.pop("topic", ""), record, file
+
+
+def _of_table(source: Source) -> Iterator[Record]:
+    names = header_of(source)
+    columns = columns_of(names, SYNONYMS)
+    if "topic" in columns and len(columns) > 1:
+        rest = [name for name in names if name not in columns.values()]
+        if rest:
+            message = f"{source.name}: topics have no place for {', '.join(rest)}: not read"
+            warnings.warn(message, DataWarning, stacklevel=2)
+        yield from (renamed(record, columns) for record in records(source))
+    elif len(names) == 2 and form_of(source) == "tsv":
+        yield from records(source, ("topic", "query"))
+    else:
+        raise FormatError(
+            f"these are no topics: {' '.join(names[:6])}; expected a header with topic and query "
+            "(or description, narrative, category, language), a name and a query on each line "
+            "separated by a tab, <top> or <topic>",
+            file=source.name,
+            line=1,
+        )
+
+
+def _of_markup(source: Source) -> Iterator[Record]:
+    text = text_of(source)
+    sgml = list(elements(text, "top", source.name))
+    found = sgml or list(elements(text, "topic", source.name))
+    if not found:
+        raise FormatError("no <top> and no <topic> in it; is it the right file?", file=source.name)
+    for element in found:
+        texts = _sgml(element) if sgml else _xml(element, source)
+        if not texts.get("topic"):
+            what = "<num> in it" if sgml else "number; expected <topic number=...>"
+            message = f"this topic has no {what}; add one"
+            raise FormatError(message, file=source.name, line=element.line)
+        yield Record(element.line, texts)
+
+
+def _sgml(element: Element) -> dict[str, str]:
+    return {
+        _SGML[tag]: plain(_LABEL.sub("", inside, count=1) if _LABEL.match(inside) else inside)
+        for tag, inside in open_fields(element)
+        if tag in _SGML
+    }
+
+
+def _xml(element: Element, source: Source) -> dict[str, str]:
+    known = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
+    broken = unclosed(element, tuple(known), source.name)
+    if broken:
+        raise broken
+    stated = [*element.attributes.items(), *((n, plain(x)) for n, x in children(element))]
+    texts: dict[str, str] = {}
+    for name, text in stated:
+        ours = known.get(name.removeprefix("xml:"))
+        if ours:
+            texts.setdefault(ours, text)
+    return texts
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def encoded_topics(topics: Topics, form: str, name: str) -> bytes:
+    """The bytes of a file: tsv, csv, json, jsonl, parquet, xml, or TREC's SGML (trec)."""
+    if form not in ("xml", "trec"):
+        return encoded_texts(topics, form, name)
+    rows = topics.to_polars().iter_rows(named=True)
+    if form == "trec":
+        return "".join(_as_sgml(row) for row in rows).encode()
+    return f"<topics>\n{''.join(_as_xml(row) for row in rows)}</topics>\n".encode()
+
+
+def _as_sgml(row: dict[str, str]) -> str:
+    fields = (f"<{_TAG_OF[name]}>{_no_label(text)}</{_TAG_OF[name]}>" for name, text in row.items())
+    return "<top>\n" + "\n".join(fields) + "\n</top>\n\n"
+
+
+def _no_label(text: str) -> str:
+    """A text that starts with what TREC puts before one is written so that it is kept."""
+    inside = escaped(text)
+    return f"&#{ord(inside[0])};{inside[1:]}" if _LABEL.match(inside) else inside
+
+
+def _as_xml(row: dict[str, str]) -> str:
+    number = html.escape(row.pop("topic"))
+    fields = "".join(f"  <{name}>{escaped(text)}</{name}>\n" for name, text in row.items() if text)
+    return f'<topic number="{number}">\n{fields}</topic>\n'
