@@ -181,7 +181,7 @@ def _refuse_synonyms(documents: Documents, name: str) -> None:
     known = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
     for other in documents.others:
         ours = known.get(other.lower())
-        if ours and ours not in ("doc", *documents.known):
+        if ours and ours not in ("doc", "text", *documents.known):
             message = f"{other!r} would be read back as {ours}; give that text another name"
             raise InputError(message, file=name)
 
