@@ -281,22 +281,19 @@ def test_scores_mean_leaves_undefined_topics_out() -> None:
 
 
 @pytest.mark.parametrize("topics", [1, 7])
-def test_many_rows_are_sorted_as_few_are(topics: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qrowd.data import judgements
-
+def test_rows_are_sorted_alike_with_and_without_extras(topics: int) -> None:
     random = np.random.default_rng(topics)
     topic, document, assessor = (
         [f"{letter}{i}" for i in random.integers(0, most, 5_000)]
         for letter, most in (("t", topics), ("d", 900), ("a", 60))
     )
     grades = random.integers(0, 3, 5_000)
-    few = q.Judgements.of(topic, document, assessor, grades)
-    monkeypatch.setattr(judgements, "LARGE", 0)
-    many = q.Judgements.of(topic, document, assessor, grades)
-    assert many.pairs == few.pairs
-    assert many.assessors == few.assessors
+    bare = q.Judgements.of(topic, document, assessor, grades)
+    weighted = q.Judgements.of(topic, document, assessor, grades, weight=np.ones(5_000))
+    assert bare.pairs == weighted.pairs
+    assert bare.assessors == weighted.assessors
     for field in ("pair", "assessor", "grade"):
-        np.testing.assert_array_equal(getattr(many, field), getattr(few, field))
+        np.testing.assert_array_equal(getattr(bare, field), getattr(weighted, field))
 
 
 def test_votes_and_counts_do_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,40 +312,18 @@ def test_votes_and_counts_do_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatc
     assert votes.sum() == counts.sum() == starts[-1] == 3_000
 
 
-def test_an_index_whose_names_come_later_is_copied_and_sent() -> None:
+def test_an_index_that_holds_a_column_is_copied_and_sent() -> None:
     import polars as pl
 
-    made = q.Index.of_later(2, lambda: pl.Series(["a", "b"]))
+    made = q.Index.of_sorted(pl.Series(["a", "b"]))
     for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made)):
         assert other == made
         assert len(other) == 2
 
 
-def test_names_that_come_later_may_be_asked_for_twice_at_once() -> None:
-    import polars as pl
-
-    asked: list[int] = []
-
-    def later() -> Any:
-        asked.append(1)
-        if len(asked) == 1:
-            assert len(made.held) == 2  # as another thread would, meanwhile
-        return pl.Series(["a", "b"])
-
-    made = q.Index.of_later(2, later)
-    assert made.names.tolist() == ["a", "b"]
-
-
-@pytest.mark.parametrize("large", [0, 1 << 30])
 @pytest.mark.parametrize("column", [0, 1, 2])
 @pytest.mark.parametrize("bad", [[0, 3, 1], [0, -1, 1], [0, 1]])
-def test_codes_outside_their_index_are_refused(
-    bad: list[int], column: int, large: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from qrowd.data import judgements, runs
-
-    monkeypatch.setattr(judgements, "LARGE", large)
-    monkeypatch.setattr(runs, "LARGE", large)
+def test_codes_outside_their_index_are_refused(bad: list[int], column: int) -> None:
     rows = [[0, 1, 2]] * 3
     rows[column] = bad
     a, b, c = (np.array(each, np.int32) for each in rows)

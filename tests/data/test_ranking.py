@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.data import runs as runs_module
 from qrowd.errors import InputError
 
 
-@pytest.fixture(params=["few rows", "many rows"])
-def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs_module, "LARGE", 0 if request.param == "many rows" else 10**9)
-
-
-@pytest.mark.usefixtures("_both_ways")
 @pytest.mark.parametrize("kind", ["sorted", "shuffled", "tied", "zeros", "huge"])
 def test_ranks_as_a_slow_sort(kind: str) -> None:
     random = np.random.default_rng(4)
@@ -44,7 +37,6 @@ def test_ranks_as_a_slow_sort(kind: str) -> None:
             np.testing.assert_array_equal(made.score[here], scores[rows])
 
 
-@pytest.mark.usefixtures("_both_ways")
 def test_a_document_twice_is_refused_with_the_row_of_the_second() -> None:
     with pytest.raises(InputError, match=r"document y appears twice in run r for topic t") as why:
         q.RunSet.of(["r"] * 4, ["t"] * 4, ["x", "y", "z", "y"], [4.0, 3.0, 2.0, 1.0])

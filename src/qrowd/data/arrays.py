@@ -18,7 +18,6 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.object_]
 
-LARGE = 300_000  # rows from which compiled code is worth loading
 PIECE = 1 << 20
 
 

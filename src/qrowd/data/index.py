@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -40,33 +40,20 @@ class Index:
     Millions of names from a file stay in the file's own form until somebody asks for them.
     """
 
-    _size: int
-    _later: Callable[[], Column]
+    held: Names | Column
 
     def __init__(self, names: Names) -> None:
-        self._size, self.held = len(names), freeze(names, object)
+        self.held = freeze(names, object)
 
     @classmethod
     def of_sorted(cls, column: Column) -> Self:
         """An index of names that are sorted and distinct already; held as they are."""
-        return cls.of_later(len(column), lambda: column)
-
-    @classmethod
-    def of_later(cls, size: int, sorted_names: Callable[[], Column]) -> Self:
-        """The same for so many names that are fetched only when somebody asks for them."""
         index = cls.__new__(cls)
-        index._size, index._later = size, sorted_names
+        index.held = column
         return index
 
-    @cached_property
-    def held(self) -> Names | Column:
-        """The names in the form in which they came."""
-        made = self._later()
-        self._later = lambda: made  # no more of what it held; another thread may be asking too
-        return made
-
     def __getstate__(self) -> dict[str, Any]:
-        return {"_size": self._size, "held": self.held}
+        return {"held": self.held}
 
     @cached_property
     def names(self) -> Names:
@@ -86,7 +73,7 @@ class Index:
         return index, index.codes(names)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.held)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -188,16 +175,6 @@ class Pairs(Framed):
         keys = self.keys
         if len(keys) and not bool((np.diff(keys) > 0).all()):
             raise InputError("pairs must be sorted by topic and document, and distinct")
-
-    @classmethod
-    def trusted(cls, topics: Index, documents: Index, topic: Codes, document: Codes) -> Self:
-        """Pairs that are known to be sorted and distinct."""
-        made = cls.__new__(cls)
-        fields = {"topics": topics, "documents": documents}
-        codes = {"topic": freeze(topic, np.int32), "document": freeze(document, np.int32)}
-        for name, value in (fields | codes).items():
-            object.__setattr__(made, name, value)
-        return made
 
     @classmethod
     def of(cls, topics: Sequence[str] | Names, documents: Sequence[str] | Names) -> Self:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qrowd.data.arrays import (
-    LARGE,
     Array,
     Codes,
     Floats,
@@ -28,7 +27,6 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
-from qrowd.kernel import in_blocks, ranges
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
@@ -134,56 +132,27 @@ class Judgements(Framed):
         grades: Array,
         *,
         scale: Scale | None = None,
-        spent: bool = False,
         **extras: Any,
     ) -> Self:
-        """Judgements from coded rows, any order: (topics, documents, assessors) and their codes.
-
-        `spent`: nobody needs the codes any more, and their memory may be used.
-        """
+        """Judgements from coded rows, any order: (topics, documents, assessors) and their codes."""
         (topics, documents, assessors), (topic, document, assessor) = indexes, codes
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades, "grade")
         for what, index, each in zip(_NAMED, indexes, codes, strict=True):
             check_codes(what, each, len(index), len(grade))
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
-        if extras or sum(bits) > 63 or len(grade) < LARGE:
+        if extras or sum(bits) > 63:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)
             return cls(pairs, assessors, scale, pair, assessor, grade, **extras)
         key = _packed((topic, document, assessor, grade), bits)
-        rows = (document, assessor) if spent else (np.empty_like(document), np.empty_like(assessor))
-        return cls._unpacked(indexes, scale, key, bits, (*rows, np.empty(len(key), np.int8)))
-
-    @classmethod
-    def _unpacked(
-        cls,
-        indexes: tuple[Index, Index, Index],
-        scale: Scale,
-        key: Offsets,
-        bits: list[int],
-        rows: tuple[Codes, Codes, Grades],
-    ) -> Self:
-        """Judgements from sorted rows, each packed into one number; `rows` are to be filled."""
-        from qrowd.data.packing import first_of_pairs, unpack
-
-        n, low, widths = len(key), bits[2] + bits[3], np.array(bits)
-        firsts = in_blocks(lambda lo, hi: first_of_pairs(key, lo, hi, low), n)
-        before = dict(zip(ranges(n), np.cumsum([0, *firsts]).tolist(), strict=False))
-        of_pairs = np.empty(sum(firsts), np.int32), np.empty(sum(firsts), np.int32)
-        in_blocks(lambda lo, hi: unpack(key, widths, lo, hi, rows, of_pairs, before[lo, hi]), n)
-        pairs = Pairs.trusted(*indexes[:2], *of_pairs)
-        return cls._trusted(pairs, indexes[2], scale, *rows)
-
-    @classmethod
-    def _trusted(cls, *fields: Any) -> Self:
-        """Judgements whose rows are known to be valid and sorted."""
-        made = cls.__new__(cls)
-        names = ("pairs", "assessors", "scale", "pair", "assessor", "grade")
-        for name, value in zip(names, fields, strict=True):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(made, name, value)
-        return made
+        key.sort()  # several times faster than sorting by an order
+        key, grade = key >> bits[3], (key & _mask(bits[3])).astype(np.int8)
+        key, assessor = key >> bits[2], (key & _mask(bits[2])).astype(np.int32)
+        first = np.ones(len(key), np.bool_)
+        np.not_equal(key[1:], key[:-1], out=first[1:])
+        pair, key = np.cumsum(first, dtype=np.int32) - np.int32(1), key[first]
+        of_pairs = (key >> bits[1]).astype(np.int32), (key & _mask(bits[1])).astype(np.int32)
+        return cls(Pairs(topics, documents, *of_pairs), assessors, scale, pair, assessor, grade)
 
     # --- looking ----------------------------------------------------------------------------------
 
@@ -295,19 +264,13 @@ class Judgements(Framed):
 
 
 def _packed(columns: tuple[Codes, Codes, Codes, Grades], bits: list[int]) -> Offsets:
-    """Rows as one number each, the first column on top, sorted: that is several times faster than
-    sorting by an order. Rows with equal top bits are sorted together.
-    """
-    from qrowd.data.packing import PART_BITS, PARTS, count, pack
-
-    n, shift, widths = len(columns[0]), max(bits[0] + bits[1] - PART_BITS, 0), np.array(bits)
-    counts = np.array(in_blocks(lambda lo, hi: count(*columns[:2], lo, hi, bits[1], shift), n))
-    ends = np.cumsum(counts.T.ravel()).reshape(counts.T.shape)
-    starts, key = (
-        dict(zip(ranges(n), (ends - counts.T).T.copy(), strict=True)),
-        np.empty(n, np.int64),
-    )
-    in_blocks(lambda lo, hi: pack(columns, widths, lo, hi, shift, starts[lo, hi], key), n)
-    edges = [0, *ends[:, -1].tolist()]
-    in_blocks(lambda part, _: key[edges[part] : edges[part + 1]].sort(), PARTS, PARTS)
+    """Each row as one number, the first column on top."""
+    key = columns[0].astype(np.int64)
+    for at in (1, 2, 3):
+        key <<= bits[at]
+        key |= columns[at]
     return key
+
+
+def _mask(bits: int) -> int:
+    return (1 << bits) - 1

@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 
 from qrowd.data.arrays import (
-    LARGE,
     Array,
     Codes,
     Floats,
@@ -23,7 +22,6 @@ from qrowd.data.arrays import (
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
-from qrowd.kernel import in_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +70,10 @@ class RunSet(Framed):
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
         starts = starts_of(cell, len(runs) * len(topics))
-        ranked = (_ranked if len(cell) < LARGE else _ranked_fast)(starts, cell, document, scores)
-        if ranked is None:
+        if _repeats(cell, document, len(documents)):
             raise _twice(cell, document, indexes)
-        return cls(runs, topics, documents, starts, *ranked)
+        order = rank_order(cell, document, scores)
+        return cls(runs, topics, documents, starts, document[order], scores[order])
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -125,28 +123,26 @@ class RunSet(Framed):
         return result, lengths
 
 
-def _ranked(
-    _: Offsets, cell: Offsets, document: Codes, scores: Floats
-) -> tuple[Codes, Floats] | None:
-    """Documents and scores in rank order; nothing if a document is twice in a cell."""
+def rank_order(cell: Offsets, document: Codes, scores: Floats) -> Offsets:
+    """The order of rows by cell, then score, as float32, then document, both descending."""
     with np.errstate(over="ignore"):  # what is too large for float32 is infinite, as for trec_eval
-        single = scores.astype(np.float32)
-    order = np.lexsort((-document, -single, cell))
-    pairs = np.stack([cell, document])[:, np.lexsort((document, cell))]
-    twice = (pairs[:, 1:] == pairs[:, :-1]).all(axis=0).any()
-    return None if twice else (document[order], scores[order])
+        single = scores.astype(np.float32) + np.float32(0)  # -0 is 0
+    bits = single.view(np.uint32)
+    falling = np.where(single < 0, bits, ~bits & np.uint32(0x7FFFFFFF))
+    key = (cell << 32) | falling
+    order = np.argsort(key, kind="stable")  # linear where a file has the lists in order
+    key = key[order]
+    tied = np.zeros(len(key) + 1, np.bool_)
+    np.equal(key[1:], key[:-1], out=tied[1:-1])
+    again = np.flatnonzero(tied[1:] | tied[:-1])
+    order[again] = order[again][np.lexsort((-document[order[again]], key[again]))]
+    return order
 
 
-def _ranked_fast(
-    starts: Offsets, cell: Offsets, document: Codes, scores: Floats
-) -> tuple[Codes, Floats] | None:
-    """The same for many rows, compiled."""
-    from qrowd.data.ranking import by_cell, rank
-
-    rows, given = by_cell(cell, starts), (document, scores)
-    ranked, most = (np.empty(len(rows), np.int32), np.empty(len(rows))), int(document.max()) + 1
-    once = in_blocks(lambda *cells: rank(cells, starts, rows, given, ranked, most), len(starts) - 1)
-    return ranked if all(once) else None
+def _repeats(cell: Offsets, document: Codes, documents: int) -> bool:
+    """Whether a document is twice in a cell."""
+    keys = np.sort(cell * max(documents, 1) + document)
+    return bool((keys[1:] == keys[:-1]).any())
 
 
 def _twice(cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]) -> InputError:

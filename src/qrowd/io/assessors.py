@@ -9,8 +9,8 @@ import numpy as np
 
 from qrowd.data.arrays import Array
 from qrowd.data.merged import AssessorTable
-from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
+from qrowd.io.encoding import encoded
 from qrowd.io.table import Table, stacked
 
 WANTED = Wanted("assessors", needed=("assessor",), others=r"(?s).*")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,8 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
-from qrowd.io.coding import MANY, encoded, side_by_side
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.numerals import Stored, by_numerals
+from qrowd.io.encoding import encoded
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import (
     SYNONYMS,
@@ -62,35 +60,15 @@ def read_judgements(
     found = tables(source, WANTED, columns, format)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
-    fetching = Lock()  # one column at a time
-    indexes, codes = side_by_side(
-        lambda: _topics(found, fetching),
-        lambda: _encoded(found, "doc", fetching, lambda: stacked(found, "doc")),
-        lambda: _assessors(found, by_file, fetching),
-    )
+    coded = (_topics(found), encoded(stacked(found, "doc")), _assessors(found, by_file))
+    (topics, topic), (documents, document), (assessors, assessor) = coded
+    indexes, codes = (topics, documents, assessors), (topic, document, assessor)
     extras, places = _extras(found), [table.place for table in found]
     scale = scale or Scale.of(grades, relevant_from)
     try:
-        return Judgements.from_codes(indexes, codes, grades, scale=scale, spent=True, **extras)
+        return Judgements.from_codes(indexes, codes, grades, scale=scale, **extras)
     except InputError as error:
         raise placed(error, places) from None
-
-
-def _encoded(
-    found: list[Table], name: str, fetching: Lock, fetch: Callable[[], pl.Series]
-) -> tuple[Index, Codes]:
-    """A column's index and codes: from one large file as it is read, else once it is fetched."""
-    if len(found) == 1 and found[0].stored and len(found[0]) >= MANY:
-        made = by_numerals(Stored(found[0], name))
-        if made is not None:
-            return made
-    return _fetched(fetching, fetch)
-
-
-def _fetched(fetching: Lock, fetch: Callable[[], pl.Series]) -> tuple[Index, Codes]:
-    with fetching:
-        column = fetch()
-    return encoded(column)
 
 
 def _extras(found: list[Table]) -> dict[str, Array]:
@@ -102,19 +80,16 @@ def _extras(found: list[Table]) -> dict[str, Array]:
     }
 
 
-def _topics(found: list[Table], fetching: Lock) -> tuple[Index, Codes]:
-    def fetch() -> pl.Series:
-        parts = (
-            as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
-            for table in found
-        )
-        return pl.concat(parts)
-
+def _topics(found: list[Table]) -> tuple[Index, Codes]:
     import polars as pl
 
     if not any("topic" in table for table in found):
         return Index.of([ONE_TOPIC]), np.zeros(sum(map(len, found)), np.int32)
-    return _encoded(found, "topic", fetching, fetch)
+    parts = (
+        as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
+        for table in found
+    )
+    return encoded(pl.concat(parts))
 
 
 def _named_by_file(found: list[Table], several: bool) -> list[bool]:
@@ -129,19 +104,14 @@ def _named_by_file(found: list[Table], several: bool) -> list[bool]:
     return [alike or "assessor" not in table for table in found]
 
 
-def _assessors(found: list[Table], by_file: list[bool], fetching: Lock) -> tuple[Index, Codes]:
-    def fetch() -> pl.Series:
-        parts = (
-            _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
-            for table, by in zip(found, by_file, strict=True)
-        )
-        return pl.concat(parts)
-
+def _assessors(found: list[Table], by_file: list[bool]) -> tuple[Index, Codes]:
     import polars as pl
 
-    if any(by_file):
-        return _fetched(fetching, fetch)
-    return _encoded(found, "assessor", fetching, fetch)
+    parts = (
+        _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
+        for table, by in zip(found, by_file, strict=True)
+    )
+    return encoded(pl.concat(parts))
 
 
 def _stem(table: Table) -> str:

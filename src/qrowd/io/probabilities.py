@@ -13,8 +13,8 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.scale import Scale
-from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
+from qrowd.io.encoding import encoded
 from qrowd.io.qrels import qrels_of
 from qrowd.io.table import Table, numbers, stacked, whole_numbers
 

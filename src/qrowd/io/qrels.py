@@ -11,8 +11,8 @@ import numpy as np
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
-from qrowd.io.coding import encoded
 from qrowd.io.columns import Columns, Wanted, tables
+from qrowd.io.encoding import encoded
 from qrowd.io.table import Table, placed, stacked, whole_numbers
 
 WANTED = Wanted(

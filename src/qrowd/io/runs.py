@@ -12,10 +12,10 @@ import numpy as np
 
 from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, InputError, UsageError
-from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
-from qrowd.io.source import sources, stem
-from qrowd.io.table import Table, as_names, is_frame, numbers, placed, stacked
+from qrowd.io.encoding import encoded
+from qrowd.io.source import stem
+from qrowd.io.table import Table, as_names, numbers, placed, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,6 @@ WANTED = Wanted(
     plain=("topic", "_", "doc", "rank", "score", "run"),
 )
 NAMES = ("auto", "tag", "file")
-LARGE = 1 << 20  # bytes on disk from which compiled reading pays
 
 
 def read_runs(
@@ -43,10 +42,6 @@ def read_runs(
     """
     if names not in NAMES:
         raise UsageError(f"names must be one of {', '.join(NAMES)}, got {names!r}")
-    if not is_frame(source):
-        made = _straight(source, names, format)
-        if made is not None:
-            return made
     found = tables(source, WANTED, None, format)
     scores = np.concatenate([numbers(table, "score") for table in found])
     runs, run = encoded(_run_names(found, names))
@@ -59,33 +54,6 @@ def read_runs(
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
     except InputError as error:
         raise placed(error, places) from None
-
-
-def _straight(
-    source: str | Path | Sequence[str | Path], names: str, format: str | None
-) -> RunSet | None:
-    """Runs straight from bytes, where there are many and all is plain; else nothing."""
-    if format not in (None, "trec") or not isinstance(source, str | Path | Sequence):
-        return None
-    files = sources(source)
-    if sum(file.size for file in files) < LARGE:
-        return None
-    from qrowd.io.lines import codes_of, lines_of_files, tags_of
-
-    found = lines_of_files(files, WANTED, format)
-    if found is None:
-        return None
-    by_file = _by_file(tags_of(found, len(files)), names)
-    both = list(zip(files, by_file, strict=True))
-    coded = codes_of(found, [file.stem if by else "" for file, by in both])
-    del found  # the text of all files
-    try:
-        made = None if coded is None else RunSet.from_codes(*coded)
-    except InputError:
-        return None  # the general way finds it too, and where it is
-    if made is not None:
-        _warn_of_clashes([file.name for file, by in both if by], names)
-    return made
 
 
 def _run_names(found: list[Table], names: str) -> pl.Series:

@@ -9,8 +9,8 @@ import numpy as np
 
 from qrowd.data.index import Index
 from qrowd.data.scores import ALL, Scores
-from qrowd.io.coding import encoded
 from qrowd.io.columns import Wanted, tables
+from qrowd.io.encoding import encoded
 from qrowd.io.table import Place, as_names, numbers
 
 if TYPE_CHECKING:

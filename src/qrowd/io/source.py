@@ -62,22 +62,11 @@ class Source:
         except Exception:
             return self.read()[:START]  # which says what is wrong
 
-    @property
-    def size(self) -> int:
-        """How many bytes the file has, compressed as it may be; 0 for stdin."""
-        return self.path.stat().st_size if self.path else 0
-
     def read(self) -> bytes:
         """All bytes, decompressed. Not kept: ask once, unless something is wrong."""
         raw = self._stdin if self.path is None else self.path.read_bytes()
         kind = _compression(raw[:6])
         return _decompressed(raw, kind, self.name) if kind else raw
-
-    def whole(self) -> bytes:
-        """What `read` gives; `start` is then known without decompressing once more."""
-        data = self.read()
-        vars(self)["start"] = data[:START]
-        return data
 
     @property
     def plain_path(self) -> Path | None:
