@@ -104,8 +104,8 @@ def test_a_table_that_a_fit_wrote_serves_as_history(id: str) -> None:
 
 
 def test_binmv_tells_evaluate_that_it_is_random() -> None:
-    assert q.BinomialVote().fit(crowd()).details["relevance"] == "soft"
-    assert q.QuantisedBinomialVote().fit(crowd()).details["relevance"] == "soft"
+    assert q.BinomialVote().fit(crowd()).details.soft
+    assert q.QuantisedBinomialVote().fit(crowd()).details.soft
 
 
 def test_binmv_missing_counts_the_panel_of_each_topic() -> None:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Grades, Mask, pieces
+from qrowd.data.details import NONE, Details
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Fit, Merged
@@ -116,7 +117,7 @@ class Fitting:
         *,
         given: Mask | None = None,
         unvoted: str = "uniform",
-        details: Mapping[str, Any] | None = None,
+        details: Details = NONE,
         samples: Grades | None = None,
     ) -> Merged:
         """The result: gold clamped, pairs without votes uniform, the assessors' table begun with
@@ -138,7 +139,7 @@ class Fitting:
             self._fit(),
             (self.gold != UNKNOWN) if given is None else given,
             samples,
-            details or {},
+            details,
         )
 
     def _fit(self) -> Fit:

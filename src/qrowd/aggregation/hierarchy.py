@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qrowd.aggregation.polya import Populations
 
 MOST_RHAT = 1.01
+CONTRARY = "by weight, the judgements speak against the grades found"
 _NAMED = 3
 
 

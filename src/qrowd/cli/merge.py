@@ -147,11 +147,11 @@ def _who_uses(what: str) -> str:
 
 
 def _parameters_of(merged: Merged) -> Any:
-    if "parameters" not in merged.details:
+    if merged.details.parameters is None:
         raise UsageError(
             f"--parameters: {merged.fit.method} has none; methods that do: hier-bayes, hier-vb"
         )
-    return merged.details["parameters"]
+    return merged.details.parameters
 
 
 def _say_without_interval(table: ParameterTable, quiet: bool) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
+from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
@@ -88,7 +88,7 @@ class Merged(Framed):
     fit: Fit
     given: Mask
     samples: Grades | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Details = NONE
     decided: Grades | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Merged(Framed):
 
     def relevance(self, ties: str | None = None, seed: int = 0) -> Qrels | SoftQrels:
         """What `evaluate` takes: soft qrels of a method that means them so, else hard ones."""
-        return self.soft() if self.details.get("relevance") == "soft" else self.qrels(ties, seed)
+        return self.soft() if self.details.soft else self.qrels(ties, seed)
 
     def soft(self) -> SoftQrels:
         """The posterior as random relevance."""

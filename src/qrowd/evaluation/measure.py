@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats
+from qrowd.data.details import Caution
 from qrowd.errors import UsageError
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import Card, build, get
@@ -93,6 +94,11 @@ class Measure:
     def notes(self, unjudged: float) -> tuple[str, ...]:
         """What a reader of its expected scores should know."""
         return ()
+
+    def _above_one(self, what: str) -> Caution:
+        return Caution(
+            f"{self!r} can exceed 1: relevant documents outside the pool are not in its {what}"
+        )
 
     def _refuse_unjudged(self, case: Random, instead: str = "") -> None:
         if case.unjudged > 0:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrowd.data.arrays import Mask, Names
+from qrowd.data.details import Caution
 from qrowd.errors import DataWarning
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
@@ -79,7 +80,7 @@ def expected_notes(
             notes.append(f"no document can have grade {level} or higher{where}: scored 0")
     of_measures = [note for measure in task.measures for note in measure.notes(unjudged)]
     for note in of_measures:
-        if "exceed" in note:
+        if isinstance(note, Caution):
             warnings.warn(note, DataWarning, stacklevel=4)
     return tuple(notes + of_measures)
 

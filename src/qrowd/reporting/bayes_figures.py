@@ -30,14 +30,14 @@ def bayes_figures(judgements: Judgements | None, merged: Merged) -> dict[str, Fi
         made["voted"] = voted_against_estimated(judgements.with_pool(merged.pairs), merged)
     if "sensitivity" in merged.assessors.columns:
         made["assessors"] = assessor_square(merged)
-    chains = merged.details.get("chains")
-    if not isinstance(chains, Chains):
+    chains = merged.details.chains
+    if chains is None:
         return made
     if "sensitivity" in chains.values:
         made["clouds"] = assessor_clouds(merged.assessors, chains)
         made["populations"] = population_clouds(chains)
     names, draws = hyperparameters(chains)
-    warmup = merged.details.get("warmup")
+    warmup = merged.details.warmup
     made["traces"] = traces(names, draws, 0 if warmup is None else warmup.shape[1])
     return {**made, "ranks": rank_plots(names, draws)}
 

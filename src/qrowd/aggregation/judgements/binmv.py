@@ -7,6 +7,7 @@ import numpy as np
 from qrowd.aggregation.ballot import shares_of
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -15,7 +16,7 @@ from qrowd.registry import method, param
 
 MISSING = ("ignored", "nonrelevant")
 UNVOTED = {"ignored": "uniform", "nonrelevant": "kept"}
-SOFT = {"relevance": "soft"}
+SOFT = Details(soft=True)
 """What these methods tell `evaluate`: their result is random relevance."""
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, counts_of_table
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Codes, Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -145,7 +146,7 @@ class DawidSkene:
         columns = confusion_columns(em.counts, known, rows.scale)
         seen = self.init == "gold"
         given = fitting.given.with_gold(rows)[1] != UNKNOWN if seen else None
-        return fitting.merged(em.posterior, columns, given=given, details={"prior": em.prior})
+        return fitting.merged(em.posterior, columns, given=given, details=Details(prior=em.prior))
 
 
 def _gold_posterior(fitting: Fitting) -> Floats:

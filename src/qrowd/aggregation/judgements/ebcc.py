@@ -10,6 +10,7 @@ import numpy as np
 from qrowd.aggregation.confusion import confusion_columns
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -88,7 +89,7 @@ class EBCC:
         fitting.notes.append(_choice(states, best))
         counts = best.counts.reshape(*best.counts.shape[:3], -1).sum(axis=3)
         columns = confusion_columns(counts, np.zeros_like(counts), fitting.judgements.scale)
-        details = {"subtypes": best.shares}
+        details = Details(own={"subtypes": best.shares})
         return fitting.merged(best.member.sum(axis=2), columns, details=details)
 
 

@@ -10,6 +10,7 @@ from qrowd.aggregation.ballot import Ballot
 from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
@@ -91,7 +92,7 @@ class GLAD:
                 ability = (precision * mean + sums[:, 0]) / (precision + sums[:, 1])
                 ability = model.balanced(ability, mean, precision)
                 log_prior, density = class_prior(self.prior, model.posterior)
-        details = {"easiness": np.exp(model.log_ease)}
+        details = Details(own={"easiness": np.exp(model.log_ease)})
         return fitting.merged(model.posterior, {"ability": ability}, details=details)
 
     def _known(self, fitting: Fitting) -> tuple[Floats, Floats]:

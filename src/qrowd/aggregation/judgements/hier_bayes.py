@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrowd.aggregation.fitting import Fitting
-from qrowd.aggregation.hierarchy import assessor_columns, chains_of, confusion_of, contrary, unmixed
+from qrowd.aggregation.hierarchy import (
+    CONTRARY,
+    assessor_columns,
+    chains_of,
+    confusion_of,
+    contrary,
+    unmixed,
+)
 from qrowd.aggregation.sampling import Layout, blank, lay_out, one_of, side_by_side, start
 from qrowd.data.arrays import Floats, Grades
+from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -154,19 +162,16 @@ class HierBayes:
         complaint = unmixed(parameters, kept)
         fitting.settled = not complaint and min(done) == self.sweeps
         if complaint:
-            fitting.notes.append(complaint)
+            fitting.notes.append(Caution(complaint))
         if complaint and min(done) == self.sweeps:
             message = f"{spec_of(self)}: {complaint}; allow more sweeps"
             warnings.warn(message, NotConvergedWarning, stacklevel=3)
         columns = assessor_columns(layout.judgements, posterior, confusion, parameters)
         if (fitting.gold < 0).all() and contrary(layout.judgements, confusion):
-            fitting.notes.append("by weight, the judgements speak against the grades found")
+            fitting.notes.append(Caution(CONTRARY))
             warnings.warn(f"{spec_of(self)}: {fitting.notes[-1]}", DataWarning, stacklevel=3)
-        details = {
-            "chains": chains,
-            "parameters": parameters,
-            "warmup": record.hyper[:, : self._dropped],
-        }
+        warmup = record.hyper[:, : self._dropped]
+        details = Details(chains=chains, parameters=parameters, warmup=warmup)
         return fitting.merged(posterior, columns, details=details, samples=samples)
 
     def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:

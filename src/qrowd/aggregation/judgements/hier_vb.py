@@ -8,9 +8,10 @@ import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM
 from qrowd.aggregation.fitting import Fitting
-from qrowd.aggregation.hierarchy import assessor_columns, beta_parameters, contrary
+from qrowd.aggregation.hierarchy import CONTRARY, assessor_columns, beta_parameters, contrary
 from qrowd.aggregation.polya import Populations, expected_logs
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -90,9 +91,10 @@ class HierVB:
         parameters = beta_parameters(rows, populations, topics, posterior)
         columns = assessor_columns(rows, em.posterior, confusion, parameters)
         if (fitting.gold < 0).all() and contrary(rows, confusion):
-            fitting.notes.append("by weight, the judgements speak against the grades found")
+            fitting.notes.append(Caution(CONTRARY))
             warnings.warn(f"{spec_of(self)}: {fitting.notes[-1]}", DataWarning, stacklevel=3)
-        details = {"parameters": parameters, "phi": populations.phi, "kappa": populations.kappa}
+        own = {"phi": populations.phi, "kappa": populations.kappa}
+        details = Details(parameters=parameters, own=own)
         return fitting.merged(em.posterior, columns, details=details)
 
 

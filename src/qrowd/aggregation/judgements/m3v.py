@@ -10,6 +10,7 @@ import numpy as np
 from qrowd.aggregation.ballot import Ballot
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Codes, Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -82,7 +83,7 @@ class MaxMarginVote:
             fitting.gain(-state.objective)
             fitting.settled, eta = state.settled, state.eta
         columns = {"weight": eta}
-        return fitting.merged(ballot.shares(eta), columns, details={"c": price})
+        return fitting.merged(ballot.shares(eta), columns, details=Details(own={"c": price}))
 
     def _chosen(self, ballot: Ballot) -> float:
         """The price whose labels explain the votes best; the smaller one of equals."""

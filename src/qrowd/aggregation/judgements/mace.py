@@ -12,6 +12,7 @@ from qrowd.aggregation.ballot import Ballot, Expected
 from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
@@ -99,7 +100,7 @@ class MACE:
         for step in fitting.iterations(self.max_iter):
             state = state if step == 1 else model.improved(state)
             fitting.settled = abs(fitting.gain(state.objective)) < enough
-        details = {"starts": tuple(one.objective for one in tried)}
+        details = Details(own={"starts": tuple(one.objective for one in tried)})
         columns = _columns(state, fitting.judgements)
         return fitting.merged(state.expected.posterior, columns, details=details)
 

@@ -71,6 +71,4 @@ class AP(Measure):
 
     def notes(self, unjudged: float) -> tuple[str, ...]:
         """The ratio form is not bounded by 1 when unjudged > 0."""
-        if not unjudged:
-            return ()
-        return (f"{self!r} can exceed 1: relevant documents outside the pool are not in its base",)
+        return (self._above_one("base"),) if unjudged else ()

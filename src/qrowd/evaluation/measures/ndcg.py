@@ -70,5 +70,5 @@ class NDCG(Measure):
     def notes(self, unjudged: float) -> tuple[str, ...]:
         """It is not an expectation, and not bounded by 1 when unjudged > 0."""
         what = f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
-        more = (f"{self!r} can exceed 1: relevant documents outside the pool are not in its ideal",)
-        return (what + "expectation of nDCG (score draws for that)", *(more if unjudged else ()))
+        more = (self._above_one("ideal"),) if unjudged else ()
+        return (what + "expectation of nDCG (score draws for that)", *more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.chains import Chains, ParameterTable
+from qrowd.data.details import Caution
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.reporting.bayes_figures import bayes_figures
@@ -22,18 +23,17 @@ _WORDS = {
 
 def posterior_sections(merged: Merged, judgements: Judgements | None = None) -> list[Section]:
     """A section where the fit kept its chains; none otherwise."""
-    if not isinstance(merged.details.get("chains"), Chains):
+    chains, parameters = merged.details.chains, merged.details.parameters
+    if chains is None or parameters is None:
         return []
-    parameters: ParameterTable = merged.details["parameters"]
     figures = bayes_figures(judgements, merged)
-    parts: list[Part] = [_words(merged, parameters), _populations(parameters)]
+    parts: list[Part] = [_words(chains, parameters), _populations(parameters)]
     parts += [figures[name] for name in figures if name != "assessors"]
-    parts += [Note(note) for note in merged.fit.notes if "R-hat" in note or "against" in note]
+    parts += [Note(note) for note in merged.fit.notes if isinstance(note, Caution)]
     return [Section(f"Posterior of {merged.fit.method}", tuple(parts))]
 
 
-def _words(merged: Merged, parameters: ParameterTable) -> Prose:
-    chains: Chains = merged.details["chains"]
+def _words(chains: Chains, parameters: ParameterTable) -> Prose:
     worst = float(np.nanmax(parameters["rhat"]))
     least = float(np.nanmin(parameters["ess_bulk"]))
     return Prose(
