@@ -19,11 +19,14 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "polars", "numba", "scipy", "rich", "matplotlib", "jinja2", "pandas")
 
 
-def test_all_is_sorted_and_every_name_is_there() -> None:
-    assert list(qrowd.__all__) == sorted(qrowd.__all__)
+def test_every_public_name_is_where_it_is_said_to_be() -> None:
     assert list(qrowd._HOMES) == sorted(qrowd._HOMES)
-    for name in qrowd.__all__:
-        assert getattr(qrowd, name) is not None
+    assert qrowd.__all__ == list(qrowd._HOMES)
+    for name, home in qrowd._HOMES.items():
+        found = getattr(qrowd, name)
+        assert found is vars(importlib.import_module(f"qrowd.{home}"))[name]
+        defined = getattr(found, "__module__", f"qrowd.{home}")
+        assert defined == f"qrowd.{home}", f"{name} is defined in {defined}"
 
 
 def test_no_public_function_is_named_like_a_package() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -29,6 +30,12 @@ from typing import Any, TypeVar, dataclass_transform
 from qrowd.errors import ParameterError, UnknownNameError, UsageError
 
 T = TypeVar("T")
+
+_MADE_BY = {
+    "Judgements": "make them with qrowd.read_judgements(...), which reads files and data frames",
+    "Scores": "make them with qrowd.evaluate(runs, judgements.by_assessor(), measures)",
+}
+_FIELDS = {"Qrels": "gold", "Scores": "reference", "AssessorTable": "priors"}
 
 KINDS = ("method", "measure", "rule")
 _HOMES = {
@@ -213,9 +220,37 @@ def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
             own_check(self)
 
     cls.__post_init__ = check_parameters  # type: ignore[attr-defined]
+    if "fit" in cls.__dict__:
+        cls.fit = _checked(cls.__dict__["fit"], id)  # type: ignore[attr-defined]
     if "__repr__" not in cls.__dict__:
         cls.__repr__ = spec_of  # type: ignore[method-assign]
     return dataclasses.dataclass(frozen=True, kw_only=kw_only, repr=False)(cls)
+
+
+def _checked(fit: Callable[..., Any], id: str) -> Callable[..., Any]:
+    """`fit`, with an error that says what to do where an argument is of another kind."""
+    takes = [one.annotation for one in list(inspect.signature(fit).parameters.values())[1:2]]
+    kinds = {part.strip().rsplit(".")[-1] for part in str(*takes).split("|")}
+
+    @functools.wraps(fit)
+    def checked(self: Any, *data: Any, **named: Any) -> Any:
+        if data and kinds <= set(_MADE_BY) and not kinds & _names(data[0]):
+            wanted = " or ".join(sorted(kinds))
+            how = _MADE_BY[min(kinds)]
+            raise UsageError(f"{id}: fit takes {wanted}, got {type(data[0]).__name__}; {how}")
+        for given in (*data[1:2], *(named[name] for name in named if name == "given")):
+            if "Given" not in _names(given):
+                got = type(given).__name__
+                how = f"write Given({_FIELDS.get(got, 'gold')}=...)"
+                raise UsageError(f"{id}: fit takes Given after the data, got {got}; {how}")
+        return fit(self, *data, **named)
+
+    return checked
+
+
+def _names(value: Any) -> set[str]:
+    """The names of a value's classes; the registry cannot import the nouns."""
+    return {base.__name__ for base in type(value).__mro__}
 
 
 def params_of(cls: type) -> tuple[Param, ...]:

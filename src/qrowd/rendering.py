@@ -5,7 +5,7 @@ aligned(["run", "AP"], rows)                          columns under each other, 
 tsv({"run": [...], "AP": [...]})                      a table for programs; undefined is empty
 plain(value), to_json(value)                          JSON: undefined is null
 latex(header, rows), latex_text(name)                 a booktabs `tabular`
-html_table({"run": [...]}, "3 runs")                  a table for a notebook
+html_table({"run": [...]}, "3 runs")                  a table for a notebook; `Readable` shows text
 """
 
 from __future__ import annotations
@@ -131,9 +131,11 @@ def html_table(table: Table, caption: str = "", note: str = "", digits: int = 4)
     return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{below}"
 
 
-def html_text(text: str) -> str:
-    """Aligned text for a notebook, as it is."""
-    return f"<pre>{html.escape(text)}</pre>"
+class Readable:
+    """What a notebook shows as the text that `print` gives."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _html_cell(value: Any, digits: int) -> str:

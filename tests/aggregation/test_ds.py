@@ -241,7 +241,7 @@ def test_seed_of_the_random_start() -> None:
         q.DawidSkene(init="random", seed=seed, move=0.9, stop="posterior").fit(rows).posterior
         for seed in (0, 1)
     ]
-    assert not np.allclose(*early)
+    assert not np.allclose(early[0], early[1])
 
 
 def test_no_judgements_at_all() -> None:

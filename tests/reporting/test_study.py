@@ -5,6 +5,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import UnknownNameError
+from qrowd.quality.doubt import Rule
 from qrowd.reporting.sections.assessors import _medians, against_gold
 
 
@@ -96,7 +97,7 @@ def test_medians() -> None:
 
 
 def test_screening_comes_before_merging(made: q.Collection) -> None:
-    rules = [q.RandomSpam(), "uniform-spam"]
+    rules: list[Rule | str] = [q.RandomSpam(), "uniform-spam"]
     done = q.study(made.judgements, rules=rules, methods=["mv"])
     screened = q.screen(made.judgements, rules)
     assert done.screened is not None

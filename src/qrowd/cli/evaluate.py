@@ -194,7 +194,10 @@ def deliver_scores(
     if output:
         put(scores, output)
     if as_json:
-        rows = scores.to_polars().to_dicts() if per_topic else records(score_table(scores))
+        from qrowd.data.frames import polars_frame
+
+        topics = polars_frame(scores.file_columns()) if per_topic else None
+        rows = records(score_table(scores)) if topics is None else topics.to_dicts()
         about = {"measures": scores.measures, "topics": list(scores.topics)}
         show_json({**about, "scores": rows, "notes": scores.notes})
     elif not output and per_topic:

@@ -26,7 +26,7 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, ParameterError, UsageError
-from qrowd.rendering import tsv
+from qrowd.rendering import Readable, tsv
 
 Statistic = Callable[[Floats, Floats], Floats]
 
@@ -46,7 +46,7 @@ _MOST = {"rmse": np.inf, "max_drop": np.inf}
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Framed):
+class Comparison(Readable, Framed):
     """How near each estimate's ranking of systems is to the reference's, per measure.
 
     `values[measure, estimate, statistic]` are of the systems' means over topics; `low` and `high`

@@ -14,7 +14,7 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UnknownNameError, UsageError
-from qrowd.rendering import aligned, plain
+from qrowd.rendering import Readable, aligned, plain
 
 OVER = ("draws", "topics", "both")
 
@@ -23,7 +23,7 @@ _SHOWN = 8  # runs in the printed matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals(Framed):
+class Intervals(Readable, Framed):
     """What is known of each run's mean score and place, per measure: arrays [measure, run].
 
     `mean` is the expected mean score, `low` and `high` hold it with probability `level`; `place` is

@@ -16,12 +16,13 @@ from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
+from qrowd.rendering import Readable
 
 _FRACTIONAL = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
 
 @dataclass(frozen=True, eq=False)
-class LabelScores(Framed):
+class LabelScores(Readable, Framed):
     """How right merged labels are: `scores["f1"]`, or per topic, `scores.by_topic["f1"]`.
 
     `overall` pools all pairs, except that `map` and `ndcg` are means over topics; `topic_means` are

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qrowd.data.arrays import Array, Codes
 from qrowd.errors import MissingExtraError
+from qrowd.rendering import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
     from qrowd.data.index import Index
+
+
+_SHOWN = 10  # rows in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +35,13 @@ class Framed:
         """The columns, in order."""
         raise NotImplementedError
 
+    def file_columns(self) -> dict[str, Coded | Array]:
+        """The columns of a file, which may hold more rows than a frame (the means of scores)."""
+        return self.frame_columns()
+
     def to_polars(self) -> pl.DataFrame:
         """As a Polars data frame; names are strings."""
-        import polars as pl
-
-        return pl.DataFrame(
-            [_series(name, column) for name, column in self.frame_columns().items()]
-        )
+        return polars_frame(self.frame_columns())
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame."""
@@ -51,6 +56,22 @@ class Framed:
             }
         )
 
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        columns = self.frame_columns()
+        first = next(iter(columns.values()), None)
+        size = 0 if first is None else len(first.codes if isinstance(first, Coded) else first)
+        more = f"{_SHOWN} of {size} rows" if size > _SHOWN else ""
+        shown = {name: _first(column) for name, column in columns.items()}
+        return html_table(shown, repr(self), more)
+
+
+def polars_frame(columns: Mapping[str, Coded | Array]) -> pl.DataFrame:
+    """Columns as a Polars data frame."""
+    import polars as pl
+
+    return pl.DataFrame([_series(name, column) for name, column in columns.items()])
+
 
 def _series(name: str, column: Coded | Array) -> pl.Series:
     import polars as pl
@@ -60,3 +81,10 @@ def _series(name: str, column: Coded | Array) -> pl.Series:
     held = column.index.held
     names = held if isinstance(held, pl.Series) else pl.Series(column.index.names, dtype=pl.String)
     return names.gather(column.codes).alias(name)
+
+
+def _first(column: Coded | Array) -> list[Any]:
+    """The first values of a column."""
+    if isinstance(column, Coded):
+        return list(column.index.names[column.codes[:_SHOWN]])
+    return list(column[:_SHOWN].tolist())

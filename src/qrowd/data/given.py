@@ -13,6 +13,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.scores import Scores
+from qrowd.errors import UsageError
 
 UNKNOWN = -1
 
@@ -57,6 +58,14 @@ class Given:
 
 
 NOTHING = Given()
+
+
+def as_given(value: object) -> Given:
+    """What was given as it is; for anything else an error that says what to write."""
+    if isinstance(value, Given):
+        return value
+    field = "reference" if isinstance(value, Scores) else "gold"
+    raise UsageError(f"expected Given, got {type(value).__name__}; write Given({field}=...)")
 
 
 class Merger(Protocol):

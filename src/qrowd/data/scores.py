@@ -10,7 +10,7 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes, Floats, freeze
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
-from qrowd.errors import InputError, UnknownNameError
+from qrowd.errors import InputError, UnknownNameError, UsageError
 
 ALL = "all"
 MEAN = "(mean)"  # the only topic of scores that were averaged over topics as they were made
@@ -50,9 +50,16 @@ class Scores(Framed):
         )
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`run topic measure value`, before them the axis; for each run its topics and `all`."""
+        """`run topic measure value`, before them the axis; topics only."""
+        return self._columns(self.topics, self.values)
+
+    def file_columns(self) -> dict[str, Coded | Array]:
+        """The same; after the topics of each run their mean, as a topic `all`."""
         topics = Index(np.array([*self.topics.names, ALL], dtype=object))
         values = np.concatenate([self.values, self.means()[:, :, None, :]], axis=2)
+        return self._columns(topics, values)
+
+    def _columns(self, topics: Index, values: Floats) -> dict[str, Coded | Array]:
         shape = (len(self.measures), len(self.columns), len(self.runs), len(topics))
         measure, column, run, topic = (_axis(shape, at) for at in range(4))
         names = Index(np.array(self.measures, dtype=object))
@@ -93,12 +100,26 @@ class Scores(Framed):
 
     def __getitem__(self, topics: Index) -> Scores:
         """The scores on these topics."""
+        topics = self._as_topics(topics)
         at = self.topics.find(topics)
         if (at < 0).any():
             raise UnknownNameError.among(
                 "topic in these scores", topics.names[at < 0][0], self.topics.names.tolist()
             )
         return replace(self, topics=topics, values=self.values[:, :, at, :])
+
+    def _as_topics(self, wanted: object) -> Index:
+        """Topics as they are; for anything else an error that says what to write."""
+        if isinstance(wanted, Index):
+            return wanted
+        write = f"Index.of([{wanted!r}])" if isinstance(wanted, str) else "Index.of([...])"
+        if isinstance(wanted, str) and wanted in self.measures:
+            instead = f"for a measure write scores.measure({wanted!r})"
+        elif isinstance(wanted, str) and wanted in self.runs:
+            instead = f"for a run write scores.of_runs(qrowd.{write})"
+        else:
+            instead = f"write scores[qrowd.{write}]; scores.measure(name) picks a measure"
+        raise UsageError(f"scores[...] takes an Index of topics, got {wanted!r}; {instead}")
 
     def of_runs(self, runs: Index) -> Scores:
         """The scores of these runs, in their order."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrowd.data.documents import Documents
-from qrowd.data.frames import Framed
+from qrowd.data.frames import Framed, polars_frame
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
@@ -85,7 +85,7 @@ def encoded_noun(
 def _encode(noun: Framed, kind: str, name: str) -> bytes:
     if kind == "trec":
         return _trec(noun, name)
-    return encoded_frame(noun.to_polars(), kind, name)
+    return encoded_frame(polars_frame(noun.file_columns()), kind, name)
 
 
 def _refuse_too_many(noun: Framed, kind: str, name: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.judgements import Judgements
 from qrowd.errors import ParameterError
+from qrowd.rendering import Readable
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 COEFFICIENTS = (
@@ -165,7 +166,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Readable):
     """Coefficients over all topics, and for each topic by itself if it was asked for."""
 
     overall: Mapping[str, Coefficient]

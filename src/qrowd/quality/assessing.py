@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Array
-from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.given import NOTHING, Given, Merger, as_given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.quality import behaviour
@@ -69,7 +69,7 @@ def assessors(
     >>> table["type"][:3].tolist()
     ['sloppy', 'good', 'good']
     """
-    merged = None
+    given, merged = as_given(given), None
     if merge is not None:
         merged = merge.fit(judgements, given_on_scale(judgements, given, gold_rel))
     return table_of(Evidence(judgements, given, gold_rel, merged), enough)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Mask
-from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.given import NOTHING, Given, Merger, as_given
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import tied_argmax
 from qrowd.errors import InputError, ParameterError
 from qrowd.quality.doubt import Doubt, Rule, check_needs, rule_of
 from qrowd.quality.evidence import Evidence, given_on_scale
-from qrowd.rendering import plain
+from qrowd.rendering import Readable, plain
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Screened:
+class Screened(Readable):
     """Who was kept, who was left out or weighed down, and what changed.
 
     `per_rule` has what each rule by itself would change. `method` made the merged results that
@@ -127,7 +127,7 @@ def screen(
     if each < 0:
         raise ParameterError(f"each must be at least 0, got {each}")
     made = [rule_of(rule) for rule in rules]
-    evidence = Evidence(judgements, given, gold_rel)
+    evidence = Evidence(judgements, as_given(given), gold_rel)
     for rule in made:
         check_needs(rule, evidence)
     doubts = [rule.doubts(evidence) for rule in made]

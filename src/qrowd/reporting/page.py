@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass
 from importlib.resources import files
@@ -28,6 +29,11 @@ class Report:
 
     def __repr__(self) -> str:
         return f"Report({self.title}: {', '.join(section.title for section in self.sections)})"
+
+    def _repr_html_(self) -> str:
+        """The page inside a frame, for a notebook."""
+        page = html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
     def to_html(self) -> str:
         """The page."""

@@ -1,0 +1,137 @@
+"""What `import qrowd` offers, for editors and type checkers.
+
+Written by `python docs/stub.py`; do not edit.
+"""
+# ruff: noqa: I001, N816
+
+from qrowd import errors as errors
+from qrowd.comparison.anova import Anova as Anova
+from qrowd.data.merged import AssessorTable as AssessorTable
+from qrowd.comparison.calibration import Calibration as Calibration
+from qrowd.simulation.collection import Collection as Collection
+from qrowd.comparison.compare import Comparison as Comparison
+from qrowd.data.documents import Documents as Documents
+from qrowd.data.merged import Fit as Fit
+from qrowd.data.given import Given as Given
+from qrowd.data.index import Index as Index
+from qrowd.comparison.intervals import Intervals as Intervals
+from qrowd.data.judgements import Judgements as Judgements
+from qrowd.comparison.labels import LabelScores as LabelScores
+from qrowd.evaluation.measure import Measure as Measure
+from qrowd.data.merged import Merged as Merged
+from qrowd.data.given import Merger as Merger
+from qrowd.data.given import NOTHING as NOTHING
+from qrowd.data.index import Pairs as Pairs
+from qrowd.data.qrels import Qrels as Qrels
+from qrowd.data.qrels import QrelsSet as QrelsSet
+from qrowd.reporting.page import Report as Report
+from qrowd.data.runs import RunSet as RunSet
+from qrowd.data.scale import Scale as Scale
+from qrowd.data.given import ScoreMerger as ScoreMerger
+from qrowd.data.scores import Scores as Scores
+from qrowd.quality.screening import Screened as Screened
+from qrowd.simulation.setting import Setting as Setting
+from qrowd.data.qrels import SoftQrels as SoftQrels
+from qrowd.data.qrels import SoftQrelsSet as SoftQrelsSet
+from qrowd.reporting.study import Study as Study
+from qrowd.data.topics import Topics as Topics
+from qrowd.quality.agreement import agreement as agreement
+from qrowd.comparison.anova import anova as anova
+from qrowd.quality.assessing import assessors as assessors
+from qrowd.quality.couples import cohen as cohen
+from qrowd.comparison.compare import compare as compare
+from qrowd.evaluation.engine import evaluate as evaluate
+from qrowd.registry import get as get
+from qrowd.comparison.significance import holm as holm
+from qrowd.aggregation.informing import inform as inform
+from qrowd.comparison.intervals import intervals as intervals
+from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
+from qrowd.comparison.distance import max_drop as max_drop
+from qrowd.registry import measure as measure
+from qrowd.registry import method as method
+from qrowd.comparison.significance import paired_test as paired_test
+from qrowd.registry import param as param
+from qrowd.comparison.correlation import places as places
+from qrowd.evaluation.random_assessors import random_scores as random_scores
+from qrowd.comparison.correlation import rbo as rbo
+from qrowd.io.assessors import read_assessors as read_assessors
+from qrowd.io.documents import read_documents as read_documents
+from qrowd.io.judgements import read_judgements as read_judgements
+from qrowd.io.qrels import read_pairs as read_pairs
+from qrowd.io.probabilities import read_probabilities as read_probabilities
+from qrowd.io.qrels import read_qrels as read_qrels
+from qrowd.io.runs import read_runs as read_runs
+from qrowd.io.scores import read_scores as read_scores
+from qrowd.io.topics import read_topics as read_topics
+from qrowd.aggregation.recalibrating import recalibrate as recalibrate
+from qrowd.reporting.report import report as report
+from qrowd.comparison.distance import rmse as rmse
+from qrowd.registry import rule as rule
+from qrowd.io.save import save as save
+from qrowd.comparison.labels import score_labels as score_labels
+from qrowd.quality.screening import screen as screen
+from qrowd.simulation.collection import simulate as simulate
+from qrowd.quality.operating import simulate_checks as simulate_checks
+from qrowd.comparison.correlation import spearman as spearman
+from qrowd.reporting.study import study as study
+from qrowd.comparison.correlation import tau_a as tau_a
+from qrowd.comparison.correlation import tau_ap as tau_ap
+from qrowd.comparison.correlation import tau_b as tau_b
+from qrowd.aggregation.scores.regression import RegressionAware as RegressionAware
+from qrowd.aggregation.scores.supervised import SupervisedAware as SupervisedAware
+from qrowd.aggregation.scores.tuned import TunedAware as TunedAware
+from qrowd.aggregation.scores.unsupervised import UnsupervisedAware as UnsupervisedAware
+from qrowd.aggregation.scores.uniform import UniformAware as UniformAware
+from qrowd.aggregation.judgements.binmv import BinomialVote as BinomialVote
+from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
+from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
+from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
+from qrowd.aggregation.judgements.glad import GLAD as GLAD
+from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes
+from qrowd.aggregation.judgements.hier_vb import HierVB as HierVB
+from qrowd.aggregation.judgements.kos import KOS as KOS
+from qrowd.aggregation.judgements.m3v import MaxMarginVote as MaxMarginVote
+from qrowd.aggregation.judgements.mace import MACE as MACE
+from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
+from qrowd.aggregation.judgements.one_coin import OneCoin as OneCoin
+from qrowd.aggregation.judgements.qbinmv import QuantisedBinomialVote as QuantisedBinomialVote
+from qrowd.aggregation.judgements.stack import Stacking as Stacking
+from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
+from qrowd.aggregation.judgements.two_coin import TwoCoin as TwoCoin
+from qrowd.aggregation.judgements.wmv_iter import IterativeWeightedVote as IterativeWeightedVote
+from qrowd.quality.rules.binary_score import BinaryScore as BinaryScore
+from qrowd.quality.rules.few_judgements import FewJudgements as FewJudgements
+from qrowd.quality.rules.gold_accuracy import GoldAccuracy as GoldAccuracy
+from qrowd.quality.rules.ndcg_score import NdcgScore as NdcgScore
+from qrowd.quality.rules.random_spam import RandomSpam as RandomSpam
+from qrowd.quality.rules.suspected import Suspected as Suspected
+from qrowd.quality.rules.too_fast import TooFast as TooFast
+from qrowd.quality.rules.trust import Trust as Trust
+from qrowd.quality.rules.uniform_spam import UniformSpam as UniformSpam
+from qrowd.evaluation.measures.ap import AP as _AP
+from qrowd.evaluation.measures.bpref import Bpref as _Bpref
+from qrowd.evaluation.measures.dcg import DCG as _DCG
+from qrowd.evaluation.measures.judged import Judged as _Judged
+from qrowd.evaluation.measures.p import P as _P
+from qrowd.evaluation.measures.r import R as _R
+from qrowd.evaluation.measures.rbp import RBP as _RBP
+from qrowd.evaluation.measures.rr import RR as _RR
+from qrowd.evaluation.measures.rprec import Rprec as _Rprec
+from qrowd.evaluation.measures.infap import InfAP as _InfAP
+from qrowd.evaluation.measures.ndcg import NDCG as _NDCG
+
+AP: _AP
+Bpref: _Bpref
+DCG: _DCG
+Judged: _Judged
+P: _P
+R: _R
+RBP: _RBP
+RR: _RR
+Rprec: _Rprec
+infAP: _InfAP
+nDCG: _NDCG
+
+__version__: str
+__all__: list[str]
+_HOMES: dict[str, str]
