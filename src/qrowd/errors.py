@@ -5,9 +5,11 @@ QrowdError                   the base: catch this to catch all
 │   ├── ParameterError       a parameter's value is not allowed
 │   ├── UnknownNameError     no method, measure, rule or name like this
 │   └── MissingExtraError    an optional dependency is not installed
-└── InputError               bad data; the command line exits with 1
-    ├── FormatError          a file cannot be read as what it should be
-    └── ScaleError           grades of two things do not fit together
+├── InputError               bad data; the command line exits with 1
+│   ├── FormatError          a file cannot be read as what it should be
+│   ├── ScaleError           grades of two things do not fit together
+│   └── StoreError           a campaign's database cannot be used
+└── RuleError                a rule of a campaign says no; its `code` names the rule
 
 QrowdWarning
 ├── NotConvergedWarning      a fit stopped before it settled
@@ -80,6 +82,18 @@ class FormatError(InputError):
 
 class ScaleError(InputError):
     """Grades of two things do not fit together."""
+
+
+class StoreError(InputError):
+    """A campaign's database cannot be opened, read or written."""
+
+
+class RuleError(QrowdError):
+    """A rule of a campaign says no. `code` is a short name of why, for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class QrowdWarning(UserWarning):

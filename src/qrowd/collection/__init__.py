@@ -1,0 +1,1 @@
+"""The rules of collecting judgements, on a database that keeps them; no HTTP."""

@@ -1,0 +1,159 @@
+"""Assignments: found, moved from state to state by the table in `states`, swept when due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import or_, select, update
+
+from qrowd.collection import ledger
+from qrowd.collection.plan import DAY, HOUR, MINUTE
+from qrowd.collection.schema import assignment, judging_set, place
+from qrowd.collection.states import MOVES, Move
+from qrowd.collection.store import Found, Work
+from qrowd.errors import RuleError
+
+
+def by_key(work: Work, worker_id: int, key: str) -> Found:
+    """A worker's own assignment by its random name."""
+    query = select(assignment).where(assignment.c.key == key, assignment.c.worker_id == worker_id)
+    return _one(work.db.execute(query).one_or_none())
+
+
+def by_id(work: Work, number: int) -> Found:
+    """An assignment of this campaign by its number."""
+    own = assignment.c.campaign_id == work.campaign
+    return _one(
+        work.db.execute(select(assignment).where(assignment.c.id == number, own)).one_or_none()
+    )
+
+
+def _one(row: Found | None) -> Found:
+    if row is None:
+        raise RuleError("not-found", "there is no such batch of yours")
+    return row
+
+
+def move(work: Work, row: Found, act: str) -> Found:
+    """Do `act` to an assignment: state, places and promise change together, as the table says."""
+    step = MOVES[act]
+    if row.state not in step.sources:
+        raise RuleError("wrong-state", f"cannot {act} a batch that is {row.state}")
+    if step.target == "active":  # reopened: the state first, for a void one holds no place
+        _set_state(work, row, step, **_fresh_lease(work, row))
+        _hold(work, row)
+    else:
+        if step.places == "free":
+            _free(work, row)
+        _set_state(work, row, step)
+        if step.places == "hold":
+            _hold(work, row)
+    _keep_promise(work, row, step.promise)
+    return by_id(work, row.id)
+
+
+def _set_state(work: Work, row: Found, step: Move, **more: int) -> None:
+    when: dict[str, dict[str, Any]] = {
+        "finished": {"finished_at": work.now},
+        "active": {"finished_at": None, "ended_at": None},
+    }
+    times = when.get(step.target, {"ended_at": work.now})
+    values = {"state": step.target, **times, **more}
+    work.db.execute(update(assignment).where(assignment.c.id == row.id).values(**values))
+
+
+def _fresh_lease(work: Work, row: Found) -> dict[str, int]:
+    lease, longest = lease_of(work, row.kind)
+    return {"expires_at": work.now + lease, "latest_end": work.now + longest}
+
+
+def lease_of(work: Work, kind: str) -> tuple[int, int]:
+    """How long an assignment is leased at a time, and at most, in milliseconds."""
+    if (work.plan.owner and kind == "judge") or kind == "expert":
+        return (round(work.plan.hit.owner_days * DAY),) * 2
+    return (
+        round(work.plan.hit.lease_minutes * MINUTE),
+        round(work.plan.hit.longest_minutes * MINUTE),
+    )
+
+
+def late_until(work: Work, row: Found) -> int:
+    """Until when late answers to an expired assignment are taken."""
+    return int(row.expires_at + work.plan.hit.late_hours * HOUR)
+
+
+def _free(work: Work, row: Found) -> None:
+    held = (place.c.assignment_id == row.id) & (place.c.held == 1)
+    work.db.execute(update(place).where(held).values(held=0))
+
+
+def _hold(work: Work, row: Found) -> None:
+    """Hold each counted place again where its set is open; else its answers are surplus."""
+    counted = (place.c.assignment_id == row.id) & (place.c.kind == "count") & (place.c.held == 0)
+    query = select(place.c.id, judging_set.c.held, judging_set.c.target)
+    joined = query.join_from(place, judging_set, judging_set.c.id == place.c.set_id).where(counted)
+    for one in work.db.execute(joined.order_by(place.c.id)).all():
+        room = one.held < one.target
+        values = {"held": int(room), "surplus": int(not room)}
+        work.db.execute(update(place).where(place.c.id == one.id).values(**values))
+
+
+def _keep_promise(work: Work, row: Found, what: str) -> None:
+    if what == "release":
+        ledger.release(work, row)
+    elif what == "earn":
+        ledger.earn(work, row)
+        _repromise_for_restored(work, row)
+    elif what == "screen out":
+        ledger.earn(work, row, work.plan.pay.minor(work.plan.pay.screen_out))
+    elif what == "make" and not row.promised:
+        if not ledger.affordable(work, row.pay):
+            raise RuleError("no-budget", "the budget does not allow another batch")
+        ledger.promise(work, row, row.pay)
+
+
+def _repromise_for_restored(work: Work, row: Found) -> None:
+    """A refusal whose promise was given back already is paid from what is free."""
+    if row.state == "refused" and not row.promised and row.pay:
+        if not ledger.affordable(work, row.pay):
+            raise RuleError("no-budget", "add to the budget first: this pay was released")
+        ids = {"worker_id": row.worker_id, "assignment_id": row.id}
+        ledger.post(work, "earned", row.pay, "free", "owed", **ids)
+
+
+# --- what time does -------------------------------------------------------------------------------
+
+
+def due(work: Work) -> list[Found]:
+    """Open assignments whose lease is over."""
+    late = (assignment.c.expires_at <= work.now) & (assignment.c.state.in_(("active", "finished")))
+    mine = assignment.c.campaign_id == work.campaign
+    return list(work.db.execute(select(assignment).where(mine, late).order_by(assignment.c.id)))
+
+
+def lapsed(work: Work) -> list[Found]:
+    """Assignments whose promise is kept no longer: late answers or appeals are over."""
+    late = round(work.plan.hit.late_hours * HOUR)
+    appeals = round(work.plan.pay.appeal_days * DAY)
+    over = or_(
+        (assignment.c.state == "expired") & (assignment.c.expires_at <= work.now - late),
+        (assignment.c.state == "refused") & (assignment.c.ended_at <= work.now - appeals),
+    )
+    mine = (assignment.c.campaign_id == work.campaign) & (assignment.c.promised > 0)
+    return list(work.db.execute(select(assignment).where(mine, over).order_by(assignment.c.id)))
+
+
+def sweep(work: Work) -> int:
+    """Do what is due: expire, submit what was finished, give back promises; how many there were."""
+    from qrowd.collection.concluding import conclude
+
+    rows = due(work)
+    for row in rows:
+        if row.state == "active":
+            move(work, row, "expire")
+        else:
+            conclude(work, move(work, row, "submit"))
+    kept = lapsed(work)
+    for row in kept:
+        ledger.release(work, row, "lapsed")
+    return len(rows) + len(kept)

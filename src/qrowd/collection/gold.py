@@ -1,0 +1,53 @@
+"""Gold sets: which one next, how many are left for a worker, how many pass each."""
+
+from __future__ import annotations
+
+from sqlalchemy import and_, exists, func, not_, select
+
+from qrowd.collection.schema import gold, judging_set, member, outcome, place
+from qrowd.collection.store import Found, Work
+
+S = judging_set.c
+
+
+def unseen(work: Work, worker_id: int, role: str = "gold") -> list[Found]:
+    """The gold sets in use that a worker has never met."""
+    seen = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
+    usable = and_(S.campaign_id == work.campaign, S.role == role, S.open == 1, not_(seen))
+    query = select(S.id, S.topic_id, S.size).where(usable).order_by(S.shuffle, S.id)
+    return list(work.db.execute(query))
+
+
+def draw(work: Work, worker_id: int, wanted: int, role: str = "gold") -> list[Found]:
+    """So many unseen gold sets at random; fewer if there are fewer."""
+    left = unseen(work, worker_id, role)
+    return work.random.sample(left, min(wanted, len(left)))
+
+
+def grades_of(work: Work, set_id: int) -> dict[int, Found]:
+    """The gold of a set by position: rows with grade, reason, passage."""
+    joined = member.join(gold, gold.c.pair_id == member.c.pair_id)
+    query = select(member.c.position, gold.c.grade, gold.c.reason, gold.c.passage)
+    rows = work.db.execute(query.select_from(joined).where(member.c.set_id == set_id))
+    return {row.position: row for row in rows}
+
+
+def supply(work: Work, role: str = "gold") -> int:
+    """How many gold sets are in use."""
+    usable = and_(S.campaign_id == work.campaign, S.role == role, S.open == 1)
+    return int(work.db.scalar(select(func.count()).select_from(judging_set).where(usable)) or 0)
+
+
+def pass_rates(work: Work) -> list[Found]:
+    """Rows (set id, topic id, in use, check, tried, passed) of every gold set that was tried."""
+    tried = func.count().label("tried")
+    passed = func.sum(outcome.c.passed).label("passed")
+    check = outcome.c["check"]
+    query = (
+        select(S.id, S.topic_id, S.open, check, tried, passed)
+        .join_from(judging_set, outcome, outcome.c.set_id == S.id)
+        .where(S.campaign_id == work.campaign, S.role == "gold")
+        .group_by(S.id, S.topic_id, S.open, check)
+        .order_by(S.id, check)
+    )
+    return list(work.db.execute(query))

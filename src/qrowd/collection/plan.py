@@ -1,0 +1,252 @@
+"""The plan of a campaign: what an organiser decides, one class per section of the TOML file.
+
+Every key has a default that most people want, its bounds, and a sentence; `plan_reading` reads
+the file and names the line of what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from qrowd.data.scale import Scale
+from qrowd.registry import Param, param, params_of
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+ACTIONS = ("return", "exclude", "screen-out", "stop", "none")
+WAYS = ("grades", "ranked", "free-ranks", "preferences")
+MODES = ("crowd", "priorities", "owner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """`[campaign]`: what it is, and how it is judged."""
+
+    name: str = param("", "the campaign's name; it must have one")
+    title: str = param("", "what workers read at the top; the name if empty")
+    mode: str = param("crowd", "who judges what: many people judge small batches; the same in the "
+                      "order of priorities; one assessor judges a whole topic",
+                      choices=MODES)  # fmt: skip
+    way: str = param("grades", "a grade per document; grades, and an order within each grade; "
+                     "grades and any order; two documents side by side", choices=WAYS)  # fmt: skip
+    language: str = param("en", "the language of the pages")
+    seed: int = param(0, "random seed of what is made from the plan", at_least=0)
+    instructions: str = param("", "what workers read before they start")
+    examples: tuple[str, ...] = param((), "worked examples, shown with the instructions")
+    hits_per_session: int = param(1, "batches per visit", at_least=1)
+    accept: str = param("automatic", "who accepts submitted work", choices=("automatic", "by hand"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grades:
+    """`[scale]`: the grades and their names."""
+
+    grades: tuple[int, ...] = param((0, 1, 2), "the grades, lowest first")
+    labels: tuple[str, ...] = param((), "a name for each grade")
+    relevant_from: int = param(1, "the lowest grade that counts as relevant")
+
+    @property
+    def scale(self) -> Scale:
+        """The scale as the library knows it."""
+        return Scale(self.grades, self.relevant_from)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """`[files]`: where things come from; paths are relative to the plan."""
+
+    topics: str = param("", "topics (TREC, JSON lines, TSV)")
+    documents: str = param("", "documents (JSON lines, TSV, TREC, a folder)")
+    pool: str = param("", "pairs to judge: qrels, or two columns, topic and doc")
+    runs: tuple[str, ...] = param((), "runs whose top documents are the pool")
+    depth: int = param(20, "how many documents of each run enter the pool", at_least=1)
+    gold: str = param("", "gold: TSV with topic, doc, grade, and if wanted reason, passage, set")
+    qualification: str = param("", "the qualification's pairs, in the form of gold; a pair without "
+                               "a grade is shown and not counted")  # fmt: skip
+    questions: str = param(
+        "", "questions on topics: JSON lines with topic, question, choices, right"
+    )
+    priorities: str = param("", "priorities: TSV with topic, doc, priority; higher comes first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sets:
+    """`[sets]`: how the pool is cut up."""
+
+    size: int = param(5, "documents per set at most", at_least=1, at_most=100)
+    target: int = param(3, "judgements wanted of every document", at_least=1)
+    couples: int = param(4, "preferences: couples per document", at_least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """`[hit]`: the batch that a worker gets."""
+
+    sets: int = param(6, "sets in a batch, gold included", at_least=1)
+    gold: int = param(1, "gold sets in a batch", at_least=0)
+    first_gold: int = param(0, "gold sets at the start of a new worker's first batch", at_least=0)
+    repeats: float = param(0.0, "how often a batch repeats one of the worker's own sets, to see "
+                           "whether the answers are the same", at_least=0, at_most=1)  # fmt: skip
+    lease_minutes: float = param(60, "how long a batch stays reserved without an answer", above=0)
+    longest_minutes: float = param(240, "how long it stays reserved at most", above=0)
+    warn_minutes: float = param(5, "how long before the end workers are warned", at_least=0)
+    late_hours: float = param(24, "how long late answers are still taken", at_least=0)
+    owner_days: float = param(14, "mode owner: how long a topic stays reserved", above=0)
+    second_share: float = param(0.0, "mode owner: share of sets that a second assessor judges too",
+                                at_least=0, at_most=1)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pay:
+    """`[pay]`: money, in the currency's units (1.50)."""
+
+    currency: str = param("EUR", "the currency's code")
+    digits: int = param(2, "digits behind the point", at_least=0, at_most=4)
+    hit: float = param(0.0, "pay of a batch; 0 for volunteers", at_least=0)
+    screen_out: float = param(0.0, "pay of a batch that ends by being screened out", at_least=0)
+    qualification: float = param(0.0, "pay of a qualification", at_least=0)
+    review: float = param(0.0, "pay of a batch of reviewing others' answers", at_least=0)
+    budget: float = param(0.0, "all that may be spent", at_least=0)
+    appeal_days: float = param(14, "how long a refusal can be appealed", at_least=0)
+    seconds_per_document: float = param(20, "how long a document takes, for the hourly wage that "
+                                        "follows", above=0)  # fmt: skip
+
+    def minor(self, amount: float) -> int:
+        """An amount in minor units."""
+        return round(amount * float(10**self.digits))
+
+    def shown(self, minor: int) -> str:
+        """An amount in minor units, for people."""
+        return f"{minor / 10**self.digits:.{self.digits}f} {self.currency}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One check: its bound, and what failing it does."""
+
+    at_least: float = param(0.0, "the lowest value that passes", at_least=0)
+    action: str = param("exclude", "what a failed check does", choices=ACTIONS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """`[checks]`: when a batch is finished. Bounds are those of Xia et al. (2011)."""
+
+    binary: Check = field(default_factory=lambda: Check(at_least=0.85))
+    ndcg: Check = field(default_factory=lambda: Check(at_least=0.62))
+    seconds: Check = field(default_factory=lambda: Check(at_least=6.0))
+    screen_out_after: int = param(3, "failed batches before a worker is screened out", at_least=1)
+    ideal: str = param("tied", "what an NDCG score of 1 is", choices=("tied", "standard"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qualification:
+    """`[qualification]`: the test before the first batch."""
+
+    sets: int = param(0, "sets in a try; 0: no qualification", at_least=0)
+    gold: str = param("all", "which pairs count: all, or one of each set as in Xia et al. (2011)",
+                      choices=("all", "one"))  # fmt: skip
+    pass_share: float = param(0.75, "share of counted pairs that must be right", above=0, at_most=1)
+    tries: int = param(2, "tries, each with other sets", at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Techniques:
+    """`[techniques]`: further controls (Piazzon 2019, 2.3), each a switch."""
+
+    justification: str = param("none", "what must come with a grade",
+                               choices=("none", "reason", "passage", "either"))  # fmt: skip
+    expertise_share: float = param(0.0, "share of a topic's questions that must be right before it "
+                                   "is judged; 0: no questions", at_least=0, at_most=1)  # fmt: skip
+    review_share: float = param(0.0, "share of submitted sets that other workers review",
+                                at_least=0, at_most=1)  # fmt: skip
+    review_agreement: float = param(0.6, "an organiser is told of workers who agree less with "
+                                    "their reviewers", at_least=0, at_most=1)  # fmt: skip
+    expert_share: float = param(0.0, "share of judgements that experts judge again", at_least=0,
+                                at_most=1)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """`[people]`: consent, and what is kept of whom."""
+
+    consent: str = param("", "the text that workers agree to; empty: none is asked")
+    consent_version: str = param("1", "its version; a new one is asked again")
+    recognise: bool = param(False, "whether a person who asked to be forgotten is recognised on "
+                            "return, by a keyed hash")  # fmt: skip
+    workers: int = param(0, "how many workers are expected; 0: unknown", at_least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """`[platform]`: where workers come from; the preset fills what is empty."""
+
+    preset: str = param("own", "own panel, Prolific, Mechanical Turk, or any other",
+                        choices=("own", "prolific", "mturk", "generic"))  # fmt: skip
+    person: str = param("", "the URL parameter that names the person")
+    keep: tuple[str, ...] = param((), "URL parameters to keep")
+    redirect: str = param("", "where workers go at the end; {code} {worker} {session} {study}")
+    codes: tuple[str, ...] = param((), "completion codes, as outcome=code; outcomes: completed, "
+                                   "failed, screened-out, no-work")  # fmt: skip
+    hosts: tuple[str, ...] = param((), "hosts that may show our pages in a frame, or be posted to")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A whole plan; `text` is the file it was read from."""
+
+    campaign: About = field(default_factory=About)
+    scale: Grades = field(default_factory=Grades)
+    files: Files = field(default_factory=Files)
+    sets: Sets = field(default_factory=Sets)
+    hit: Hit = field(default_factory=Hit)
+    pay: Pay = field(default_factory=Pay)
+    checks: Checks = field(default_factory=Checks)
+    qualification: Qualification = field(default_factory=Qualification)
+    techniques: Techniques = field(default_factory=Techniques)
+    people: People = field(default_factory=People)
+    platform: Platform = field(default_factory=Platform)
+    text: str = ""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether sets are ranked."""
+        return self.campaign.way in ("ranked", "free-ranks")
+
+    @property
+    def preferences(self) -> bool:
+        """Whether two documents are compared."""
+        return self.campaign.way == "preferences"
+
+    @property
+    def owner(self) -> bool:
+        """Whether one assessor judges a whole topic."""
+        return self.campaign.mode == "owner"
+
+    @property
+    def gold_per_hit(self) -> int:
+        """Gold sets in a batch: none where topics have owners, or documents are compared."""
+        return 0 if self.owner or self.preferences else self.hit.gold
+
+    def pay_of(self, kind: str) -> int:
+        """The pay of an assignment of this kind, in minor units."""
+        amounts = {"qualification": self.pay.qualification, "review": self.pay.review}
+        unpaid = kind in ("expert", "machine")
+        return 0 if unpaid else self.pay.minor(amounts.get(kind, self.pay.hit))
+
+    def seconds_of(self, documents: int) -> float:
+        """How long a worker needs for so many documents."""
+        return documents * self.pay.seconds_per_document
+
+
+def sections() -> dict[str, type]:
+    """The sections of a plan file by name, those of single checks too."""
+    from typing import get_type_hints
+
+    hints = get_type_hints(Plan)
+    found = {one.name: hints[one.name] for one in fields(Plan) if one.name != "text"}
+    return {**found, **{f"checks.{name}": Check for name in ("binary", "ndcg", "seconds")}}
+
+
+def keys(section: type) -> tuple[Param, ...]:
+    """The keys of a section."""
+    return params_of(section)

@@ -1,0 +1,149 @@
+"""A plan file (TOML) to a `Plan`; every complaint names the line of the plan."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from qrowd.collection.plan import Check, Checks, Plan, keys, sections
+from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
+
+_HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
+_KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise FormatError("is not text in UTF-8", file=str(path)) from None
+    return parse_plan(text, str(path))
+
+
+@lru_cache(maxsize=64)
+def parse_plan(text: str, file: str = "plan") -> Plan:
+    """A plan from its text; `file` is what messages call it."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        at = int(line.group(1)) if line else text.count("\n") + 1
+        raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+    known = {name: kind for name, kind in sections().items() if "." not in name}
+    for name in found:
+        if name not in known:
+            raise _unknown("section", name, known, file, line_of(text, name))
+    parts: dict[str, Any] = {
+        name: _checks(found.get(name, {}), text, file)
+        if kind is Checks
+        else _section(name, kind, found.get(name, {}), text, file)
+        for name, kind in known.items()
+    }
+    plan = Plan(**parts, text=text)
+    _refuse_contradictions(plan, file)
+    return plan
+
+
+def _checks(table: Any, text: str, file: str) -> Checks:
+    _refuse_value("checks", table, text, file)
+    names = [one.name for one in fields(Checks) if "param" not in one.metadata]
+    rest = {key: value for key, value in table.items() if key not in names}
+    plain = _section("checks", Checks, rest, text, file)
+    given = {
+        name: _section(f"checks.{name}", Check, table[name], text, file, getattr(plain, name))
+        for name in names
+        if name in table
+    }
+    checked: Checks = replace(plain, **given)
+    return checked
+
+
+def _section(name: str, kind: type, table: Any, text: str, file: str, base: Any = None) -> Any:
+    _refuse_value(name, table, text, file)
+    known = {one.name: one for one in keys(kind)}
+    values = {}
+    for key, value in table.items():
+        line = line_of(text, name, key)
+        if key not in known:
+            raise _unknown(f"key of [{name}]", key, known, file, line)
+        given = tuple(value) if isinstance(value, list) else value
+        try:
+            values[key] = known[key].check(given, f"[{name}]")
+        except ParameterError as error:
+            raise InputError(str(error), file=file, line=line) from None
+    return kind(**values) if base is None else replace(base, **values)
+
+
+def _refuse_value(name: str, table: Any, text: str, file: str) -> None:
+    if not isinstance(table, dict):
+        line = line_of(text, *name.rsplit(".", 1)) if "." in name else line_of(text, name)
+        raise InputError(f"{name} must be a section, [{name}]", file=file, line=line)
+
+
+def _unknown(what: str, name: str, known: Any, file: str, line: int) -> InputError:
+    return InputError(str(UnknownNameError.among(what, name, known)), file=file, line=line)
+
+
+def line_of(text: str, section: str, key: str = "") -> int:
+    """The line of a key, or of a section's head; the section's, or the last, where it is not."""
+    current, head, quote = "", 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quote:
+            quote = "" if quote in line else quote
+            continue
+        if header := _HEADER.match(line):
+            current = header.group(1).replace(" ", "")
+            head = number if current == section else head
+        elif found := _KEY.match(line):
+            wanted = (section, key) if current else ("", section)
+            if (current, found.group(1)) == wanted:
+                return number
+        quote = _opened(line)
+    return head or max(1, text.count("\n"))
+
+
+def _opened(line: str) -> str:
+    """The quotes of a text of several lines that begins in this line."""
+    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+
+
+def wrong(plan: Plan, section: str, key: str, message: str, file: str = "plan") -> InputError:
+    """The error for a key that cannot be met, at its line."""
+    return InputError(
+        f"[{section}] {key}: {message}", file=file, line=line_of(plan.text, section, key)
+    )
+
+
+def _refuse_contradictions(plan: Plan, file: str) -> None:
+    """What one look at the plan alone can tell."""
+    grades, hit = plan.scale, plan.hit
+    broken = (
+        (not plan.campaign.name, "campaign", "name", "a campaign needs a name"),
+        (len(grades.grades) < 2 or list(grades.grades) != sorted(set(grades.grades)),
+         "scale", "grades", "must be two or more whole numbers, the lowest first"),
+        (grades.relevant_from not in grades.grades[1:], "scale", "relevant_from",
+         "must be one of the grades above the lowest"),
+        (bool(grades.labels) and len(grades.labels) != len(grades.grades), "scale", "labels",
+         f"must be {len(grades.grades)} names, one per grade, or none"),
+        (plan.gold_per_hit >= hit.sets, "hit", "gold",
+         f"a batch of {hit.sets} sets must have a set that is not gold"),
+        (hit.lease_minutes > hit.longest_minutes, "hit", "longest_minutes",
+         "must be at least lease_minutes"),
+        (plan.preferences and plan.sets.size != 2, "sets", "size", "must be 2 for preferences"),
+        (plan.ranked and plan.sets.size < 2, "sets", "size", "must be at least 2 to be ranked"),
+        (plan.owner and plan.sets.target != 1, "sets", "target",
+         "must be 1 where a topic has one owner; second_share has some judged again"),
+        (plan.pay.minor(plan.pay.hit) > plan.pay.minor(plan.pay.budget), "pay", "budget",
+         f"is below the pay of one batch, {plan.pay.hit:g}"),
+        (plan.pay.screen_out > plan.pay.hit, "pay", "screen_out", "is above the pay of a batch"),
+    )  # fmt: skip
+    for found, section, key, message in broken:
+        if found:
+            raise wrong(plan, section, key, message, file)

@@ -1,0 +1,278 @@
+"""The database of campaigns: opened safely, written in short serialised transactions.
+
+    store = open_store("campaign.db")              # or a PostgreSQL URL
+    with store.write("web-2026") as work: ...      # BEGIN IMMEDIATE, or an advisory lock
+    with store.read("web-2026") as work: ...       # one consistent snapshot
+
+SQLite runs in WAL mode with synchronous FULL; both are read back on every connection. A `Work` is
+one transaction on one campaign: everything in this room takes it first. `now` and `random` come
+from the store, so that tests can set them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import exc as sql_errors
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
+
+from qrowd.collection.plan import Plan
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.schema import campaign
+from qrowd.errors import MissingExtraError, RuleError, StoreError
+
+Found: TypeAlias = Any  # a row; its columns are attributes
+
+READ_ONLY = "qrowd_read_only"
+NETWORK_DRIVES = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ncpfs", "glusterfs", "lustre")
+BUSY_MS = 30_000
+
+
+def clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def new_id(result: Found) -> int:
+    """The number that an insert gave its row."""
+    return int(result.inserted_primary_key[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One transaction on one campaign."""
+
+    db: Connection
+    campaign: int
+    name: str
+    state: str
+    plan: Plan
+    now: int
+    random: random.Random
+
+    def key(self) -> str:
+        """A new random name, 32 hexadecimal digits."""
+        return f"{self.random.getrandbits(128):032x}"
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A database of campaigns."""
+
+    engine: Engine
+    url: str
+    clock: Callable[[], int] = clock
+    random: random.Random = field(default_factory=random.SystemRandom)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is an SQLite file."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def write(self, name: str | int) -> Iterator[Work]:
+        """A serialised transaction on the campaign of this name (or number)."""
+        with self.transaction() as db:
+            yield self._work(db, name, lock=True)
+
+    @contextmanager
+    def read(self, name: str | int) -> Iterator[Work]:
+        """One consistent snapshot of the campaign of this name (or number)."""
+        with self.snapshot() as db:
+            yield self._work(db, name, lock=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction on the whole database; errors of the engine become one line."""
+        with _plainly(self.url), self.engine.connect() as db, db.begin():
+            yield db
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A consistent view of the whole database, without any lock that others wait for."""
+        with _plainly(self.url), self.engine.connect() as db:
+            db = db.execution_options(**{READ_ONLY: True})
+            if not self.is_sqlite:
+                db = db.execution_options(
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+            with db.begin():
+                yield db
+
+    def campaigns(self) -> list[str]:
+        """The names of the campaigns in it."""
+        with self.snapshot() as db:
+            return list(db.scalars(select(campaign.c.name).order_by(campaign.c.id)))
+
+    def only(self, name: str | None = None) -> str:
+        """The name of the one campaign, or `name` if it is there."""
+        known = self.campaigns()
+        if name is None and len(known) == 1:
+            return known[0]
+        if name in known:
+            return str(name)
+        listed = ", ".join(known) or "none"
+        asked = f"no campaign {name!r}" if name else "which campaign? say --campaign NAME"
+        raise RuleError("not-found", f"{asked}; in this database: {listed}")
+
+    def _work(self, db: Connection, name: str | int, lock: bool) -> Work:
+        column = campaign.c.id if isinstance(name, int) else campaign.c.name
+        wanted = (campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
+        query = select(*wanted).where(column == name)
+        row = db.execute(query).one_or_none()
+        if row is None:
+            raise RuleError("not-found", f"there is no campaign {name!r}")
+        if lock and not self.is_sqlite:
+            db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
+            row = db.execute(query).one()
+        return Work(
+            db, row.id, row.name, row.state, parse_plan(row.plan), self.clock(), self.random
+        )
+
+
+@contextmanager
+def _plainly(url: str) -> Iterator[None]:
+    """Errors that are no rule's fault, in one line that says what to do."""
+    shown = make_url(url).database if url.startswith("sqlite") else _without_password(url)
+    try:
+        yield
+    except sql_errors.OperationalError as error:
+        reason = str(error.orig).splitlines()[0]
+        raise StoreError(f"{reason}; {_advice(reason)}", file=shown or "") from error
+    except sql_errors.DatabaseError as error:
+        if isinstance(error, sql_errors.IntegrityError):
+            raise
+        reason = str(error.orig).splitlines()[0]
+        raise StoreError(f"{reason}; {_advice(reason)}", file=shown or "") from error
+
+
+def _advice(reason: str) -> str:
+    words = {
+        "disk is full": "nothing of this step was stored; make room and try again",
+        "No space left": "nothing of this step was stored; make room and try again",
+        "locked": "another process holds it; nothing of this step was stored; try again",
+        "readonly": "make the file and its folder writable",
+        "not a database": "give a database made by `qrowd campaign new`",
+        "malformed": "restore a backup: `qrowd campaign restore`",
+        "connect": "is the server running, and is the URL right?",
+        "no such table": "give a database made by `qrowd campaign new`",
+        "does not exist": "give a database made by `qrowd campaign new`",
+    }
+    return next((what for sign, what in words.items() if sign in reason), "nothing was stored")
+
+
+def _without_password(url: str) -> str:
+    return make_url(url).render_as_string(hide_password=True)
+
+
+# --- opening --------------------------------------------------------------------------------------
+
+
+def url_of(where: str | Path) -> str:
+    """The URL of a database: a URL as it is, or a file's path."""
+    given = str(where)
+    if given.startswith(("postgresql://", "postgres://")):
+        return "postgresql+psycopg://" + given.split("://", 1)[1]
+    return given if "://" in given else f"sqlite:///{given}"
+
+
+def open_store(
+    where: str | Path,
+    *,
+    clock: Callable[[], int] = clock,
+    seed: int | None = None,
+    new: bool = False,
+    check_version: bool = True,
+) -> Store:
+    """Open a database of campaigns; `new` allows a file that is not there yet.
+
+    `seed` makes all random names repeatable; without it they come from the system's secure source.
+    """
+    url = url_of(where)
+    if url.startswith("sqlite"):
+        _refuse_unusable(Path(str(make_url(url).database)), new)
+    chosen = random.SystemRandom() if seed is None else random.Random(seed)
+    store = Store(_engine(url), url, clock, chosen)
+    if check_version:
+        from qrowd.collection.upgrading import refuse_other_version
+
+        refuse_other_version(store)
+    return store
+
+
+def _engine(url: str) -> Engine:
+    if url.startswith("sqlite"):
+        wait = {"timeout": BUSY_MS / 1000, "check_same_thread": False}
+        engine = create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_engine(url, pool_size=5, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise MissingExtraError.needed("PostgreSQL", "postgres") from None
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by `_begin_sqlite` only
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    mode = cursor.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    for setting in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+        cursor.execute(f"PRAGMA {setting}")
+    synchronous = cursor.execute("PRAGMA synchronous").fetchone()[0]
+    cursor.close()
+    if mode != "wal" or synchronous != 2:
+        raise StoreError(
+            f"SQLite runs with journal_mode {mode}, synchronous {synchronous}, where WAL and FULL "
+            "(2) are needed; keep the file on a local disk, or use PostgreSQL"
+        )
+
+
+def _begin_sqlite(db: Connection) -> None:
+    reading = db.get_execution_options().get(READ_ONLY, False)
+    db.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _refuse_unusable(path: Path, new: bool) -> None:
+    if path.is_dir():
+        raise StoreError("this is a folder; give a database file in it", file=str(path))
+    if not new and not path.is_file():
+        raise StoreError("no such database; `qrowd campaign new` makes one", file=str(path))
+    if not path.resolve().parent.is_dir():
+        raise StoreError("its folder does not exist; make it first", file=str(path))
+    kind = drive_of(path.resolve())
+    if kind.startswith(NETWORK_DRIVES):
+        raise StoreError(
+            f"SQLite cannot be shared safely on a network drive ({kind}); put it on a "
+            "local disk, or use PostgreSQL (--database postgresql://...)",
+            file=str(path),
+        )
+
+
+def drive_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """The kind of file system that holds a path; "" where that cannot be told."""
+    if not mounts.exists():
+        return ""
+    best, kind = "", ""
+    for line in mounts.read_text(errors="replace").splitlines():
+        _, point, found, *_ = line.split(" ")
+        point = point.replace("\\040", " ")
+        inside = path == Path(point) or Path(point) in path.parents
+        if inside and len(point) >= len(best):
+            best, kind = point, found
+    return kind
+
+
+def has_tables(store: Store) -> bool:
+    """Whether the database was ever set up."""
+    with _plainly(store.url), store.engine.connect() as db:
+        return bool(inspect(db).has_table("campaign"))

