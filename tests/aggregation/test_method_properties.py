@@ -168,3 +168,44 @@ def test_m3v_two_grades_take_a_shorter_way_to_the_same_bits(weighted: bool) -> N
         found.append((gaps, dual.tolist(), eta.tolist(), idle.tolist()))
     assert found[0] == found[1]
     assert found[0][0][-1] < found[0][0][0]
+
+
+UNJUDGED = ["one-coin(prior='learned')", "one-coin(prior='learned', labels='soft')"]
+UNJUDGED += ["two-coin(prior='learned')", "two-coin(prior='learned', labels='soft')"]
+UNJUDGED += ["glad(prior='learned')", "mace(prior='learned')", "mace", "two-coin", "stack", "ds"]
+
+
+@pytest.mark.parametrize("spec", UNJUDGED)
+def test_pairs_that_nobody_judged_move_no_other(spec: str) -> None:
+    rows = crowd(pairs=60, seed=3)
+    half = q.Qrels.of(["t"] * 20, [f"d{i:04d}" for i in range(20)], np.arange(20) % 2)
+    names = [f"e{i:04d}" for i in range(200)]
+    more = q.Qrels.of(
+        ["t"] * 220,
+        [*half.pairs.document_names, *names],
+        np.concatenate([half.grade, np.ones(200, np.int8)]),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        plain, shifted = (q.get(spec).fit(rows, q.Given(gold=gold)) for gold in (half, more))
+        at = shifted.pairs.locate(rows.pairs)
+        assert np.allclose(plain.posterior, shifted.posterior[at], atol=1e-12)
+        wide = q.Pairs.of(["t"] * 260, [*rows.pairs.document_names, *names])
+        place = wide.locate(rows.pairs)[rows.pair]
+        padded = q.Judgements(
+            wide, rows.assessors, rows.scale, place.astype(np.int32), rows.assessor, rows.grade
+        )
+        alone, beside = q.get(spec).fit(rows), q.get(spec).fit(padded)
+    assert np.allclose(alone.posterior, beside.posterior[wide.locate(rows.pairs)], atol=1e-12)
+
+
+def test_stack_chooses_its_ridge_by_topics() -> None:
+    """Folds are whole topics: the strength does not depend on how documents are named."""
+    from qrowd.aggregation.judgements.stack import _folds
+
+    pairs = q.Pairs.of([f"t{at % 7}" for at in range(70)], [f"d{at}" for at in range(70)])
+    folds = _folds(pairs, np.arange(70))
+    assert all(len(set(folds[pairs.topic == topic].tolist())) == 1 for topic in range(7))
+    assert sorted(set(folds.tolist())) == [0, 1, 2, 3, 4]
+    one = q.Pairs.of(["t"] * 70, [f"d{at}" for at in range(70)])
+    assert len(set(_folds(one, np.arange(70)).tolist())) == 5

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Grades
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.given import UNKNOWN
 from qrowd.data.judgements import Judgements
 from qrowd.kernel import BLOCKS, in_blocks
@@ -31,6 +31,7 @@ class Expected:
 class Ballot:
     """The votes by pair; `gold` has the code of each clamped pair, -1 elsewhere.
 
+    Pairs without votes take no part in E steps: their posterior is uniform, whatever gold says.
     A vote's weight is how often it counts: weight 2 is the same as the judgement twice.
     """
 
@@ -73,6 +74,11 @@ class Ballot:
         """How many votes there are, by weight; at least 1, for it divides."""
         return max(float(self.votes.sum()), 1.0)
 
+    @cached_property
+    def voted(self) -> Mask:
+        """Which pairs have any (weighted) vote."""
+        return np.asarray(self.judgements.votes.sum(axis=1) > 0)
+
     @property
     def uniform(self) -> Floats:
         """The log of equal chances for all grades."""
@@ -93,7 +99,7 @@ class Ballot:
         """
         from qrowd.aggregation.kernels.expect import RULES, by_vote
 
-        posterior = np.empty((len(self.judgements.pairs), self.width))
+        posterior = np.full((len(self.judgements.pairs), self.width), 1.0 / self.width)
         flat, coins = np.ascontiguousarray(table).reshape(-1), self.coins(ties)
         starts, grade, rule = self.judgements.pair_starts, self.judgements.grade, RULES[ties]
 
@@ -127,7 +133,7 @@ class Ballot:
         """
         from qrowd.aggregation.kernels.expect import RULES, by_table
 
-        posterior = np.empty((len(self.judgements.pairs), len(prior)))
+        posterior = np.full((len(self.judgements.pairs), len(prior)), 1.0 / len(prior))
         flat, coins = np.ascontiguousarray(table).reshape(-1, len(prior)), self.coins(ties)
         inside = self.grade_bounds if bounds is None else bounds
         starts, rule = self.judgements.pair_starts, RULES[ties]

@@ -12,7 +12,8 @@ CLASS_PRIORS = ("none", "learned")
 def class_prior(kind: str, posterior: Floats) -> tuple[Floats, float]:
     """The log of each grade's chance, and the log density of its smoothing.
 
-    `none`: all grades alike. `learned`: their expected shares, one pair of each grade added.
+    `none`: all grades alike. `learned`: their expected shares, one pair of each grade added; the
+    posterior is of pairs with votes, for the others say nothing of how common a grade is.
     """
     size = posterior.shape[1]
     if kind == "none":

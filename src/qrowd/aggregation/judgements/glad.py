@@ -91,7 +91,7 @@ class GLAD:
             if not fitting.settled:
                 ability = (precision * mean + sums[:, 0]) / (precision + sums[:, 1])
                 ability = model.balanced(ability, mean, precision)
-                log_prior, density = class_prior(self.prior, model.posterior)
+                log_prior, density = class_prior(self.prior, model.posterior[ballot.voted])
         details = Details(own={"easiness": np.exp(model.log_ease)})
         return fitting.merged(model.posterior, {"ability": ability}, details=details)
 

@@ -176,7 +176,8 @@ class _Model:
 
     def improved(self, state: _State) -> _State:
         """One M step and one E step on."""
-        return self._state(state.honest, state.spam, state.expected.posterior)
+        seen = state.expected.posterior[self.ballot.voted]
+        return self._state(state.honest, state.spam, seen)
 
     @property
     def _alike(self) -> Floats:

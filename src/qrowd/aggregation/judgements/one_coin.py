@@ -78,7 +78,7 @@ class OneCoin:
         for _ in fitting.iterations(self.max_iter):
             before = step
             accuracy = (step.counts.sum(axis=1) + right) / made
-            log_prior, density = class_prior(self.prior, step.posterior)
+            log_prior, density = class_prior(self.prior, step.posterior[ballot.voted])
             table = np.repeat(_weights(accuracy, ballot.width)[:, None], ballot.width, axis=1)
             step = ballot.expect(table, log_prior, self.ties if self.labels == "hard" else "")
             density += (right * np.log(accuracy) + wrong * np.log1p(-accuracy)).sum()

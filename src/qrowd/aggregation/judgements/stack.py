@@ -11,6 +11,7 @@ import numpy as np
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning
@@ -34,9 +35,11 @@ class Stacking:
 
     maximising the likelihood of gold less $\frac{\lambda}{2} \sum_j d_j^2$: the weight $c + d_j$ of
     an assessor is shrunk towards a common one, and somebody without gold has just that. $\lambda$
-    (`ridge`) is chosen among 1, 10, 100, 1000 by the likelihood of gold in five folds, drawn by a
-    hash of the pairs. Gold pairs keep their gold; without gold at all the probability is the share
-    of votes. A vote with weight 2 counts twice; repeated judgements add up.
+    (`ridge`) is chosen among 1, 10, 100, 1000 by the likelihood of gold in five folds of topics (of
+    pairs, where gold is of one topic), drawn by a hash of their names: what is learned on some
+    topics has to hold on others. Gold pairs keep their gold, and those that nobody judged teach
+    nothing; without gold at all the probability is the share of votes. A vote with weight 2 counts
+    twice; repeated judgements add up.
 
     It learns the grade of *gold*, also where assessors have another notion of relevance: with
     labels 0/1 and gold from grade 2 on (`--gold-rel 2`), it finds who is strict enough.
@@ -58,15 +61,14 @@ class Stacking:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given)
-        known = np.flatnonzero(fitting.gold != UNKNOWN)
+        known = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
         said = _signed_votes(fitting.judgements)
         assessors = len(fitting.judgements.assessors)
         if not len(known):
-            fitting.notes.append("no gold: every assessor has the same weight")
+            fitting.notes.append("no gold on judged pairs: every assessor has the same weight")
             return fitting.merged(fitting.shares(), {"weight": np.ones(assessors)})
         sample = _Sample(said[known], fitting.gold[known])
-        coins = fitting.judgements.pairs.hashes(known.astype(np.int32), 0)
-        ridge = self.ridge or sample.best_ridge((coins % np.uint64(_FOLDS)).astype(np.int64))
+        ridge = self.ridge or sample.best_ridge(_folds(fitting.judgements.pairs, known))
         fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
         found = sample.optimum(ridge)
         fitting.trace, fitting.steps = [-float(found.fun)], max(int(found.nit), 1)
@@ -75,11 +77,11 @@ class Stacking:
             warnings.warn(
                 f"{self!r} has not settled: {found.message}", NotConvergedWarning, stacklevel=2
             )
-        p = _sigmoid(_odds(said, found.x))
+        odds = _odds(said, found.x)
         weight = found.x[1] + found.x[2:]
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
-        return fitting.merged(np.column_stack([1 - p, p]), {"weight": weight})
+        return fitting.merged(_sigmoid(np.column_stack([-odds, odds])), {"weight": weight})
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,17 @@ class _Sample:
         found = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
         sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
         return float(np.logaddexp(0, -sign * _odds(self.said[left_out], found.x)).sum())
+
+
+def _folds(pairs: Pairs, known: Array) -> Array:
+    """The fold of each known pair: whole topics, dealt out in the order of their hashes."""
+    topic = pairs.topic[known]
+    distinct, which = np.unique(topic, return_inverse=True)
+    if len(distinct) < 2:
+        coins = pairs.hashes(known.astype(np.int32), 0)
+        return (coins % np.uint64(_FOLDS)).astype(np.int64)
+    turn = np.argsort(np.argsort(pairs.topics.hashes(distinct.astype(np.int32))))
+    return np.asarray(turn[which] % _FOLDS)
 
 
 def _signed_votes(judgements: Judgements) -> Any:

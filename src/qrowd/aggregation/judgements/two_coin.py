@@ -70,7 +70,7 @@ class TwoCoin:
         accuracy, table, log_prior = right, _agreement(ballot), ballot.uniform
         for _ in fitting.iterations(self.max_iter):
             before = step
-            log_prior, density = class_prior(self.prior, step.posterior)
+            log_prior, density = class_prior(self.prior, step.posterior[ballot.voted])
             hits = np.diagonal(step.counts, axis1=1, axis2=2)
             accuracy = (hits + right) / (step.counts.sum(axis=1) + right + wrong)
             table = table_of(accuracy)

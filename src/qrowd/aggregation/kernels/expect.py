@@ -66,13 +66,18 @@ def by_vote(
     lo: int,
     hi: int,
 ) -> float:
-    """Posteriors of the pairs lo..hi; counts[cell] += the posterior of the voted grade."""
+    """Posteriors of the pairs lo..hi; counts[cell] += the posterior of the voted grade.
+
+    Pairs without votes are left as they are.
+    """
     score = np.empty(len(prior))
     weighted = len(weight) > 0
     likelihood = 0.0
     for i in range(lo, hi):
-        score[:] = prior
         first, last = starts[i], starts[i + 1]
+        if first == last:
+            continue
+        score[:] = prior
         for v in range(first, last):
             w = weight[v] if weighted else 1.0
             score[grade[v]] += w * table[cell[v]]
@@ -108,13 +113,15 @@ def by_table(
     """Posteriors of the pairs lo..hi; counts[cell, :] += the pair's posterior.
 
     `bounds[pair]` are the first and one past the last value that the pair may take: that is how
-    gold is clamped.
+    gold is clamped. Pairs without votes are left as they are.
     """
     size = len(prior)
     score = np.empty(size)
     weighted = len(weight) > 0
     likelihood = 0.0
     for i in range(lo, hi):
+        if starts[i] == starts[i + 1]:
+            continue
         score[:] = prior
         for v in range(starts[i], starts[i + 1]):
             w = weight[v] if weighted else 1.0
