@@ -43,7 +43,8 @@ _HOMES = {
     "measure": ("qrowd.evaluation.measures",),
     "rule": ("qrowd.quality.rules",),
 }
-_SPEC = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(\(.*\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
+_AT = r"(?:@\s*(\d+))?\s*"
+_SPEC = re.compile(rf"\s*([A-Za-z][\w.-]*)\s*{_AT}(\(.*\))?\s*{_AT}", re.DOTALL)
 _WORDS: dict[str, object] = {"true": True, "false": False, "none": None}
 
 
@@ -286,11 +287,17 @@ def spec_of(value: Any) -> str:
 
 
 def parse_spec(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """Name, positional and named arguments of a spec string; `name@k` gives cutoff=k."""
+    """Name, positional and named arguments of a spec string; `name@k` gives cutoff=k.
+
+    The cutoff may stand before the arguments or after them: `RR@10(rel=2)` is `RR(rel=2)@10`.
+    """
     found = _SPEC.fullmatch(spec)
     if not found:
         raise UsageError(f"cannot read {spec!r}; expected a name with arguments, as in ds(tol=0.1)")
-    name, arguments, cutoff = found.groups()
+    name, early, arguments, late = found.groups()
+    if early and late:
+        raise UsageError(f"{spec!r} has two cutoffs, @{early} and @{late}; keep one of them")
+    cutoff = early or late
     positional, named = _arguments(arguments or "()", spec)
     if cutoff:
         named["cutoff"] = int(cutoff)

@@ -82,3 +82,32 @@ def test_misuse(merged: Merged) -> None:
     name = merged.pairs.topic_names[0], merged.pairs.document_names[0]
     with pytest.raises(ScaleError, match="cut it"):
         recalibrate(merged, Qrels.of([name[0]], [name[1]], [3]))
+
+
+def test_pairs_that_are_certain_are_corrected_too() -> None:
+    """Forty identical assessors, right on 70 %: every pair is certain, and 30 % are wrong."""
+    random = np.random.default_rng(6)
+    n, topics = 1000, [f"t{at % 10}" for at in range(1000)]
+    truth = Qrels.of(topics, [f"d{at:04d}" for at in range(n)], random.integers(0, 2, n))
+    said = np.where(random.random(n) < 0.7, truth.grade, 1 - truth.grade).astype(np.int8)
+    names = q.Index.of(f"a{at:02d}" for at in range(40))
+    pair = np.repeat(np.arange(n, dtype=np.int32), 40)
+    assessor = np.tile(np.arange(40, dtype=np.int32), n)
+    crowd = q.Judgements(truth.pairs, names, q.Scale((0, 1)), pair, assessor, said[pair])
+    merged = q.get("ds").fit(crowd)
+    some = truth.select(random.random(n) < 0.5)
+    assert q.score_labels(merged, truth, given=some)["log_loss"] > 8
+    assert q.score_labels(recalibrate(merged, some), truth)["log_loss"] < 0.63
+
+
+def test_the_order_of_certain_pairs_stays(made: q.Collection, some: Qrels) -> None:
+    pairs = made.truth.pairs
+    odds = np.random.default_rng(0).normal(0, 60, len(pairs))
+    p = np.stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))], axis=1)
+    nobody = q.AssessorTable(q.Index.of([]))
+    sure = Merged(pairs, q.Scale((0, 1)), p, nobody, q.Fit("sure"), np.zeros(len(p), np.bool_))
+    found = recalibrate(sure, some)
+    rows = (pairs.topic == 0) & ~found.given
+    order = np.argsort(odds[rows])
+    steps = np.diff(found.log_odds[rows][order])
+    assert (steps > 0).all() or (steps < 0).all()

@@ -33,7 +33,8 @@ def test_hard_labels(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(files, "hard.qrels", "gold.qrels")
     said = capsys.readouterr().out
     assert "4 pairs of 2 topics" in said
-    assert ["accuracy", "0.7500", "0.7500"] in [line.split() for line in said.splitlines()]
+    rows = [line.split() for line in said.splitlines()]
+    assert ["accuracy", "0.7500", "0.1667", "0.7500", "0.1667"] in rows
     assert "note: 1 merged pairs have no gold" in said
 
 

@@ -276,3 +276,94 @@ def test_text_json_and_frames() -> None:
     assert "reliability" in calibration_text(scores.calibration)
     with pytest.raises(UnknownNameError, match="did you mean accuracy"):
         scores["acuracy"]
+
+
+# --- beyond what a probability can hold, random gold, topics as a sample ------------------------
+
+
+def sure(odds: Floats, topics: str = "") -> Merged:
+    """A belief with these log odds, in both columns."""
+    pairs = qrels(*[0] * len(odds), topics=topics).pairs
+    p = np.stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))], axis=1)
+    nobody = AssessorTable(Index.of([]))
+    return Merged(pairs, BINARY, p, nobody, Fit("none"), np.zeros(len(odds), np.bool_))
+
+
+def test_pairs_that_are_all_certain_are_still_ranked() -> None:
+    belief = sure(np.array([90.0, 80.0, 70.0, 60.0, 50.0, 45.0]))
+    assert (belief.relevant == 1).all()
+    scores = score_labels(belief, qrels(1, 1, 0, 1, 0, 0))
+    assert scores["auc"] == pytest.approx(8 / 9)
+    assert scores["map"] == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+def test_a_probability_of_nothing_is_the_least_there_is() -> None:
+    odds = BINARY.log_odds(np.array([[1.0, 0.0], [1.0, 1e-300], [0.5, 0.5], [0.0, 1.0]]))
+    assert np.isfinite(odds).all()
+    assert (np.diff(odds) > 0).all()
+    assert odds[2] == 0
+
+
+def test_graded_pairs_that_tie_in_the_expected_grade_go_by_their_odds() -> None:
+    pairs = qrels(*[0] * 3).pairs
+    p = np.array([[1e-30, 1e-25, 1.0], [1e-40, 1e-25, 1.0], [1e-20, 1e-25, 1.0]])
+    nobody = AssessorTable(Index.of([]))
+    belief = Merged(pairs, Scale((0, 1, 2)), p, nobody, Fit("none"), np.zeros(3, np.bool_))
+    assert score_labels(belief, qrels(0, 2, 0))["map"] == 1
+
+
+def test_kappa_against_random_gold_expects() -> None:
+    p = (np.arange(2000) + 0.5) / 2000
+    assert score_labels(soft(*p), soft(*p))["kappa"] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("measure", ["map", "ndcg", "kappa", "accuracy"])
+def test_random_gold_gives_expectations(measure: str) -> None:
+    """The mean over all certain truths, weighted by their probabilities; some answers tie."""
+    chance, answer = [0.2, 0.9, 0.5, 0.7, 0.35], soft(0.9, 0.4, 0.4, 0.8, 0.4)
+    found, total = score_labels(answer, soft(*chance))[measure], 0.0
+    if measure == "kappa":  # of the expected table, not the expectation of kappa
+        label = np.array([1, 0, 0, 1, 0])
+        table = np.zeros((2, 2))
+        for at, p in enumerate(chance):
+            table[:, label[at]] += [1 - p, p]
+        assert found == pytest.approx(float(kappa(table[None], np.array([0.0, 1.0]))[0]))
+        return
+    for truth in itertools.product((0, 1), repeat=5):
+        weight = float(np.prod([p if x else 1 - p for p, x in zip(chance, truth, strict=True)]))
+        value = score_labels(answer, qrels(*truth))[measure] if any(truth) else 0.0
+        if measure == "accuracy" and not any(truth):
+            value = score_labels(answer, qrels(*truth))[measure]
+        total += weight * value
+    assert found == pytest.approx(total, abs=1e-12)
+
+
+def test_standard_errors_leave_each_topic_out() -> None:
+    random = np.random.default_rng(2)
+    topics = "".join(sorted(random.choice(list("abcdef"), 90)))
+    truth = qrels(*random.integers(0, 2, 90), topics=topics)
+    belief = sure(random.normal(0, 3, 90) + 2 * truth.grade - 1, topics)
+    scores = score_labels(belief, truth)
+    left = [truth[truth.topics.without(Index.of([name]))] for name in truth.topics]
+    for name in ("accuracy", "kappa", "auc", "log_loss", "f1", "fractional_recall", "rmse"):
+        without = np.array([score_labels(belief, gold)[name] for gold in left])
+        n = len(without)
+        error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+        assert scores.errors[name] == pytest.approx(error, rel=1e-9), name
+    by_topic = scores.by_topic["map"]
+    assert scores.errors["map"] == pytest.approx(by_topic.std(ddof=1) / np.sqrt(len(by_topic)))
+    low, high = scores.interval("kappa")
+    assert low < scores["kappa"] < high
+
+
+def test_one_topic_has_no_error() -> None:
+    scores = score_labels(soft(0.9, 0.2, 0.6), qrels(1, 0, 0))
+    assert np.isnan(scores.errors["accuracy"])
+    assert "only one" in str(scores)
+
+
+def test_the_best_constant_answer_stands_beside_accuracy() -> None:
+    scores = score_labels(soft(0.9, 0.2, 0.6, 0.1), qrels(1, 0, 0, 0))
+    assert scores["constant_accuracy"] == 0.75
+    assert str(scores).splitlines()[1].startswith("kappa")
+    assert "the best constant answer has 0.7500" in str(scores)

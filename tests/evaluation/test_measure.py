@@ -136,3 +136,47 @@ def test_one_declaration_is_a_measure(dummy: type) -> None:
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     assert "## `Length` " in generate.registry_page("measure")
+
+
+@pytest.mark.parametrize(
+    ("spec", "same"),
+    [
+        ("RR@10(rel=2)", "RR(rel=2)@10"),
+        ("nDCG@20(dcg='exp-log2')", "nDCG(dcg='exp-log2')@20"),
+        ("ERR@5(max_grade=3)", "ERR(max_grade=3)@5"),
+        ("success_10", "Success@10"),
+        ("P @ 5 (rel=2)", "P(rel=2)@5"),
+    ],
+)
+def test_a_cutoff_may_come_before_the_arguments(spec: str, same: str) -> None:
+    assert repr(parse_measure(spec)) == same
+
+
+def test_two_cutoffs_are_refused() -> None:
+    with pytest.raises(UsageError, match="two cutoffs, @10 and @20"):
+        parse_measure("RR@10(rel=2)@20")
+
+
+def test_err_as_gdeval_has_it() -> None:
+    """gdeval.pl, in plain loops: the probability of going on, rank by rank."""
+    random = np.random.default_rng(4)
+    names = [f"d{at:02d}" for at in range(30)]
+    grades, scores = random.integers(-1, 5, 20), random.random(30)
+    runs = q.RunSet.of(["s"] * 30, ["t"] * 30, names, scores)
+    found = q.evaluate(runs, q.Qrels.of(["t"] * 20, names[:20], grades), ["ERR@10", "ERR"])
+    for depth, value in zip((10, 30), found.values.ravel(), strict=True):
+        going_on, total = 1.0, 0.0
+        for place, document in enumerate(np.argsort(-scores)[:depth], start=1):
+            grade = max(int(grades[document]), 0) if document < 20 else 0
+            stop = (2**grade - 1) / 16
+            total += going_on * stop / place
+            going_on *= 1 - stop
+        assert value == pytest.approx(total, abs=1e-15)
+
+
+def test_rbp_stays_between_0_and_1() -> None:
+    with pytest.raises(ParameterError, match="RBP: gains must be numbers from 0 to 1"):
+        q.RBP(gains={1: 1, 2: 2})
+    runs = q.RunSet.of(["s"] * 50, ["t"] * 50, [f"d{at}" for at in range(50)], range(50))
+    gold = q.Qrels.of(["t"] * 50, [f"d{at}" for at in range(50)], [3] * 50)
+    assert q.evaluate(runs, gold, q.RBP(gains={1: 0.5})).values.item() == pytest.approx(1, abs=1e-4)

@@ -20,6 +20,8 @@ SAME = [
     ("Rprec", "Rprec"),
     ("Bpref", "bpref"),
     ("infAP", "infAP"),
+    ("Success@1", "success_1"),
+    ("Success@10", "success_10"),
     ("nDCG", "ndcg"),
     ("nDCG@20", "ndcg_cut_20"),
 ]

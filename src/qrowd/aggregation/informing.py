@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from qrowd.aggregation.reweighing import EDGE, expit, logit, newton_step, with_relevance
+from qrowd.aggregation.reweighing import expit, logit, newton_step, with_log_odds
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged
@@ -29,6 +29,7 @@ from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, NotConvergedWarning
 
 MAX_ITER, TOLERANCE, NEWTON = 500, 1e-5, 2
+_EDGE = 1e-12
 
 
 def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
@@ -55,8 +56,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
             stacklevel=2,
         )
         return merged
-    before = np.clip(merged.relevant, 0.0, 1.0)
-    after, converged = _informed(before, merged.given, x, merged.pairs)
+    after, converged = _informed(merged.log_odds, merged.given, x, merged.pairs)
     if not converged:
         message = f"inform did not settle in {MAX_ITER} iterations"
         warnings.warn(message, NotConvergedWarning, stacklevel=2)
@@ -65,7 +65,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
         method=f"{merged.fit.method} informed by {len(runs)} runs",
         converged=merged.fit.converged and converged,
     )
-    return replace(with_relevance(merged, after, seed), fit=fit)
+    return replace(with_log_odds(merged, after, seed), fit=fit)
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:
@@ -91,19 +91,18 @@ def _fused(runs: RunSet, topic: int) -> Floats:
 
 
 def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
-    """P(relevant) of each pair under the new prior, and whether EM settled."""
-    p = np.clip(before, EDGE, 1 - EDGE)
-    votes = logit(p) - logit(np.array(p[~given].mean() if not given.all() else 0.5))
+    """The log odds of each pair under the new prior, and whether EM settled."""
+    now, free = expit(before), ~given
+    usual = np.clip(now[free].mean() if free.any() else 0.5, _EDGE, 1 - _EDGE)
+    votes = before - logit(usual)
     design = np.stack([np.ones(len(x)), x, x * x], axis=1)
     beta, centre, shift = np.zeros(3), np.zeros(3), np.zeros(len(pairs.topics))
-    beta[0] = logit(p.mean(keepdims=True))[0]
-    now = p
+    beta[0] = logit(np.clip(now.mean(), _EDGE, 1 - _EDGE))
     for _ in range(MAX_ITER):
         for _ in range(NEWTON):
             beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
-        prior = design @ beta + shift[pairs.topic]
-        new = np.where(given, before, expit(prior + votes))
-        moved, now = float(np.abs(new - now).max()), new
+        after = np.where(given, before, design @ beta + shift[pairs.topic] + votes)
+        moved, now = float(np.abs(expit(after) - now).max()), expit(after)
         if moved < TOLERANCE:
-            return now, True
-    return now, False
+            return after, True
+    return after, False

@@ -17,14 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from qrowd.aggregation.reweighing import expit, logit, newton_step, with_relevance
-from qrowd.data.arrays import Codes, Mask
+from qrowd.aggregation.reweighing import newton_step, with_log_odds
+from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 from qrowd.errors import DataWarning, InputError, ScaleError
 
 STEPS = 50
-CLIP = 1e-6
 
 
 def recalibrate(merged: Merged, gold: Qrels, seed: int = 0) -> Merged:
@@ -52,16 +51,8 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0) -> Merged:
             f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
         )
     known, truth = at[found], merged.scale.relevant[codes].astype(np.float64)
-    said = logit(np.clip(merged.relevant, CLIP, 1 - CLIP))
-    design, topic = np.stack([np.ones(len(said)), said], axis=1), merged.pairs.topic
-    centre = np.array([0.0, 1.0])
-    beta, shift = np.zeros(2), np.zeros(len(merged.pairs.topics))  # where Newton's steps are safe
-    for _ in range(STEPS):
-        beta, shift = newton_step(
-            design[known], topic[known], truth, beta, shift, centre, ridge=1.0
-        )
-    after = expit(design @ beta + shift[topic])
-    made = with_relevance(merged, np.where(merged.given, merged.relevant, after), seed)
+    after = _corrected(merged.log_odds, merged.pairs.topic, known, truth)
+    made = with_log_odds(merged, np.where(merged.given, merged.log_odds, after), seed)
     posterior, given = made.posterior.copy(), merged.given.copy()
     posterior[known], given[known] = np.eye(len(merged.scale))[codes], True
     samples = None if made.samples is None else made.samples.copy()
@@ -92,3 +83,15 @@ def _unseen(merged: Merged, at: Codes) -> Mask:
             stacklevel=3,
         )
     return unseen
+
+
+def _corrected(said: Floats, topic: Codes, known: Codes, truth: Floats) -> Floats:
+    """The log odds of all pairs, as the `truth` of the known ones corrects what was said."""
+    design = np.stack([np.ones(len(said)), said], axis=1)
+    centre, topics = np.array([0.0, 1.0]), int(topic.max()) + 1
+    beta, shift = np.zeros(2), np.zeros(topics)  # where Newton's steps are safe
+    for _ in range(STEPS):
+        beta, shift = newton_step(
+            design[known], topic[known], truth, beta, shift, centre, ridge=1.0
+        )
+    return np.asarray(design @ beta + shift[topic])

@@ -6,40 +6,43 @@ from dataclasses import replace
 
 import numpy as np
 
+from qrowd.aggregation.ballot import shares_of
 from qrowd.data.arrays import Array, Floats, Grades
 from qrowd.data.merged import Merged
 
-EDGE = 1e-12
 RIDGE = 1e-2
+_LEAST = 1e-300
 
 
-def with_relevance(merged: Merged, after: Floats, seed: int = 0) -> Merged:
-    """The same belief with P(relevant) of each pair changed to `after`; its draws follow."""
-    before = np.clip(merged.relevant, 0.0, 1.0)
-    posterior = _rescaled(merged, before, after)
-    samples = _moved(merged, before, after, seed) if merged.samples is not None else None
+def with_log_odds(merged: Merged, after: Floats, seed: int = 0) -> Merged:
+    """The same belief with the log odds of relevance changed to `after`; its draws follow."""
+    posterior = _rescaled(merged, after)
+    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
     return replace(merged, posterior=posterior, samples=samples, decided=None)
 
 
-def _rescaled(merged: Merged, before: Floats, after: Floats) -> Floats:
-    """The posterior with its relevant grades adding up to `after`, in the same proportions."""
+def _rescaled(merged: Merged, after: Floats) -> Floats:
+    """The posterior with these log odds, relevant and other grades in the same proportions."""
     relevant = merged.scale.relevant
     result = merged.posterior.copy()
-    for columns, old, new in ((relevant, before, after), (~relevant, 1 - before, 1 - after)):
-        result[:, columns] *= (new / np.maximum(old, EDGE))[:, None]
+    for columns, new in ((relevant, expit(after)), (~relevant, expit(-after))):
+        result[:, columns] = shares_of(result[:, columns]) * new[:, None]
     return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
-def _moved(merged: Merged, before: Floats, after: Floats, seed: int) -> Grades:
-    """Draws with as few grades changed as `after` wants: what draws have in common stays."""
+def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:
+    """Draws with as few grades changed as this posterior wants: what they have in common stays."""
     random = np.random.default_rng(seed)
     assert merged.samples is not None
     samples, relevant = merged.samples.copy(), merged.scale.relevant
     low, high = int(np.flatnonzero(~relevant)[-1]), int(np.flatnonzero(relevant)[0])
-    up = (after - before) / np.maximum(1 - before, EDGE)
-    down = (before - after) / np.maximum(before, EDGE)
+    change = posterior - merged.posterior
+    up, down = (
+        change[:, to].sum(axis=1) / np.maximum(merged.posterior[:, ~to].sum(axis=1), _LEAST)
+        for to in (relevant, ~relevant)
+    )
     for draw in range(samples.shape[1]):
-        column, coin = samples[:, draw], random.random(len(before))
+        column, coin = samples[:, draw], random.random(len(up))
         yes = relevant[column]
         samples[:, draw] = np.where(
             ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)

@@ -129,6 +129,24 @@ def auc(score: Floats, truth: Floats, group: Array, groups: int) -> Floats:
     return ratio(wins, relevant * others - self_pairs)
 
 
+def auc_without_each(score: Floats, truth: Floats, group: Array, groups: int) -> Floats:
+    """The AUC of all pairs but those of one group, for each group."""
+    order, run, place, _, _ = runs_of(score, np.zeros_like(group))
+    good, bad, g = truth[order], 1 - truth[order], group[order]
+    relevant, others = good.sum(), bad.sum()
+    goods, bads = (
+        (_first_of(_before(x, place), run), np.bincount(run, weights=x)[run] if len(run) else x)
+        for x in (good, bad)
+    )
+    lost = bad * (goods[0] + (goods[1] - good) / 2)  # relevant pairs above each other one
+    won = good * (others - bads[0] - bads[1] + (bads[1] - bad) / 2)
+    r, n, own = (totals(x, g, groups) for x in (good, bad, good * bad))
+    inside = np.nan_to_num(auc(score, truth, group, groups)) * (r * n - own)
+    wins = lost.sum() - (totals(lost, g, groups) + totals(won, g, groups) - inside)
+    chances = relevant * others - own.sum() - (r * others + n * relevant - r * n - own)
+    return ratio(wins, chances)
+
+
 def _before(values: Floats, place: Array) -> Floats:
     """The sum of the values before each one, within its group (groups start at place 0)."""
     running = np.cumsum(values) - values
@@ -157,15 +175,39 @@ def expected_ap(score: Floats, relevant: Floats, group: Array, groups: int) -> F
     return ratio(totals(np.where(r > 0, precision, 0.0), g, groups), totals(good, g, groups))
 
 
+def ap_integrand(score: Floats, ratio: Floats, node: Floats) -> Floats:
+    """The integrand of the expected AP of one topic at each node, for random relevance.
+
+    As `AP` has it under random relevance, ratio[pair, node] being a_d(u); of a run of m tied pairs,
+    each is equally likely to be at each of the run's ranks.
+    """
+    order, run, place, first, size = runs_of(score, np.zeros(len(score), np.int64))
+    a = ratio[order]
+    starts = np.flatnonzero(np.diff(run, prepend=-1))
+    mean = np.add.reduceat(a, starts, axis=0) / size[starts, None]
+    squares = np.add.reduceat(a * a, starts, axis=0) / size[starts, None]
+    above = np.cumsum(a, axis=0)[starts] - a[starts]
+    m = np.maximum(size[starts], 2)[:, None]
+    both = (m * mean * mean - squares) / (m - 1)  # the mean of a_d a_s over two tied pairs
+    inside = (place - first)[:, None] * both[run]
+    precision = mean[run] + node * (above[run] * mean[run] + inside)
+    return np.asarray((precision / (place + 1.0)[:, None]).sum(axis=0))
+
+
 def expected_ndcg(score: Floats, gain: Floats, group: Array, groups: int) -> Floats:
     """NDCG (discount log2(1 + rank), full depth); the expectation over orders of the tied."""
-    order, run, place, _, size = runs_of(score, group)
     gains = np.maximum(gain, 0.0)
-    mean = np.bincount(run, weights=gains[order])[run] / size if len(run) else gains
-    dcg = totals(mean / np.log2(place + 2.0), group[order], groups)
     ideal = runs_of(gains, group)
     best = gains[ideal.order] / np.log2(ideal.place + 2.0)
+    dcg = discounted(score, gains, group, groups)
     return ratio(dcg, totals(best, group[ideal.order], groups))
+
+
+def discounted(score: Floats, gain: Floats, group: Array, groups: int) -> Floats:
+    """The sum of gains over log2(1 + rank); the expectation over orders of the tied."""
+    order, run, place, _, size = runs_of(score, group)
+    mean = np.bincount(run, weights=gain[order])[run] / size if len(run) else gain
+    return totals(mean / np.log2(place + 2.0), group[order], groups)
 
 
 def kappa(confusion: Floats, grades: Floats) -> Floats:

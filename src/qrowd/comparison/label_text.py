@@ -13,7 +13,7 @@ _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accur
 
 def as_text(scores: LabelScores) -> str:
     """The headline: quantised and fractional answers side by side, then the rest."""
-    blocks = [_title(scores), _overall(scores)]
+    blocks = [_title(scores), _headline(scores), _overall(scores)]
     if len(scores.scale) > 2:
         blocks.append(confusion_text(scores))
     if scores.given is not None:
@@ -26,14 +26,31 @@ def _title(scores: LabelScores) -> str:
     return f"{len(scores)} pairs of {len(scores.topics)} topics"
 
 
+def _headline(scores: LabelScores) -> str:
+    """Agreement beyond chance first: where one grade is common, accuracy says little."""
+    constant = scores.overall["constant_accuracy"]
+    lines = [_with_interval(scores, name) for name in ("kappa", "balanced_accuracy", "accuracy")]
+    lines[-1] += f"; the best constant answer has {constant:.4f}"
+    return "\n".join(lines) + "\n"
+
+
+def _with_interval(scores: LabelScores, name: str) -> str:
+    line = f"{name.replace('_', ' ')} {scores.overall[name]:.4f}"
+    low, high = scores.interval(name)
+    return line if low != low else f"{line}, 95 % over topics [{low:.4f}, {high:.4f}]"
+
+
 def _overall(scores: LabelScores) -> str:
-    o = scores.overall
-    both = [[name, o[name], o[f"fractional_{name}"]] for name in _BOTH]
+    o, e = scores.overall, scores.errors
+    columns = ("", "fractional_")
+    both = [[name, *(part[kind + name] for kind in columns for part in (o, e))] for name in _BOTH]
     rest = [name for name in o if name not in _BOTH and not name.startswith("fractional_")]
-    single = [[name, o[name], ""] for name in rest]
-    return aligned(["measure", "quantised", "fractional"], both) + "\n\n" + aligned(
-        ["measure", "value", ""], single
-    )  # fmt: skip
+    single = [[name, o[name], e[name]] for name in rest]
+    header = ["measure", "quantised", "s.e.", "fractional", "s.e."]
+    legend = "s.e.: the standard error over topics"
+    legend += "" if len(scores.topics) > 1 else ", of which there is only one"
+    first, second = aligned(header, both), aligned(["measure", "value", "s.e."], single)
+    return f"{first}\n\n{second}\n{legend}"
 
 
 def per_topic_text(scores: LabelScores) -> str:
@@ -56,7 +73,7 @@ def confusion_text(scores: LabelScores) -> str:
     """Gold grades down, merged grades across."""
     grades = scores.scale.grades
     rows = [
-        [f"gold {grade}", *(int(count) for count in row)]
+        [f"gold {grade}", *(f"{count:.10g}" for count in row)]
         for grade, row in zip(grades, scores.confusion, strict=True)
     ]
     return aligned(["", *(f"as {grade}" for grade in grades)], rows)
@@ -82,6 +99,7 @@ def as_dict(scores: LabelScores) -> dict[str, Any]:
         "topics": len(scores.topics),
         "grades": list(scores.scale.grades),
         "overall": scores.overall,
+        "standard_errors": scores.errors,
         "topic_means": scores.topic_means,
         "by_topic": {
             topic: {name: float(values[at]) for name, values in scores.by_topic.items()}

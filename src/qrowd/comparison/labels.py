@@ -9,6 +9,7 @@ import numpy as np
 
 from qrowd.comparison import label_measures as lm
 from qrowd.comparison.calibration import Calibration, calibration_of
+from qrowd.comparison.label_figures import Scored, mean_of_topics
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -18,21 +19,23 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.rendering import Readable
 
-_FRACTIONAL = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
-
 
 @dataclass(frozen=True, eq=False)
 class LabelScores(Readable, Framed):
     """How right merged labels are: `scores["f1"]`, or per topic, `scores.by_topic["f1"]`.
 
     `overall` pools all pairs, except that `map` and `ndcg` are means over topics; `topic_means` are
-    means over the topics where a measure is defined. `confusion[gold grade, merged grade]` counts
+    means over the topics where a measure is defined. `errors` are standard errors of `overall` that
+    take the topics for a sample (a pair of a topic is not independent of the next one): each topic
+    left out in turn (the jackknife); NaN with one topic. `constant_accuracy` is the accuracy of the
+    best constant answer, the grade that gold has most. `confusion[gold grade, merged grade]` counts
     pairs. What was given to the method as gold is not in any of these but apart, in `given`.
     """
 
     topics: Index
     scale: Scale
     overall: dict[str, float]
+    errors: dict[str, float]
     by_topic: dict[str, Floats]
     pairs_by_topic: Floats
     confusion: Floats
@@ -63,7 +66,15 @@ class LabelScores(Readable, Framed):
     @property
     def topic_means(self) -> dict[str, float]:
         """Each measure's mean over the topics where it is defined."""
-        return {name: _mean(values) for name, values in self.by_topic.items()}
+        return {name: mean_of_topics(values) for name, values in self.by_topic.items()}
+
+    def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
+        """The interval of an overall figure over topics, by Student's t."""
+        from scipy.special import stdtrit
+
+        topics = int((self.pairs_by_topic > 0).sum())
+        half = stdtrit(max(topics - 1, 1), (1 + level) / 2) * self.errors[measure]
+        return self[measure] - half, self[measure] + half
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON would have it (undefined figures are None)."""
@@ -182,65 +193,13 @@ def _score(
 ) -> LabelScores:
     """The scores of the gold pairs marked in `rows`; `at` says where merged labels have them."""
     mine, pairs = at[rows], truth.pairs.select(rows)
-    group, groups = pairs.topic, len(pairs.topics)
-    p, g = belief.p[mine], truth.p[rows]
-    label, gold = belief.code[mine], truth.code[rows]
-    by_topic = _measures(belief.scale, p, g, label, gold, group, groups, clip)
-    pooled = _measures(belief.scale, p, g, label, gold, np.zeros_like(group), 1, clip)
-    overall = {name: float(value[0]) for name, value in pooled.items()}
-    overall |= {"map": _mean(by_topic["map"]), "ndcg": _mean(by_topic["ndcg"])}
-    size, relevant = len(belief.scale), belief.scale.relevant
-    confusion = _confusions(label, gold, np.zeros_like(group), 1, size)[0]
-    table = calibration_of(p[:, relevant].sum(axis=1), g[:, relevant].sum(axis=1), bins)
-    count = np.bincount(group, minlength=groups).astype(np.float64)
-    return LabelScores(pairs.topics, belief.scale, overall, by_topic, count, confusion, table)
-
-
-def _measures(
-    scale: Scale, p: Floats, g: Floats, label: Codes | Grades, gold: Codes | Grades,
-    group: Codes, groups: int, clip: float,
-) -> dict[str, Floats]:  # fmt: skip
-    """Every measure, one figure per group."""
-    answer, truth = p[:, scale.relevant].sum(axis=1), g[:, scale.relevant].sum(axis=1)
-    hard = np.asarray(scale.relevant[label], np.float64)
-    agreed, expected = g[np.arange(len(g)), label], (p * g).sum(axis=1)
-    size = np.bincount(group, minlength=groups).astype(np.float64)
-
-    def mean(values: Floats) -> Floats:
-        return lm.ratio(lm.totals(values, group, groups), size)
-
-    quantised = {"accuracy": mean(agreed)} | lm.rates(lm.counts_of(hard, truth, group, groups))
-    fractional = {"accuracy": mean(expected)} | lm.rates(lm.counts_of(answer, truth, group, groups))
-    grades = np.array(scale.grades, np.float64)
-    mse = mean(lm.squared_errors(answer, truth))
-    score, gain = (p @ grades, g @ grades) if len(scale) > 2 else (answer, truth)
-    return (
-        quantised
-        | {f"fractional_{name}": fractional[name] for name in _FRACTIONAL}
-        | {
-            "kappa": lm.kappa(_confusions(label, gold, group, groups, len(scale)), grades),
-            "auc": lm.auc(answer, truth, group, groups),
-            "log_loss": mean(lm.log_losses(answer, truth, clip)),
-            "mse": mse,
-            "rmse": np.sqrt(mse),
-            "map": lm.expected_ap(score, np.round(truth), group, groups),
-            "ndcg": lm.expected_ndcg(score, gain, group, groups),
-        }
-    )
-
-
-def _confusions(
-    label: Codes | Grades, gold: Codes | Grades, group: Codes, groups: int, size: int
-) -> Floats:
-    """Counts [group, gold grade, merged grade]."""
-    cell = (group.astype(np.int64) * size + gold) * size + label
-    counts = np.bincount(cell, minlength=groups * size * size)
-    return counts.reshape(groups, size, size).astype(np.float64)
-
-
-def _mean(values: Floats) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+    groups, scale = len(pairs.topics), belief.scale
+    scored = Scored(scale, belief.p[mine], truth.p[rows], belief.code[mine], pairs.topic, groups)
+    by_topic, overall, errors = scored.figures(clip)
+    count = np.bincount(pairs.topic, minlength=groups).astype(np.float64)
+    table = calibration_of(scored.answer, scored.truth, bins)
+    confusion = scored.confusions.sum(axis=0)
+    return LabelScores(pairs.topics, scale, overall, errors, by_topic, count, confusion, table)
 
 
 def _one_sided(truth: _Labels, rows: Mask) -> tuple[str, ...]:

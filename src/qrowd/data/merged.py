@@ -118,6 +118,11 @@ class Merged(Framed):
         """The probability that each pair is relevant."""
         return np.asarray(self.posterior[:, self.scale.relevant].sum(axis=1))
 
+    @property
+    def log_odds(self) -> Floats:
+        """The log odds of relevance of each pair: they differ even where probabilities are 1."""
+        return self.scale.log_odds(self.posterior)
+
     def grades(self, ties: str | None = None, seed: int = 0) -> Grades:
         """The likeliest grade of each pair; equal ones by the tie rule.
 

@@ -7,10 +7,11 @@ from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Grades, Mask
+from qrowd.data.arrays import Array, Floats, Grades, Mask
 from qrowd.errors import InputError, ScaleError
 
 LOWEST, HIGHEST = -127, 127
+_LEAST = 5e-324  # what a probability of 0 counts as in log odds: the smallest number above it
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ class Scale:
     def relevant(self) -> Mask:
         """Which codes are relevant."""
         return np.array(self.grades) >= self.relevant_from
+
+    def log_odds(self, p: Floats) -> Floats:
+        """The log odds of relevance, from the probabilities p[pairs, grades].
+
+        Relevant and other grades are summed apart, so that odds far beyond 1e16, where the
+        probability is exactly 1, still differ. A probability of 0 counts as the least above it.
+        """
+        yes, no = p[:, self.relevant].sum(axis=1), p[:, ~self.relevant].sum(axis=1)
+        return np.asarray(np.log(np.maximum(yes, _LEAST)) - np.log(np.maximum(no, _LEAST)))
 
     def codes(self, grades: Array) -> Grades:
         """The code of each grade; -1 for grades that are not on the scale."""

@@ -12,12 +12,13 @@ below 1e-10.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats
 
 _DOCUMENTS = 128  # how many documents' leave-one-out distributions are made at a time
 
@@ -67,11 +68,37 @@ def _odd_and_quick(least: int) -> int:
 def precision_at_recall_base(p: Floats, depth: int) -> Floats:
     """E[x_d 1(rank <= R) / R] for each document of the pool at each rank: [pool, depth].
 
-    p_d times the sum over r >= rank of P(R of the others = r - 1) / r. The distributions of R
-    without each document come from one discrete Fourier transform, the document divided out; at an
-    odd number of frequencies no factor is 0.
+    p_d times the sum over r >= rank of P(R of the others = r - 1) / r.
     """
     result = np.zeros((len(p), depth))
+    for some, others in _without_each(p):
+        size = others.shape[1]
+        tail = np.cumsum((others / np.arange(1, size + 1))[:, ::-1], axis=1)[:, ::-1]
+        shown = min(depth, size)
+        result[some, :shown] = p[some, None] * tail[:, :shown]
+    return result
+
+
+def worth_over_ideal(p: Floats, discount: Floats) -> Floats:
+    """E[x_d / IDCG] for each document of the pool, gains being 0 and 1.
+
+    p_d times the sum over r of P(R of the others = r) / IDCG(r + 1), where IDCG(r) adds up the
+    first r of 1 / discount (all of them, where there are fewer).
+    """
+    result = np.zeros(len(p))
+    for some, others in _without_each(p):
+        ideal = np.cumsum(1 / discount[: others.shape[1]])
+        ideal = np.pad(ideal, (0, others.shape[1] - len(ideal)), mode="edge")
+        result[some] = p[some] * (others / ideal).sum(axis=1)
+    return result
+
+
+def _without_each(p: Floats) -> Iterator[tuple[Array, Floats]]:
+    """Some documents at a time, and P(R without the document = r)[document, r].
+
+    The distributions come from one discrete Fourier transform, the document divided out; at an odd
+    number of frequencies no factor is 0.
+    """
     possible = np.flatnonzero(p > 0)
     size = _odd_and_quick(len(possible))  # R - x_d has this many values at most
     root = np.exp(2j * np.pi * np.arange(size) / size)
@@ -81,8 +108,4 @@ def precision_at_recall_base(p: Floats, depth: int) -> Floats:
     for lo in range(0, len(possible), _DOCUMENTS):
         some = possible[lo : lo + _DOCUMENTS]
         chance = p[some, None]
-        others = np.fft.fft(whole / (1 - chance + chance * root), axis=1).real / size
-        tail = np.cumsum((others / np.arange(1, size + 1))[:, ::-1], axis=1)[:, ::-1]
-        shown = min(depth, size)
-        result[some, :shown] = chance * tail[:, :shown]
-    return result
+        yield some, np.fft.fft(whole / (1 - chance + chance * root), axis=1).real / size

@@ -14,6 +14,7 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.details import Caution
+from qrowd.data.scale import Scale
 from qrowd.errors import UsageError
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import Card, build, get
@@ -31,6 +32,7 @@ _TREC_NAMES = {
     "Rprec": "Rprec",
     "bpref": "Bpref",
     "infAP": "infAP",
+    "success": "Success",
 }
 _TREC = re.compile(r"([A-Za-z_]+?)(?:[_.](\d+))?")
 
@@ -91,7 +93,7 @@ class Measure:
             return case.judged_only(self.score) if only else self.score(case)
         return self.expectation(case.judged_only() if only else case)
 
-    def notes(self, unjudged: float) -> tuple[str, ...]:
+    def notes(self, unjudged: float, scale: Scale) -> tuple[str, ...]:
         """What a reader of its expected scores should know."""
         return ()
 
@@ -141,7 +143,11 @@ def measures_of(given: Measure | str | Iterable[Measure | str]) -> tuple[Measure
 def parse_measure(spec: str) -> Measure:
     """The measure of a string: ours, ir_measures' (`nDCG@20`) or trec_eval's (`ndcg_cut_20`)."""
     found = _TREC.fullmatch(spec.strip())
-    if found and found[1] in _TREC_NAMES and (found[2] or found[1] not in ("P", "recall")):
+    if (
+        found
+        and found[1] in _TREC_NAMES
+        and (found[2] or found[1] not in ("P", "recall", "success"))
+    ):
         spec = _TREC_NAMES[found[1]] + (f"@{found[2]}" if found[2] else "")
     measure: Measure = get(spec, "measure")
     return measure

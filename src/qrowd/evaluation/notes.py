@@ -78,7 +78,13 @@ def expected_notes(
             where = f" in {empty.sum()} of {empty.size} ({axis}, topic) cells" if axis else ""
             where = where or f" on {_listed(task.topics.names[empty[0]])}"
             notes.append(f"no document can have grade {level} or higher{where}: scored 0")
-    of_measures = [note for measure in task.measures for note in measure.notes(unjudged)]
+    scales = {case.scale for column in cases for case in column}
+    of_measures = [
+        note
+        for measure in task.measures
+        for scale in scales
+        for note in measure.notes(unjudged, scale)
+    ]
     for note in of_measures:
         if isinstance(note, Caution):
             warnings.warn(note, DataWarning, stacklevel=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
+from qrowd.data.scale import Scale
 from qrowd.evaluation.expectation import Quadrature
 from qrowd.evaluation.measure import Measure, share
 from qrowd.evaluation.relevance import Certain, Random
@@ -69,6 +70,6 @@ class AP(Measure):
         sums = (p / np.arange(1, p.shape[1] + 1) * (1 + above)).sum(axis=1)
         return share(sums, chance.sum())
 
-    def notes(self, unjudged: float) -> tuple[str, ...]:
+    def notes(self, unjudged: float, scale: Scale) -> tuple[str, ...]:
         """The ratio form is not bounded by 1 when unjudged > 0."""
         return (self._above_one("base"),) if unjudged else ()

@@ -7,7 +7,8 @@ import numpy as np
 from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST
-from qrowd.evaluation.gains import expected_gains, gains_by_grade, gains_of, sums_of_gains
+from qrowd.errors import ParameterError
+from qrowd.evaluation.gains import gains_of, sums_of_gains
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
@@ -21,8 +22,9 @@ class RBP(Measure):
 
     `part='residual'` is the weight of all ranks whose documents are not judged, those below the end
     of the list included: RBP would lie between RBP and RBP + residual if everything were judged.
-    `gains={1: 0.5, 2: 1}` makes it graded. Under random relevance the expectation has $p(x_n = 1)$
-    in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
+    `gains={1: 0.5, 2: 1}` makes it graded: gains lie between 0 and 1, so that RBP does too; a grade
+    that is not named has 1 if it is relevant, else 0. Under random relevance the expectation has
+    $p(x_n = 1)$ in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
@@ -32,7 +34,12 @@ class RBP(Measure):
     part: str = param("base", "what is known, or what is not", choices=("base", "residual"))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", gains_of(self.gains, "RBP"))
+        gains = gains_of(self.gains, "RBP")
+        if gains and max(gains.values()) > 1:
+            raise ParameterError(
+                f"RBP: gains must be numbers from 0 to 1, as in {{1: 0.5, 2: 1}}, got {gains!r}"
+            )
+        object.__setattr__(self, "gains", gains)
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
@@ -42,19 +49,20 @@ class RBP(Measure):
 
     def _gain(self) -> Floats:
         """By grade - NOT_JUDGED."""
-        if self.gains is not None and self.part == "base":
-            return gains_by_grade("log2", self.gains)
         lowest = self.level if self.part == "base" else LOWEST
-        return np.asarray(np.arange(NOT_JUDGED, HIGHEST + 1) >= lowest, dtype=np.float64)
+        gain = (np.arange(NOT_JUDGED, HIGHEST + 1) >= lowest).astype(np.float64)
+        for grade, known in (self.gains or {}).items() if self.part == "base" else ():
+            gain[grade - NOT_JUDGED] = known
+        return gain
 
     def expectation(self, case: Random) -> Floats:
         """The expected scores[runs] of one topic under random relevance."""
         if self.part == "residual":
             known = case.along(np.ones(len(case.p)))[:, : self.depth]
             return np.asarray(1 - (known * self._weights(known.shape[1])).sum(axis=1))
-        pool, outside = case.chance(self.level), case.outside(self.level)
-        if self.gains is not None:
-            pool, outside = expected_gains(case, "log2", self.gains)
+        by_grade = self._gain()
+        pool = case.gain(by_grade[np.array(case.scale.grades) - NOT_JUDGED])
+        outside = case.unjudged * float(by_grade[case.lowest_relevant - NOT_JUDGED])
         gain = case.along(pool, outside)[:, : self.depth]
         return np.asarray((gain * self._weights(gain.shape[1])).sum(axis=1))
 
