@@ -21,6 +21,7 @@ Table = Mapping[str, Sequence[Any]]
 
 UNKNOWN = "-"
 DIGITS = 3  # decimal places of a figure that a person reads, unless its table says otherwise
+_TENTHS = ("seconds",)  # columns of which nobody reads more
 
 
 def cell(value: Any, digits: int = 4, unknown: str = UNKNOWN) -> str:
@@ -29,6 +30,11 @@ def cell(value: Any, digits: int = 4, unknown: str = UNKNOWN) -> str:
     if value is None:
         return unknown
     return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def digits_of(column: str, digits: int = DIGITS) -> int:
+    """The decimal places of a column's figures."""
+    return 1 if column in _TENTHS else digits
 
 
 def grouped(number: int) -> str:

@@ -10,17 +10,8 @@ import pytest
 
 import qrowd
 from qrowd.data.arrays import Array
-from qrowd.quality.agreement import (
-    COEFFICIENTS,
-    LEVELS,
-    ac1,
-    agreement,
-    alpha,
-    counts_of,
-    fleiss,
-    krippendorff_alpha,
-    raw,
-)
+from qrowd.quality.agreement import agreement, krippendorff_alpha
+from qrowd.quality.coefficients import COEFFICIENTS, LEVELS, ac1, alpha, counts_of, fleiss, raw
 from qrowd.quality.couples import cohen
 
 # Fleiss (1971), Table 1: 30 patients, six psychiatrists each, five diagnoses.
@@ -250,3 +241,24 @@ def test_misuse_is_told() -> None:
             agreement(data, **wrong)
     with pytest.raises(qrowd.errors.ParameterError):
         alpha(np.array([[1, 1]]), np.array([0, 1]), "odd")
+
+
+def test_very_many_topics_have_the_same_values_without_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd = qrowd.simulate(
+        "graded", topics=7, documents=12, assessors=9, votes=4, seed=5
+    ).judgements
+    few = qrowd.agreement(crowd, per_topic=True, bootstrap=3)
+    monkeypatch.setattr("qrowd.quality.agreement.MOST_TOPICS", 6)
+    monkeypatch.setattr("qrowd.quality.agreement._CELLS", 30)  # several blocks
+    many = qrowd.agreement(crowd, per_topic=True, bootstrap=3)
+    assert many.overall == few.overall
+    assert list(many.per_topic) == list(crowd.topics)
+    for topic, values in few.per_topic.items():
+        for name, value in values.items():
+            found = many.per_topic[topic][name]
+            assert found.value == pytest.approx(value.value, abs=1e-12, nan_ok=True)
+            assert np.isnan(found.low)
+    assert "no intervals" in many.notes[0]
+    assert few.notes == ()

@@ -6,7 +6,6 @@ import pytest
 import qrowd as q
 from qrowd.errors import UnknownNameError
 from qrowd.quality.doubt import Rule
-from qrowd.reporting.sections.assessors import _medians, against_gold
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def test_unsettled_fits_are_noted(made: q.Collection) -> None:
 
 def test_assessors_against_gold_by_plain_loops(made: q.Collection) -> None:
     crowd, gold = made.judgements, made.gold
-    found = against_gold(crowd, gold)
+    found = q.study(crowd, gold=gold, methods=["mv"]).assessors
     grade = dict(
         zip(
             zip(gold.pairs.topic_names, gold.pairs.document_names, strict=True),
@@ -90,10 +89,13 @@ def test_assessors_against_gold_by_plain_loops(made: q.Collection) -> None:
         assert found["specificity"][assessor] == pytest.approx(hits[0] / of[0], nan_ok=True)
 
 
-def test_medians() -> None:
-    group = np.array([0, 2, 0, 0, 2, 2])
-    values = np.array([3.0, 5.0, 1.0, np.nan, 7.0, 6.0])
-    assert _medians(group, values, 4).tolist() == pytest.approx([2, np.nan, 6, np.nan], nan_ok=True)
+def test_one_table_of_assessors(made: q.Collection) -> None:
+    done = q.study(made.judgements, gold=made.gold, methods=["mv", "ds"])
+    table = q.assessors(made.judgements, q.Given(gold=made.gold))
+    for name, column in table.columns.items():
+        if name not in ("type", "informedness", "reference"):  # these know the method's belief too
+            np.testing.assert_array_equal(done.assessors[name], column)
+    assert {"est_sensitivity", "est_specificity"} <= set(done.assessors.columns)
 
 
 def test_screening_comes_before_merging(made: q.Collection) -> None:

@@ -11,6 +11,7 @@ with iterations("ds", quiet) as told: ...           told(done, at_most, objectiv
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import sys
 import time
@@ -23,6 +24,9 @@ from qrowd.rendering import Table, records, to_json, tsv
 
 if TYPE_CHECKING:
     from qrowd.data.given import Progress
+
+
+_ROWS = 1000  # that a terminal shows
 
 
 def say(message: str, quiet: bool = False) -> None:
@@ -52,7 +56,7 @@ def show(
 ) -> None:
     """A table of columns: to a file by its suffix, as JSON, for eyes, or as TSV.
 
-    Numbers are rounded to `digits` on a terminal only.
+    On a terminal, and only there, numbers are rounded to `digits`, and a long table is cut.
     """
     if output and output != "-":
         _save(table, output)
@@ -129,12 +133,16 @@ def _print(table: Table, title: str, digits: int) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from qrowd.rendering import cell, is_number
+    from qrowd.rendering import cell, digits_of, is_number
 
     drawn = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
     for name, column in table.items():
         number = all(is_number(value) or value is None for value in column)
         drawn.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in zip(*table.values(), strict=True):
-        drawn.add_row(*(cell(value, digits) for value in row))
+    places = [digits_of(name, digits) for name in table]
+    for row in itertools.islice(zip(*table.values(), strict=True), _ROWS):
+        drawn.add_row(*(cell(value, n) for value, n in zip(row, places, strict=True)))
     Console().print(drawn, markup=False)
+    more = len(next(iter(table.values()), ())) - _ROWS
+    if more > 0:
+        say(f"{more} more rows; write all of them to a file with -o, or to a pipe")

@@ -20,6 +20,7 @@ ABOUT = {
     "informedness": "sensitivity + specificity - 1 against the best reference there is",
     "reference": "what the type rests on: gold, merged or others",
     "agreement": "mean share of the others who gave the same grade",
+    "says_relevant": "share of the judgements that say relevant",
     "gold": "judgements of pairs with gold",
     "accuracy": "share that is right on gold (_low, _high: Wilson's 95 % interval)",
     "sensitivity": "share of the relevant gold pairs said to be relevant",
@@ -85,6 +86,7 @@ def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
         "informedness": found.informedness,
         "reference": found.reference,
         "agreement": evidence.agreement,
+        "says_relevant": evidence.says_relevant,
         **_gold_columns(evidence),
         **_estimated(evidence),
     }

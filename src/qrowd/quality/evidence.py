@@ -226,6 +226,12 @@ class Evidence:
         return behaviour.answer_counts(self.single)
 
     @cached_property
+    def says_relevant(self) -> Floats:
+        """The share of each assessor's answers that say relevant."""
+        relevant = self.answers[:, self.single.scale.relevant].sum(axis=1)
+        return over(relevant, self.answers.sum(axis=1))
+
+    @cached_property
     def commonest(self) -> Floats:
         """The share of each assessor's commonest answer."""
         return over(self.answers.max(axis=1), self.answers.sum(axis=1))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.quality.suspicion import TYPES
@@ -15,6 +16,7 @@ from qrowd.reporting.parts import Figure
 
 _MOST = 60  # systems in one picture
 _PANELS = 3  # side by side
+_POINTS = 500  # of a curve
 
 
 def votes_per_pair(votes: Offsets) -> Figure:
@@ -42,9 +44,11 @@ def workload(per_assessor: Offsets) -> Figure:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        places = np.arange(1, len(ordered) + 1)
-        axes.fill_between(places, ordered, step="mid", color=INK["two"], alpha=0.25, linewidth=0)
-        axes.step(places, ordered, where="mid", color=INK["two"])
+        at = np.unique(np.linspace(0, len(ordered) - 1, _POINTS).round().astype(np.int64))
+        axes.fill_between(
+            at + 1, ordered[at], step="mid", color=INK["two"], alpha=0.25, linewidth=0
+        )
+        axes.step(at + 1, ordered[at], where="mid", color=INK["two"])
         axes.set_xlabel("assessors, the busiest first")
         axes.set_ylabel("judgements")
         axes.set_ylim(bottom=0)
@@ -155,7 +159,7 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
     order = found.order()[:_MOST]
     rows = np.arange(len(order))
     names = [str(name) for name in found.runs.names[order]]
-    truth = None if gold is None else ((gold[None, :] > gold[:, None]).sum(axis=1) + 1)
+    truth = None if gold is None else places(gold)
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from qrowd.rendering import DIGITS, cell, grouped
+from qrowd.rendering import DIGITS, cell, digits_of, grouped
 
 UNKNOWN = "–"
 
@@ -80,9 +81,14 @@ class Table:
         """The cells, row by row."""
         return [list(row) for row in zip(*self.columns.values(), strict=True)]
 
-    def numeric(self, name: str) -> bool:
-        """Whether a column holds numbers, and is set flush right."""
-        return all(isinstance(value, Shown | int | float) for value in self.columns[name])
+    def digits_of(self, name: str) -> int:
+        """The decimal places of a column."""
+        return digits_of(name, self.digits)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The columns that hold numbers, and are set flush right."""
+        return frozenset(name for name, values in self.columns.items() if all(map(_number, values)))
 
     def champions(self, name: str) -> set[int]:
         """The rows that are best in a column."""
@@ -138,6 +144,10 @@ class Section:
     def anchor(self) -> str:
         """The heading as the target of a link."""
         return "-".join(word for word in self.title.lower().split() if word.isalnum())
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Shown | int | float)
 
 
 def sort_key(value: Any) -> float:

@@ -23,7 +23,7 @@ from qrowd.quality.screening import Screened
 from qrowd.rendering import grouped
 from qrowd.reporting.page import Report
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table
-from qrowd.reporting.sections.assessors import against_gold, assessor_section
+from qrowd.reporting.sections.assessors import assessor_section
 from qrowd.reporting.sections.data import data_section
 from qrowd.reporting.sections.labels import label_section, summary_of
 from qrowd.reporting.sections.posterior import posterior_sections
@@ -124,11 +124,10 @@ def _(noun: Scores) -> list[Section]:
 
 @sections_of.register
 def _(noun: Study) -> list[Section]:
-    believed = noun.merged[noun.chosen]
     sections = [
         _what_was_done(noun),
         data_section(noun.judgements, noun.runs, noun.gold),
-        assessor_section(noun.judgements, noun.gold, believed, noun.known),
+        assessor_section(noun.assessors, noun.chosen, noun.known),
         *([screening_section(noun.screened)] if noun.screened else []),
         label_section(noun.merged, noun.labels),
     ]
@@ -186,12 +185,10 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
 
 
 def _useless(done: Study) -> Fact:
-    assert done.gold is not None
-    skill = against_gold(done.judgements, done.gold)
-    worth = skill["sensitivity"] + skill["specificity"] - 1
+    worth = done.assessors["sensitivity"] + done.assessors["specificity"] - 1
     low = int((worth < 0.1).sum())
     share = done.judgements.per_assessor[worth < 0.1].sum() / max(len(done.judgements), 1)
-    name = "assessors tell nothing, or mislead"
+    name = "assessors carry no information, or mislead"
     return Fact(f"{low} of {len(worth)}", name, f"they made {share:.0%} of the judgements")
 
 

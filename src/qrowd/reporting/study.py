@@ -19,6 +19,8 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
+from qrowd.quality.assessing import table_of
+from qrowd.quality.evidence import Evidence
 from qrowd.quality.screening import Screened, screen
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ class Study:
     """What came out at each station of the way; what there were no data for is empty or None.
 
     Ways of merging are named by their spec strings; `chosen` is the one whose draws are behind
-    `intervals` (over draws of relevance) and `wide` (over draws and topics). `known` is the truth
-    about the assessors where the crowd is simulated.
+    `intervals` (over draws of relevance) and `wide` (over draws and topics), and whose estimates
+    are in `assessors`, the table that `qrowd.assessors` makes. `known` is the truth about the
+    assessors where the crowd is simulated.
     """
 
     judgements: Judgements
@@ -55,6 +58,7 @@ class Study:
     chosen: str
     informed: bool
     seed: int
+    assessors: AssessorTable
     screened: Screened | None = None
     known: AssessorTable | None = None
 
@@ -134,6 +138,7 @@ def study(
         chosen=chosen,
         informed=informed,
         seed=seed,
+        assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
         screened=screened,
         known=known,
     )

@@ -19,4 +19,6 @@ def run(
 
     found = agreement(crowd, per_topic=per_topic, bootstrap=bootstrap, resample=resample, seed=seed)
     say(f"{found.compared} of {found.pairs} pairs have two judgements or more", quiet)
+    for note in found.notes:
+        say(f"note: {note}", quiet)
     show(found.table(), output, as_json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from qrowd.cli.output import save_pictures, show
 from qrowd.errors import UnknownNameError
+from qrowd.rendering import DIGITS
 
 if TYPE_CHECKING:
     from qrowd.data.judgements import Judgements
@@ -29,7 +30,7 @@ def run(
     rows = table.listed(sort.lstrip("-"), descending=not _ascends(sort, table))
     for_eyes = not (output or as_json) and sys.stdout.isatty()
     kept = {name: rows[name].tolist() for name in _chosen(list(rows), shown, for_eyes)}
-    show(kept, output, as_json)
+    show(kept, output, as_json, digits=DIGITS)
     if figures:
         save_pictures(_pictures(crowd, table), figures, quiet)
 

@@ -2,138 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Floats, Mask, Offsets
-from qrowd.data.judgements import Judgements
-from qrowd.data.merged import AssessorTable, Merged
-from qrowd.data.qrels import Qrels
+from qrowd.data.arrays import Codes
+from qrowd.data.merged import AssessorTable
+from qrowd.quality.assessing import ABOUT
 from qrowd.reporting import figures
-from qrowd.reporting.parts import Part, Prose, Section, Shown, Table
+from qrowd.reporting.parts import Part, Prose, Section, Table
 
-_WORDS = {
-    "sensitivity": "share of relevant pairs that the assessor calls relevant",
-    "specificity": "share of non-relevant pairs that the assessor calls non-relevant",
-    "says relevant": "share of all judgements that say relevant",
-    "seconds": "the middle of the seconds that a judgement took",
-}
-_MOST = 500  # rows
+_SKILLS = ("sensitivity", "specificity")
+_COLUMNS = ("type", "judgements", "gold", *_SKILLS, *(f"est_{name}" for name in _SKILLS),
+            "agreement", "says_relevant", "seconds")  # fmt: skip
+_MOST = 500  # rows of the table
+_MARKS = 2000  # in the picture
 
 
 def assessor_section(
-    judgements: Judgements,
-    gold: Qrels | None = None,
-    merged: Merged | None = None,
-    known: AssessorTable | None = None,
+    table: AssessorTable, method: str = "", known: AssessorTable | None = None
 ) -> Section:
-    """Sensitivity against specificity, and a table."""
-    skill, how = _skill(judgements, gold, merged)
-    kinds = [str(kind) for kind in known["kind"]] if known is not None else []
+    """Sensitivity against specificity, and a table; `method` is whose belief the table rests on."""
+    skills, how = _skills(table, method)
+    kinds = table["type"] if known is None else known["kind"]
     parts: list[Part] = [_words(how)]
-    if skill is not None:
-        seen = ~np.isnan(skill["sensitivity"] + skill["specificity"])
-        parts.append(_picture(skill, seen, judgements.per_assessor, kinds, how))
-    parts.append(_table(judgements, skill, kinds))
+    if skills:
+        parts.append(_picture(table, skills, [str(kind) for kind in kinds], how))
+    parts.append(_table(table, known))
     return Section("Assessors", tuple(parts))
 
 
-def against_gold(judgements: Judgements, gold: Qrels) -> dict[str, Floats]:
-    """Sensitivity, specificity and the number of judgements on pairs with gold."""
-    at = gold.pairs.locate(judgements.pairs)[judgements.pair]
-    rows = at >= 0
-    true = gold.grade[at[rows]] >= 1
-    said = judgements.scale.relevant[judgements.grade[rows]]
-    who = judgements.assessor[rows]
-
-    def count(mask: Mask) -> Offsets:
-        return np.bincount(who[mask], minlength=len(judgements.assessors))
-
-    with np.errstate(invalid="ignore"):
-        return {
-            "sensitivity": count(true & said) / count(true),
-            "specificity": count(~true & ~said) / count(~true),
-            "with gold": count(np.ones_like(true)).astype(np.float64),
-        }
-
-
-def _skill(
-    judgements: Judgements, gold: Qrels | None, merged: Merged | None
-) -> tuple[Mapping[str, Floats] | None, str]:
-    if gold is not None:
-        return against_gold(judgements, gold), "counted against gold"
-    if merged is None or not {"sensitivity", "specificity"} <= set(merged.assessors.columns):
-        return None, ""
-    at = merged.assessors.assessors.find(judgements.assessors)
-    columns = {name: merged.assessors[name][at] for name in ("sensitivity", "specificity")}
-    return columns, f"as `{merged.fit.method}` estimates them"
+def _skills(table: AssessorTable, method: str) -> tuple[tuple[str, str] | None, str]:
+    """The columns of sensitivity and specificity, and where they come from."""
+    if "sensitivity" in table.columns:
+        return ("sensitivity", "specificity"), "counted against gold"
+    if "est_sensitivity" in table.columns:
+        return ("est_sensitivity", "est_specificity"), f"as `{method}` estimates them"
+    return None, ""
 
 
 def _words(how: str) -> Prose:
     if not how:
-        return Prose("Without gold, and without a method that estimates them, skills are unknown.")
+        return Prose("Without gold and without a merging method, skills are unknown.")
     return Prose(
-        f"How often each assessor finds what is relevant (sensitivity) and leaves what is not "
-        f"(specificity), {how}. Somebody who answers without looking lies on the line of chance: "
-        "the answers cost money and tell nothing, whatever the share of them that happens to be "
-        "right."
+        f"How often each assessor recognises relevant pairs (sensitivity) and non-relevant pairs "
+        f"(specificity), {how}. Assessors who answer without looking lie near the dashed line of "
+        "chance: their answers cost money and carry no information, however many of them happen "
+        "to be right."
     )
 
 
-def _picture(
-    skill: Mapping[str, Floats], seen: Mask, judgements: Offsets, kinds: list[str], how: str
-) -> Part:
-    if not seen.any():
+def _busiest(table: AssessorTable, most: int) -> Codes:
+    order = np.argsort(-table["judgements"], kind="stable")[:most]
+    return np.asarray(order, np.int32)
+
+
+def _picture(table: AssessorTable, skills: tuple[str, str], kinds: list[str], how: str) -> Part:
+    sensitivity, specificity = (table[name] for name in skills)
+    order = _busiest(table, len(table))
+    seen = order[~np.isnan(sensitivity + specificity)[order]]
+    if not len(seen):
         return Prose("No assessor judged both relevant and non-relevant pairs with gold.")
-    names = [kind for kind, there in zip(kinds, seen, strict=True) if there] if kinds else []
+    marked = seen[:_MARKS]
+    more = f"; the {len(marked)} busiest of {len(seen)}" if len(seen) > len(marked) else ""
     return figures.assessors(
-        skill["sensitivity"][seen],
-        skill["specificity"][seen],
-        judgements[seen],
-        names or ["assessor"] * int(seen.sum()),
-        how.replace("`", ""),
+        sensitivity[marked],
+        specificity[marked],
+        table["judgements"][marked],
+        [kinds[at] for at in marked],
+        how.replace("`", "") + more,
     )
 
 
-def _table(judgements: Judgements, skill: Mapping[str, Floats] | None, kinds: list[str]) -> Table:
-    order = np.argsort(-judgements.per_assessor, kind="stable")[:_MOST]
-    columns: dict[str, list[Any]] = {"assessor": judgements.assessors.names[order].tolist()}
-    if kinds:
-        columns["kind"] = [kinds[at] for at in order]
-    columns["judgements"] = judgements.per_assessor[order].tolist()
-    for name, values in (skill or {}).items():
-        shown = values[order].astype(int) if name == "with gold" else values[order]
-        columns[name] = shown.tolist()
-    habits = _habits(judgements)
-    columns["says relevant"] = habits["says relevant"][order].tolist()
-    if "seconds" in habits:
-        columns["seconds"] = [Shown(f"{s:.1f}", float(s)) for s in habits["seconds"][order]]
-    left = len(judgements.assessors) - len(order)
-    rest = f" The {len(order)} busiest; {left} more are not shown." if left else ""
-    return Table(f"All assessors, the busiest first.{rest}", columns, digits=2, words=_WORDS)
-
-
-def _habits(judgements: Judgements) -> dict[str, Floats]:
-    who, n = judgements.assessor, len(judgements.assessors)
-    relevant = judgements.scale.relevant[judgements.grade].astype(float)
-    with np.errstate(invalid="ignore"):
-        share = np.bincount(who, relevant, n) / judgements.per_assessor
-    habits = {"says relevant": share}
-    if judgements.seconds is not None:
-        habits["seconds"] = _medians(who, judgements.seconds, n)
-    return habits
-
-
-def _medians(group: Any, values: Floats, n: int) -> Floats:
-    """The median of each group's values that are known; NaN where there are none."""
-    kept = ~np.isnan(values)
-    group, values = group[kept], values[kept]
-    order = np.lexsort((values, group))
-    count = np.bincount(group, minlength=n)
-    start = np.cumsum(count) - count
-    ordered = np.append(values[order], np.nan)
-    low = np.where(count > 0, start + (count - 1) // 2, len(values))
-    high = np.where(count > 0, start + count // 2, len(values))
-    return np.asarray((ordered[low] + ordered[high]) / 2)
+def _table(table: AssessorTable, known: AssessorTable | None) -> Table:
+    order = _busiest(table, _MOST)
+    columns: dict[str, list[Any]] = {"assessor": table.assessors.names[order].tolist()}
+    if known is not None:
+        columns["true kind"] = known["kind"][order].tolist()
+    for name in _COLUMNS:
+        if name in table.columns:
+            columns[name] = table[name][order].tolist()
+    left = len(table) - len(order)
+    rest = f" These are the {len(order)} busiest; {left} more are not shown." if left else ""
+    caption = f"Assessors, the busiest first; suspected types as in `qrowd quality`.{rest}"
+    return Table(caption, columns, words=ABOUT)

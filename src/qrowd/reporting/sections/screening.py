@@ -7,6 +7,8 @@ from typing import Any
 from qrowd.quality.screening import Screened
 from qrowd.reporting.parts import Part, Prose, Section, Table
 
+_MOST = 500  # rows of the table
+
 
 def screening_section(screened: Screened) -> Section:
     """The account that screening gives of itself."""
@@ -24,7 +26,7 @@ def screening_section(screened: Screened) -> Section:
 
 
 def _table(screened: Screened, verb: str) -> Table:
-    out = screened.left_out
+    out = sorted(screened.left_out, key=lambda one: -one.judgements)[:_MOST]
     columns: dict[str, list[Any]] = {
         "assessor": [one.assessor for one in out],
         "judgements": [one.judgements for one in out],
@@ -34,4 +36,6 @@ def _table(screened: Screened, verb: str) -> Table:
     if screened.weighed:
         columns["weight"] = [one.weight for one in out]
     words = {"grades changed": "pairs whose merged grade changes without this assessor alone"}
-    return Table(f"Assessors who were {verb}", columns, words=words)
+    left = len(screened.left_out) - len(out)
+    rest = f"; the {len(out)} busiest, {left} more are not shown" if left else ""
+    return Table(f"Assessors who were {verb}{rest}", columns, words=words)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
@@ -42,11 +43,6 @@ def system_section(
     return Section("Systems", tuple(parts))
 
 
-def places_of(scores: Floats) -> Floats:
-    """The place of each system, the best first; ties share the better one."""
-    return np.asarray((scores[None, :] > scores[:, None]).sum(axis=1) + 1.0)
-
-
 def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
     if found.over != "draws":
         return Prose(f"Intervals are over {found.source}.")
@@ -67,9 +63,9 @@ def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
 
 def _covered(found: Intervals, gold: Floats) -> Prose:
     """Whether gold lies inside: of scores it often does not, of places it should."""
-    places = places_of(gold)
+    under = places(gold)
     score = int(((gold >= found.low[0]) & (gold <= found.high[0])).sum())
-    place = int(((places >= found.place_low[0]) & (places <= found.place_high[0])).sum())
+    place = int(((under >= found.place_low[0]) & (under <= found.place_high[0])).sum())
     why = [
         f"The score under gold lies inside the interval of {score} of {len(gold)} systems, the "
         f"place under gold inside that of {place}."
@@ -103,21 +99,21 @@ def _table(found: Intervals, gold: Floats | None) -> Table:
     order = found.order()
     columns: dict[str, list[Any]] = {
         "system": found.runs.names[order].tolist(),
-        f"mean {found.measures[0]}": _with_ends(found.mean, found.low, found.high, order, 3),
-        "place": _with_ends(found.place, found.place_low, found.place_high, order, 0),
+        f"mean {found.measures[0]}": _with_ends(found.mean, found.low, found.high, order, ".3f"),
+        "place": _with_ends(found.place, found.place_low, found.place_high, order, "g"),
         "P(best)": found.best[0][order].tolist(),
     }
     if gold is not None:
         columns["under gold"] = gold[order].tolist()
-        columns["place under gold"] = places_of(gold)[order].astype(int).tolist()
+        columns["place under gold"] = [Shown(f"{p:g}", float(p)) for p in places(gold)[order]]
     words = {"P(best)": "probability that this system is the best one"}
     caption = f"Systems with {found.level:.0%} intervals over {found.source}"
     return Table(caption, columns, words=words)
 
 
-def _with_ends(value: Floats, low: Floats, high: Floats, order: Any, digits: int) -> list[Shown]:
+def _with_ends(value: Floats, low: Floats, high: Floats, order: Any, form: str) -> list[Shown]:
     return [
-        Shown(f"{v:.{digits}f} ({a:.{digits}f} … {b:.{digits}f})", float(v))
+        Shown(f"{v:{form}} ({a:{form}} … {b:{form}})", float(v))
         for v, a, b in zip(value[0][order], low[0][order], high[0][order], strict=True)
     ]
 
