@@ -188,6 +188,8 @@ class Platform:
     codes: tuple[str, ...] = param((), "completion codes, as outcome=code; outcomes: completed, "
                                    "failed, screened-out, no-work")  # fmt: skip
     hosts: tuple[str, ...] = param((), "hosts that may show our pages in a frame, or be posted to")
+    jwks: str = param("", "a file with the platform's public keys (JWKS), where visits are signed")
+    audience: str = param("", "whom signed visits must be meant for")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,111 @@
+"""Platforms: who comes, who only looks, and the way back, as the hosts document it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qrowd.collection.plan import Platform
+from qrowd.collection.platforms import provider_of
+from qrowd.errors import RuleError, UsageError
+
+PROLIFIC = {"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "v1", "other": "x"}
+MTURK = {"assignmentId": "A1", "hitId": "H1", "workerId": "W1",
+         "turkSubmitTo": "https://workersandbox.mturk.com"}  # fmt: skip
+
+
+def test_prolific_comes_and_goes() -> None:
+    provider = provider_of(Platform(preset="prolific", codes=("completed=ABC", "failed=DEF")))
+    arrival = provider.arrive(PROLIFIC)
+    assert (arrival.person, arrival.kept) == ("p1", {"STUDY_ID": "s1", "SESSION_ID": "v1"})
+    base = "https://app.prolific.com/submissions/complete?cc="
+    assert provider.leave("completed", "own", arrival).address == f"{base}ABC"
+    assert provider.leave("failed", "own", arrival).address == f"{base}DEF"
+    assert provider.leave("no-work", "own", arrival).address == f"{base}own"
+
+
+def test_mturk_previews_and_posts_to_known_hosts_only() -> None:
+    provider = provider_of(Platform(preset="mturk"))
+    look = provider.arrive({**MTURK, "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"})
+    assert look.preview
+    departure = provider.leave("completed", "c1", provider.arrive(MTURK))
+    assert departure.address == "https://workersandbox.mturk.com/mturk/externalSubmit"
+    assert departure.form == {
+        "assignmentId": "A1", "hitId": "H1", "code": "c1",
+        "turkSubmitTo": "https://workersandbox.mturk.com"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["https://evil.example", "http://www.mturk.com", "https://www.mturk.com:444", "javascript:1",
+     "https://www.mturk.com.evil.example", "https://evil.example/https://www.mturk.com"],
+)  # fmt: skip
+def test_mturk_refuses_other_hosts(host: str) -> None:
+    provider = provider_of(Platform(preset="mturk"))
+    with pytest.raises(RuleError, match="is not a host to send work to"):
+        provider.leave("completed", "c1", provider.arrive({**MTURK, "turkSubmitTo": host}))
+
+
+def test_any_other_platform() -> None:
+    section = Platform(preset="generic", person="id", keep=("batch",),
+                       redirect="https://panel.example/done?c={code}&w={worker}")  # fmt: skip
+    arrival = provider_of(section).arrive({"id": "ä&b", "batch": "7"})
+    departure = provider_of(section).leave("completed", "c 1", arrival)
+    assert departure.address == "https://panel.example/done?c=c%201&w=%C3%A4%26b"
+
+
+def test_who_does_not_say_who_is_told_where_to_come_from() -> None:
+    for given in ({}, {"PROLIFIC_PID": ""}):
+        with pytest.raises(RuleError, match="where you found the work"):
+            provider_of(Platform(preset="prolific")).arrive(given)
+    with pytest.raises(RuleError, match="too long or not plain text"):
+        provider_of(Platform(preset="prolific")).arrive({"PROLIFIC_PID": "a\nb"})
+    with pytest.raises(RuleError, match="no outcome 'done'"):
+        provider_of(Platform(codes=("done=1",)))
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> tuple[Any, Platform]:
+    """A key of the platform's, and a plan that trusts it."""
+    jwt = pytest.importorskip("jwt")
+    rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [{**public, "kid": "k1", "alg": "RS256"}]}))
+    return private, Platform(preset="prolific", jwks=str(path), audience="us")
+
+
+def test_signed_visits(signed: tuple[Any, Platform]) -> None:
+    import jwt
+
+    private, section = signed
+    provider = provider_of(section)
+
+    def token(aud: str = "us", until: float = 60, kid: str = "k1") -> dict[str, str]:
+        claims = {**PROLIFIC, "aud": aud, "exp": time.time() + until}
+        return {"token": jwt.encode(claims, private, "RS256", headers={"kid": kid})}
+
+    assert provider.arrive(token()).person == "p1"
+    with pytest.raises(RuleError, match="has ended"):
+        provider.arrive(token(until=-60))
+    for wrong in (token(aud="them"), token(kid="k2"), {"token": "x"}, PROLIFIC):
+        with pytest.raises(RuleError, match=r"not signed by|a key that is not known"):
+            provider.arrive(wrong)
+    unsigned = {"token": jwt.encode({**PROLIFIC, "aud": "us"}, "s" * 32, "HS256")}
+    with pytest.raises(RuleError):
+        provider.arrive(unsigned)
+
+
+def test_a_file_without_keys_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "jwks.json"
+    path.write_text("[]")
+    section = Platform(preset="prolific", jwks=str(path), audience="us")
+    jwt = pytest.importorskip("jwt")
+    sent = {"token": jwt.encode({"aud": "us"}, "s" * 32, "HS256")}
+    with pytest.raises(UsageError, match="not a JWKS document"):
+        provider_of(section).arrive(sent)
