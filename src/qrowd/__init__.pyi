@@ -10,6 +10,7 @@ from qrowd.data.merged import AssessorTable as AssessorTable
 from qrowd.comparison.calibration import Calibration as Calibration
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
+from qrowd.data.consensus import Consensus as Consensus
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given
@@ -21,6 +22,8 @@ from qrowd.evaluation.measure import Measure as Measure
 from qrowd.data.merged import Merged as Merged
 from qrowd.data.given import Merger as Merger
 from qrowd.data.given import NOTHING as NOTHING
+from qrowd.data.given import OrderMerger as OrderMerger
+from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
@@ -57,6 +60,7 @@ from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.assessors import read_assessors as read_assessors
 from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_judgements as read_judgements
+from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
 from qrowd.io.probabilities import read_probabilities as read_probabilities
 from qrowd.io.qrels import read_qrels as read_qrels
@@ -83,6 +87,7 @@ from qrowd.aggregation.scores.tuned import TunedAware as TunedAware
 from qrowd.aggregation.scores.unsupervised import UnsupervisedAware as UnsupervisedAware
 from qrowd.aggregation.scores.uniform import UniformAware as UniformAware
 from qrowd.aggregation.judgements.binmv import BinomialVote as BinomialVote
+from qrowd.aggregation.orders.borda import Borda as Borda
 from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
 from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
@@ -111,24 +116,28 @@ from qrowd.quality.rules.uniform_spam import UniformSpam as UniformSpam
 from qrowd.evaluation.measures.ap import AP as _AP
 from qrowd.evaluation.measures.bpref import Bpref as _Bpref
 from qrowd.evaluation.measures.dcg import DCG as _DCG
+from qrowd.evaluation.measures.err import ERR as _ERR
 from qrowd.evaluation.measures.judged import Judged as _Judged
 from qrowd.evaluation.measures.p import P as _P
 from qrowd.evaluation.measures.r import R as _R
 from qrowd.evaluation.measures.rbp import RBP as _RBP
 from qrowd.evaluation.measures.rr import RR as _RR
 from qrowd.evaluation.measures.rprec import Rprec as _Rprec
+from qrowd.evaluation.measures.success import Success as _Success
 from qrowd.evaluation.measures.infap import InfAP as _InfAP
 from qrowd.evaluation.measures.ndcg import NDCG as _NDCG
 
 AP: _AP
 Bpref: _Bpref
 DCG: _DCG
+ERR: _ERR
 Judged: _Judged
 P: _P
 R: _R
 RBP: _RBP
 RR: _RR
 Rprec: _Rprec
+Success: _Success
 infAP: _InfAP
 nDCG: _NDCG
 

@@ -39,7 +39,11 @@ _FIELDS = {"Qrels": "gold", "Scores": "reference", "AssessorTable": "priors"}
 
 KINDS = ("method", "measure", "rule")
 _HOMES = {
-    "method": ("qrowd.aggregation.judgements", "qrowd.aggregation.scores"),
+    "method": (
+        "qrowd.aggregation.judgements",
+        "qrowd.aggregation.scores",
+        "qrowd.aggregation.orders",
+    ),
     "measure": ("qrowd.evaluation.measures",),
     "rule": ("qrowd.quality.rules",),
 }
@@ -142,9 +146,12 @@ class Card:
 
     @property
     def level(self) -> str:
-        """For methods: what `fit` returns, `judgements` (Merged) or `scores` (Scores)."""
+        """For methods: by what `fit` returns, `judgements` (Merged), `scores` (Scores) or `orders`
+        (Consensus).
+        """
         returned = str(inspect.signature(self.cls.fit).return_annotation)  # type: ignore[attr-defined]
-        return "scores" if "Scores" in returned else "judgements"
+        levels = {"Scores": "scores", "Consensus": "orders"}
+        return next((level for noun, level in levels.items() if noun in returned), "judgements")
 
 
 _cards: dict[str, dict[str, Card]] = {kind: {} for kind in KINDS}

@@ -136,13 +136,14 @@ class Fitting:
             self.judgements.scale,
             posterior,
             AssessorTable(self.judgements.assessors, table),
-            self._fit(),
+            self.course(),
             (self.gold != UNKNOWN) if given is None else given,
             samples,
             details,
         )
 
-    def _fit(self) -> Fit:
+    def course(self) -> Fit:
+        """How the fit went."""
         notes = [*self.notes, *_of_gold(self.gold != UNKNOWN, self.voted)]
         spec = spec_of(self.method)
         return Fit(spec, self.settled, self.steps, tuple(self.trace), self.seconds, tuple(notes))

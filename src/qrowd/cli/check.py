@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
-    *("topics", "documents"),
+    *("topics", "documents", "orders"),
 )
 
 
@@ -47,9 +47,9 @@ def command(
 ) -> None:
     """Say what FILEs are, what is in them, and whether they fit together.
 
-    Judgements, qrels, runs, scores, probabilities, tables of assessors, topics and documents are
-    told apart by their columns or elements. A file that cannot be read is named with its line and
-    what to do, and the exit code is 1; what is odd but usable is a warning.
+    Judgements, qrels, runs, scores, probabilities, tables of assessors, topics, documents
+    and orders are told apart by their columns or elements. A file that cannot be read is named
+    with its line and what to do, and the exit code is 1; what is odd but usable is a warning.
 
     \b
     Examples:
@@ -103,16 +103,29 @@ class Checked:
         from qrowd.data.qrels import Qrels
         from qrowd.data.runs import RunSet
         from qrowd.io.describe import described
+        from qrowd.io.ranked import ranks_are_read
 
-        noun = self._read(kind, files)
+        with ranks_are_read():
+            noun = self._read(kind, files)
+        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         if isinstance(noun, Judgements):
             self.judgements = noun
         elif isinstance(noun, Qrels):
             self.gold = noun
         elif isinstance(noun, RunSet):
             self.runs = noun
-        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         self.found.append((name, described(noun)))
+        if isinstance(noun, Judgements):
+            self._add_ranks(name, files[0])
+
+    def _add_ranks(self, name: str, file: str) -> None:
+        """The orders that are in a file of judgements, too."""
+        from qrowd.io.describe import described
+        from qrowd.io.orders import read_orders
+        from qrowd.io.ranked import has_ranks
+
+        if not self.columns and has_ranks(file):
+            self.found.append((name, described(read_orders(file, format=self.format))))
 
     def _read(self, kind: str, files: list[str]) -> Any:
         from qrowd.io.anything import read_any

@@ -42,6 +42,7 @@ SHARED = (
     seed_option,
     output_option,
     written_option("--probabilities", help="Write the probability of each grade."),
+    written_option("--ranking", help="Write the consensus ranking as a run, by expected grades."),
     written_option("--assessors", help="Write what was learned of each assessor."),
     written_option(
         "--parameters",
@@ -77,6 +78,7 @@ def command() -> None:
       qrowd merge mv crowd.tsv.gz -o merged.qrels
       qrowd merge ds crowd.tsv.gz --gold some.qrels -o merged.qrels --assessors assessors.tsv
       qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --probabilities merged.tsv
+      qrowd merge ds crowd.tsv.gz --ranking consensus.run
     """
 
 
@@ -110,6 +112,7 @@ def _merge(
     seed: int,
     output: str | None,
     probabilities: str | None,
+    ranking: str | None,
     assessors: str | None,
     parameters: str | None,
     figures: str | None,
@@ -124,10 +127,12 @@ def _merge(
     with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
     _summarise(merged, ties, seed, quiet)
-    if output or not probabilities:
+    if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
         put(merged, probabilities, ties=ties, seed=seed)
+    if ranking:
+        put(merged.ranking(method.card.id, seed), ranking)
     if assessors:
         put(merged.assessors, assessors)
     if parameters:

@@ -11,8 +11,8 @@ import click
 from qrowd.cli.options import parameter_option
 from qrowd.errors import UsageError
 
-VERBS = {"judgements": "merge", "scores": "aware"}
-USUAL = {"judgements": "ds", "scores": "aware-uni"}
+VERBS = {"judgements": "merge", "scores": "aware", "orders": "rank"}
+USUAL = {"judgements": "ds", "scores": "aware-uni", "orders": "plackett-luce"}
 COMMON = {"seed", "ties"}  # what a method may have too: said once, for the method and the result
 
 

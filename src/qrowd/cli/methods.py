@@ -23,7 +23,8 @@ def command(method: str | None, output: str | None, as_json: bool) -> None:
 
     `needs` are things without which a method cannot run, `uses` those from which it profits.
     Methods of level `judgements` make qrels (`qrowd merge`), those of level `scores` merge the
-    scores of systems under each assessor.
+    scores of systems under each assessor (`qrowd aware`), those of level `orders` rankings and
+    preferences (`qrowd rank`).
 
     \b
     Examples:

@@ -8,9 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from qrowd.data.arrays import Grades
+from qrowd.data.consensus import Consensus
 from qrowd.data.documents import Documents
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
@@ -28,14 +30,17 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Gold for some pairs, documents with their text, reference scores, random assessors' scores,
-    and what was learned of assessors elsewhere.
+    """Gold for some pairs, documents with their text, orders (for methods that merge judgements),
+    judgements (for methods that merge orders), reference scores, random assessors' scores, and what
+    was learned of assessors elsewhere.
 
     `progress(done, at_most, objective)` is called after each iteration of a fit.
     """
 
     gold: Qrels | None = None
     documents: Documents | None = None
+    orders: Orders | None = None
+    judgements: Judgements | None = None
     reference: Scores | None = None
     random: Scores | None = None
     priors: AssessorTable | None = None
@@ -81,4 +86,12 @@ class ScoreMerger(Protocol):
 
     def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
         """Merge the scores under many assessors into one."""
+        ...
+
+
+class OrderMerger(Protocol):
+    """A method that merges orders."""
+
+    def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
+        """Merge the orders of many into one worth of every pair."""
         ...

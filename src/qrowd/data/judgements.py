@@ -125,6 +125,12 @@ class Judgements(Framed):
         )
 
     @classmethod
+    def none(cls, pairs: Pairs) -> Self:
+        """No judgement at all, over a pool."""
+        nothing = np.zeros(0, np.int32)
+        return cls(pairs, Index.of([]), BINARY, nothing, nothing, np.zeros(0, np.int8))
+
+    @classmethod
     def from_codes(
         cls,
         indexes: tuple[Index, Index, Index],

@@ -12,6 +12,7 @@ from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+from qrowd.data.runs import RunSet, run_of
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 
@@ -151,6 +152,13 @@ class Merged(Framed):
     def relevance(self, ties: str | None = None, seed: int = 0) -> Qrels | SoftQrels:
         """What `evaluate` takes: soft qrels of a method that means them so, else hard ones."""
         return self.soft() if self.details.soft else self.qrels(ties, seed)
+
+    def ranking(self, name: str = "merged", seed: int = 0) -> RunSet:
+        """The consensus ranking as a run: each topic's documents by their expected grade, equal
+        ones by a fair coin (the same for the same seed, topic and document).
+        """
+        expected = self.posterior @ np.array(self.scale.grades, np.float64)
+        return run_of(self.pairs, np.asarray(expected), name, seed)
 
     def soft(self) -> SoftQrels:
         """The posterior as random relevance."""

@@ -20,7 +20,7 @@ from qrowd.data.arrays import (
     starts_of,
 )
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index
+from qrowd.data.index import Index, Pairs
 from qrowd.errors import InputError
 
 
@@ -157,3 +157,41 @@ def _twice(cell: Offsets, document: Codes, indexes: tuple[Index, Index, Index]) 
         f"for topic {topics.names[topic]}; keep one of them",
         row=row,
     )
+
+
+def ranks_of(pairs: Pairs, value: Floats, seed: int = 0) -> Offsets:
+    """Ranks within each topic, the largest value first; equal ones by a coin that depends on the
+    seed, the topic's and the document's name alone.
+    """
+    coin = pairs.hashes(np.arange(len(pairs), dtype=np.int32), seed)
+    order = np.lexsort((coin, -value, pairs.topic))
+    rank = np.empty(len(pairs), np.int64)
+    rank[order] = np.arange(len(pairs)) - pairs.topic_starts[pairs.topic[order]] + 1
+    return rank
+
+
+def run_of(pairs: Pairs, value: Floats, name: str, seed: int = 0) -> RunSet:
+    """A run that ranks each topic's documents by a value, in the order of `ranks_of`.
+
+    Scores are the values, lowered by no more than it takes to be different as 32-bit numbers, which
+    is how runs are compared.
+    """
+    rank = ranks_of(pairs, value, seed)
+    order = np.lexsort((rank, pairs.topic))
+    score = np.empty(len(pairs))
+    score[order] = _descending(value[order].astype(np.float32), rank[order] == 1)
+    run = np.zeros(len(pairs), np.int32)
+    indexes = (Index.of([name]), pairs.topics, pairs.documents)
+    return RunSet.from_codes(indexes, (run, pairs.topic, pairs.document), score)
+
+
+def _descending(value: Array, first: Array) -> Floats:
+    """Values that fall strictly within each list, as 32-bit numbers; lists start at `first`."""
+    bits = (value + np.float32(0.0)).view(np.int32).astype(np.int64)
+    level = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)  # neighbours differ by one
+    place = np.arange(len(level))
+    group = np.cumsum(first)
+    shifted = level + place - group * np.int64(1 << 40)
+    lowered = np.minimum.accumulate(shifted) + group * np.int64(1 << 40) - place
+    back = np.where(lowered < 0, np.int64(1 << 31) | -lowered, lowered).astype(np.uint32)
+    return np.asarray(back.view(np.float32), np.float64)

@@ -13,6 +13,7 @@ from qrowd.io.assessors import read_assessors
 from qrowd.io.document_files import are_files
 from qrowd.io.documents import read_documents
 from qrowd.io.judgements import read_judgements
+from qrowd.io.orders import read_orders
 from qrowd.io.probabilities import read_probabilities
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
@@ -36,22 +37,27 @@ if TYPE_CHECKING:
     from qrowd.data.documents import Documents
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import AssessorTable, Merged
+    from qrowd.data.orders import Orders
     from qrowd.data.qrels import Qrels
     from qrowd.data.runs import RunSet
     from qrowd.data.scores import Scores
     from qrowd.data.topics import Topics
 
-    Noun = Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents
+    Noun = (
+        Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents | Orders
+    )
 
 KINDS = (
     *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
-    *("topics", "documents"),
+    *("topics", "documents", "orders"),
 )
 _HOLDS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("runs", ("topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
     ("qrels", ("topic", "doc", "grade")),
+    ("orders", ("topic", "doc", "assessor", "place")),
+    ("orders", ("topic", "better", "worse", "assessor")),
 )
 
 
@@ -144,6 +150,7 @@ _READERS: dict[str, Callable[[str | Path, str | None], Any]] = {
     "assessors": lambda source, format: read_assessors(source, format=format),
     "topics": lambda source, _: read_topics(source),
     "documents": lambda source, _: read_documents(source),
+    "orders": lambda source, format: read_orders(source, format=format),
 }
 
 

@@ -13,6 +13,7 @@ from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import LOWEST
@@ -171,6 +172,30 @@ def _(noun: Documents) -> Findings:
     empty = noun.index.names[(noun.text == "") & (noun.file == "")]
     found.warn(len(empty) > 0, f"no text and no bytes of {_some(empty, 'document')}")
     return found
+
+
+@described.register
+def _(noun: Orders) -> Findings:
+    per_pair = np.bincount(noun.pair, minlength=len(noun.pairs))
+    found = Findings(
+        "orders",
+        {
+            "ballots": len(noun),
+            "topics": len(noun.topics),
+            "pairs": len(noun.pairs),
+            "assessors": len(noun.assessors),
+            "documents per ballot": _spread(noun.sizes),
+            "ballots per pair": _spread(per_pair),
+            "ballots with ties": len(np.unique(noun.ballot[1:][_ties(noun)])),
+        },
+    )
+    found.warn(bool((noun.sizes < 2).any()), "a ballot of one document says nothing")
+    return found
+
+
+def _ties(noun: Orders) -> Array:
+    """Whether each row but the first has the place of the one before it, in the same ballot."""
+    return np.asarray((np.diff(noun.ballot) == 0) & (np.diff(noun.place) == 0))
 
 
 def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:

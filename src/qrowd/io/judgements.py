@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError
+from qrowd.errors import DataWarning, InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
 from qrowd.io.source import is_folder, stem
@@ -35,7 +36,7 @@ EXTRAS = ("weight", "seconds", "time")
 WANTED = Wanted(
     "judgements",
     needed=("doc", "grade"),
-    optional=("topic", "assessor", *EXTRAS),
+    optional=("topic", "assessor", "rank", *EXTRAS),
     plain=("topic", "assessor", "doc", "grade"),
 )
 
@@ -58,6 +59,10 @@ def read_judgements(
     occur, relevant from `relevant_from` on, if not given.
     """
     found = tables(source, WANTED, columns, format)
+    for table in found:
+        if "rank" in table:
+            message = f"{table.place.name}: ranks are no part of judgements; read_orders reads them"
+            warnings.warn(message, DataWarning, stacklevel=2)
     grades = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
     coded = (_topics(found), encoded(stacked(found, "doc")), _assessors(found, by_file))

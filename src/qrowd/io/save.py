@@ -14,6 +14,7 @@ from qrowd.data.documents import Documents
 from qrowd.data.frames import Framed, polars_frame
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
+from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
@@ -22,6 +23,7 @@ from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import written
 from qrowd.io.document_files import save_files
 from qrowd.io.documents import encoded_documents
+from qrowd.io.orders import frame_of
 from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
 
@@ -71,6 +73,8 @@ def encoded_noun(
         return squeeze(noun.to_html().encode())
     if isinstance(noun, Topics):
         return squeeze(encoded_topics(noun, kind or "jsonl", name))
+    if isinstance(noun, Orders):
+        return squeeze(encoded_frame(frame_of(noun, name), kind or "tsv", name))
     if isinstance(noun, Documents):
         return squeeze(encoded_documents(noun, kind or "jsonl", name))
     if isinstance(noun, Merged):

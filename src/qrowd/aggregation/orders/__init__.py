@@ -1,0 +1,1 @@
+"""Orders to a worth for every document: one paper per file."""

@@ -1,0 +1,325 @@
+"""Who put which documents of a topic in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from qrowd.data.arrays import (
+    Array,
+    Codes,
+    Floats,
+    Mask,
+    Names,
+    Offsets,
+    check_codes,
+    freeze,
+    no_texts,
+    starts_of,
+    texts,
+)
+from qrowd.data.ballots import (
+    ballot_order,
+    dense_places,
+    largest_of,
+    refuse_places,
+    refuse_twice,
+    refuse_two_topics,
+)
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Index, Pairs
+from qrowd.errors import InputError
+
+_Names = Sequence[str] | Names
+NO_EXTRAS: Mapping[str, Array | None] = MappingProxyType({})
+
+
+class Comparisons(NamedTuple):
+    """Two documents of a ballot each: the first has the better place, or both are tied."""
+
+    ballot: Codes
+    first: Codes
+    second: Codes
+    tied: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Orders(Framed):
+    """Ballots: an assessor's order of some documents of one topic.
+
+    Row r says that `pair[r]` has `place[r]` in its ballot: 1 is best, equal places are tied, and
+    places are dense (1, 2, 2, 3). The rows of ballot b start at `starts[b]`; of each ballot the
+    `assessor` is known and, where somebody said so, the name of the `set` of documents, the `time`
+    and the `seconds`. A ranking of five documents is a ballot of five, a preference one of two.
+    `pairs` is the pool: it may hold pairs that nobody ranked.
+    """
+
+    pairs: Pairs
+    assessors: Index
+    assessor: Codes
+    starts: Offsets
+    pair: Codes
+    place: Codes
+    set: Names = field(default_factory=no_texts)
+    time: Floats | None = None
+    seconds: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name, dtype in (
+            ("assessor", np.int32),
+            ("starts", np.int64),
+            ("pair", np.int32),
+            ("place", np.int32),
+        ):
+            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+        for name in ("time", "seconds"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, freeze(getattr(self, name), np.float64))
+        object.__setattr__(self, "set", texts("set", self.set, len(self.assessor)))
+        check_codes("pair", self.pair, len(self.pairs), len(self.place))
+        check_codes("assessor", self.assessor, len(self.assessors), len(self.starts) - 1)
+
+    # --- making -----------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        topics: _Names,
+        documents: _Names,
+        assessors: _Names,
+        places: Sequence[int] | Array,
+        sets: _Names | None = None,
+        *,
+        time: Array | None = None,
+        seconds: Array | None = None,
+    ) -> Self:
+        """Orders from columns, in any row order.
+
+        The rows of one assessor and set are a ballot; without a set, those of one assessor and
+        topic. `time` and `seconds` are those of the ballot, the latest and the most of its rows.
+
+        >>> import qrowd as q
+        >>> q.Orders.of(["t"] * 3, ["a", "b", "c"], ["ann"] * 3, [1, 2, 2])
+        Orders(1 ballots of 3 pairs in 1 topics by 1 assessors)
+        """
+        columns = [Index.encode(names) for names in (topics, documents, assessors)]
+        named, of_set = Index.encode(sets if sets is not None else [""] * len(columns[0][1]))
+        indexes = (columns[0][0], columns[1][0], columns[2][0])
+        codes = (columns[0][1], columns[1][1], columns[2][1])
+        extras = {"time": time, "seconds": seconds}
+        return cls.from_codes(indexes, codes, np.asarray(places), (named, of_set), extras)
+
+    @classmethod
+    def from_codes(
+        cls,
+        indexes: tuple[Index, Index, Index],
+        codes: tuple[Codes, Codes, Codes],
+        places: Array,
+        sets: tuple[Index, Codes],
+        extras: Mapping[str, Array | None] = NO_EXTRAS,
+    ) -> Self:
+        """Orders from coded rows in any order: (topics, documents, assessors) and their codes."""
+        (topics, documents, assessors), (topic, document, assessor) = indexes, codes
+        named, of_set = sets
+        unnamed = (named.names == "")[of_set] if len(named) else np.ones(len(topic), np.bool_)
+        key = assessor.astype(np.int64) * max(len(named), 1) + of_set
+        key = key * max(len(topics), 1) + np.where(unnamed, topic, 0)
+        _, first, ballot = np.unique(key, return_index=True, return_inverse=True)
+        refuse_places(places)
+        refuse_two_topics(topic, first, ballot, topics)
+        pairs, pair = Pairs.from_codes(topics, documents, topic, document)
+        about = (assessor[first], named.names[of_set[first]] if len(named) else no_texts())
+        largest = {name: largest_of(each, ballot) for name, each in extras.items()}
+        return cls._sorted(pairs, assessors, (ballot, pair, places), about, largest)
+
+    @classmethod
+    def of_values(
+        cls,
+        topics: _Names,
+        documents: _Names,
+        assessors: _Names,
+        values: Sequence[float] | Array,
+        sets: _Names | None = None,
+    ) -> Self:
+        """Orders from numbers that say how good a document is: the largest comes first."""
+        distinct = np.unique(-np.asarray(values, np.float64), return_inverse=True)[1]
+        return cls.of(topics, documents, assessors, distinct + 1, sets)
+
+    @classmethod
+    def of_preferences(
+        cls,
+        topics: _Names,
+        better: _Names,
+        worse: _Names,
+        assessors: _Names,
+        *,
+        tied: Mask | None = None,
+        time: Array | None = None,
+        seconds: Array | None = None,
+    ) -> Self:
+        """Orders from preferences, a ballot of two each; `tied` ones prefer neither."""
+        n = len(topics)
+        columns = [Index.encode(names) for names in (topics, [*better, *worse], assessors)]
+        indexes = (columns[0][0], columns[1][0], columns[2][0])
+        codes = (columns[0][1], columns[1][1][:n], columns[1][1][n:], columns[2][1])
+        return cls.from_couples(indexes, codes, tied, {"time": time, "seconds": seconds})
+
+    @classmethod
+    def from_couples(
+        cls,
+        indexes: tuple[Index, Index, Index],
+        codes: tuple[Codes, Codes, Codes, Codes],
+        tied: Mask | None = None,
+        extras: Mapping[str, Array | None] = NO_EXTRAS,
+    ) -> Self:
+        """Orders from coded preferences: (topics, documents, assessors), and the codes of topic,
+        better document, worse document and assessor.
+        """
+        (topics, documents, assessors), (topic, better, worse, assessor) = indexes, codes
+        if (better == worse).any():
+            row = int(np.argmax(better == worse))
+            name = documents.names[better[row]]
+            raise InputError(f"document {name} against itself; name two documents", row=row)
+        n, document = len(topic), np.concatenate([better, worse])
+        pairs, pair = Pairs.from_codes(topics, documents, np.tile(topic, 2), document)
+        second = np.full(n, 2) if tied is None else np.where(tied, 1, 2)
+        rows = (np.tile(np.arange(n), 2), pair, np.concatenate([np.ones(n, np.int64), second]))
+        return cls._sorted(pairs, assessors, rows, (assessor, no_texts()), extras)
+
+    @classmethod
+    def none(cls, pairs: Pairs, assessors: Index | None = None) -> Self:
+        """No ballot at all, over a pool."""
+        nothing = np.zeros(0, np.int32)
+        who = Index.of([]) if assessors is None else assessors
+        return cls(pairs, who, nothing, np.zeros(1, np.int64), nothing, nothing)
+
+    @classmethod
+    def _sorted(
+        cls,
+        pairs: Pairs,
+        assessors: Index,
+        rows: tuple[Array, Codes, Array],
+        about: tuple[Codes, Names],
+        extras: Mapping[str, Array | None],
+    ) -> Self:
+        """Ballots in an order that depends on what they say only; rows by place, then pair."""
+        ballot, pair, place = rows
+        assessor, named = about
+        order = np.lexsort((pair, place, ballot))
+        ballot, pair, place = ballot[order], pair[order], dense_places(ballot[order], place[order])
+        starts = starts_of(ballot, len(assessor))
+        refuse_twice(
+            ballot, pair, order, pairs, assessors.names[assessor] if len(assessor) else named
+        )
+        ranked = ballot_order(pairs, assessor, named, extras, (ballot, pair, place), starts)
+        sizes = np.diff(starts)[ranked]
+        take = np.repeat(starts[ranked] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(pair))
+        kept = {
+            name: None if each is None else np.asarray(each, np.float64)[ranked]
+            for name, each in extras.items()
+        }
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        named = named[ranked] if len(named) else named
+        return cls(
+            pairs, assessors, assessor[ranked], begin, pair[take], place[take], named, **kept
+        )
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.assessor)
+
+    def __repr__(self) -> str:
+        return (
+            f"Orders({len(self)} ballots of {len(self.pairs)} pairs in {len(self.topics)} topics "
+            f"by {len(self.assessors)} assessors)"
+        )
+
+    @property
+    def topics(self) -> Index:
+        """The topics of the pool."""
+        return self.pairs.topics
+
+    @cached_property
+    def ballot(self) -> Codes:
+        """The ballot of each row."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
+
+    @property
+    def sizes(self) -> Offsets:
+        """How many documents each ballot has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def topic(self) -> Codes:
+        """The topic of each ballot."""
+        return self.pairs.topic[self.pair[self.starts[:-1]]]
+
+    @property
+    def preferences(self) -> bool:
+        """Whether every ballot has two documents and no set."""
+        return bool((self.sizes == 2).all()) and not any(self.set)
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc assessor place`, then `set time seconds` where they are known."""
+        columns: dict[str, Coded | Array] = {
+            "topic": Coded(self.topics, self.pairs.topic[self.pair]),
+            "doc": Coded(self.pairs.documents, self.pairs.document[self.pair]),
+            "assessor": Coded(self.assessors, self.assessor[self.ballot]),
+            "place": self.place,
+        }
+        columns |= {"set": self.set[self.ballot]} if any(self.set) else {}
+        extras = {"time": self.time, "seconds": self.seconds}
+        return columns | {n: each[self.ballot] for n, each in extras.items() if each is not None}
+
+    def comparisons(self) -> Comparisons:
+        """Any two documents of each ballot; rows are in the order of places already."""
+        parts = [np.zeros((3, 0), np.int64)]
+        sizes = self.sizes
+        for size in np.unique(sizes):
+            chosen = np.flatnonzero(sizes == size)
+            one, two = np.triu_indices(size, 1)
+            rows = self.starts[chosen][:, None]
+            ballot = np.repeat(chosen, len(one))
+            parts.append(np.stack([ballot, (rows + one).ravel(), (rows + two).ravel()]))
+        ballot, one, two = np.concatenate(parts, axis=1)
+        order = np.argsort(ballot, kind="stable")
+        one, two = one[order], two[order]
+        tied = self.place[one] == self.place[two]
+        return Comparisons(ballot[order].astype(np.int32), self.pair[one], self.pair[two], tied)
+
+    # --- other orders -----------------------------------------------------------------------------
+
+    def with_pool(self, pairs: Pairs) -> Orders:
+        """The same orders over a pool that holds these pairs too."""
+        pool = self.pairs.union(pairs)
+        if pool is self.pairs:
+            return self
+        return replace(self, pairs=pool, pair=pool.locate(self.pairs)[self.pair])
+
+    def select(self, ballots: Mask) -> Orders:
+        """The ballots where the mask is true, over the same pool and assessors."""
+        rows = ballots[self.ballot]
+        begin = np.concatenate([[0], np.cumsum(self.sizes[ballots])])
+        return replace(
+            self,
+            assessor=self.assessor[ballots],
+            starts=begin,
+            pair=self.pair[rows],
+            place=self.place[rows],
+            set=self.set[ballots],
+            time=None if self.time is None else self.time[ballots],
+            seconds=None if self.seconds is None else self.seconds[ballots],
+        )
+
+    def __getitem__(self, topics: Index) -> Orders:
+        """The ballots on these topics; the pool shrinks to them, the assessors stay."""
+        inside = self.pairs.of_topics(topics)
+        chosen = self.select((topics.find(self.topics) >= 0)[self.topic])
+        recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
+        return replace(chosen, pairs=self.pairs.select(inside), pair=recode[chosen.pair])

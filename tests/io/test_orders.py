@@ -1,0 +1,166 @@
+"""Orders in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import qrowd as q
+from qrowd.cli.main import main
+from qrowd.errors import DataWarning, FormatError, InputError
+from qrowd.io.ranked import read_ranked
+
+quick = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+ballots = st.lists(
+    st.tuples(
+        st.sampled_from("tu"),
+        st.sampled_from("xyz"),
+        st.lists(st.integers(1, 6), min_size=1, max_size=5),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def of_ballots(found: list[tuple[str, str, list[int]]]) -> q.Orders:
+    rows = [
+        (topic, f"d{at}", who, place, f"s{number}")
+        for number, (topic, who, places) in enumerate(found)
+        for at, place in enumerate(places)
+    ]
+    return q.Orders.of(*map(list, zip(*rows, strict=True)))
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv", ".jsonl", ".json", ".parquet", ".tsv.gz"])
+@quick
+@given(found=ballots)
+def test_ballots_come_back(
+    suffix: str, tmp_path: Path, found: list[tuple[str, str, list[int]]]
+) -> None:
+    made = of_ballots(found)
+    q.save(made, tmp_path / f"orders{suffix}")
+    again = q.read_orders(tmp_path / f"orders{suffix}")
+    assert again.to_polars().rows() == made.to_polars().rows()
+    assert again.starts.tolist() == made.starts.tolist()
+
+
+@quick
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from("tu"), st.integers(0, 4), st.integers(1, 4), st.booleans()),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_preferences_come_back(tmp_path: Path, rows: list[tuple[str, int, int, bool]]) -> None:
+    made = q.Orders.of_preferences(
+        [topic for topic, *_ in rows],
+        [f"d{one}" for _, one, *_ in rows],
+        [f"d{(one + step) % 5}" for _, one, step, _ in rows],
+        ["x"] * len(rows),
+        tied=np.array([tied for *_, tied in rows]),
+    )
+    q.save(made, tmp_path / "preferences.tsv")
+    assert (tmp_path / "preferences.tsv").read_text().startswith("topic\tbetter\tworse\tassessor")
+    again = q.read_orders(tmp_path / "preferences.tsv")
+    assert again.to_polars().rows() == made.to_polars().rows()
+
+
+def test_ballots_that_a_file_could_not_tell_apart_are_refused(tmp_path: Path) -> None:
+    one = q.Orders.of_preferences(["t", "t"], ["a", "b"], ["b", "c"], ["x", "x"])
+    both = q.Orders.of(["t"] * 3, list("abc"), ["y"] * 3, [1, 2, 3])
+    q.save(both, tmp_path / "o.tsv")
+    pair, place = np.append(one.pair, both.pair), np.append(one.place, both.place)
+    who, starts = np.array([0, 0, 1], np.int32), np.array([0, 2, 4, 7])
+    mixed = q.Orders(both.pairs, q.Index.of(["x", "y"]), who, starts, pair, place)
+    with pytest.raises(InputError, match="several ballots of one topic without a set's name"):
+        q.save(mixed, tmp_path / "mixed.tsv")
+
+
+def test_judgements_with_ranks_are_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "crowd.tsv"
+    path.write_text(
+        "topic\tdoc\tassessor\tgrade\trank\nt\ta\tx\t1\t1\nt\tb\tx\t0\t2\nt\tb\ty\t0\t\n"
+    )
+    with pytest.warns(DataWarning, match=r"crowd\.tsv: ranks are no part of judgements"):
+        assert len(q.read_judgements(path)) == 3
+    orders, judgements = read_ranked([path])
+    assert len(orders) == 1
+    assert judgements is not None
+    assert len(judgements) == 3
+    main(["check", str(path)])
+    kinds = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert {*kinds} == {"judgements", "orders"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "topic\tdoc\tassessor\tplace\tset\nt\ta\tx\t1\ts\nu\tb\tx\t2\ts",
+            ":3: a ballot over two topics",
+        ),
+        (
+            "topic\tdoc\tassessor\tplace\nt\ta\tx\t1\nt\ta\tx\t1",
+            ":3: document a twice in one ballot",
+        ),
+        ("topic\tdoc\tassessor\tplace\nt\ta\tx\t1\nt\tb\tx\t0", ":3: place must be a whole number"),
+        ("topic\tdoc\tassessor\tplace\nt\ta\tx\tfirst", ":2: place must be a number, got 'first'"),
+        ("topic\tbetter\tworse\tassessor\nt\ta\ta\tx", ":2: document a against itself"),
+        ("topic\tbetter\tworse\tassessor\ttied\nt\ta\tb\tx\t3", ":2: tied must be 0 or 1, got 3"),
+        ("topic\tbetter\tassessor\nt\ta\tx", "no column for worse"),
+    ],
+)
+def test_bad_orders(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "o.tsv").write_text(content)
+    with pytest.raises(FormatError) as caught:
+        q.read_orders(tmp_path / "o.tsv")
+    assert said in str(caught.value)
+
+
+def test_the_command_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "o.tsv").write_text(
+        "topic\tdoc\tassessor\tplace\nt\ta\tx\t1\nt\tb\tx\t2\nt\ta\ty\t1\nt\tb\ty\t2\nu\tc\tx\t1\n"
+        "u\td\tx\t2\nu\te\ty\t1\nu\tf\ty\t2\n"
+    )
+    out, worths, who = (str(tmp_path / name) for name in ("c.run", "w.tsv", "a.tsv"))
+    main(
+        [
+            "rank",
+            "borda",
+            str(tmp_path / "o.tsv"),
+            "-o",
+            out,
+            "--worths",
+            worths,
+            "--assessors",
+            who,
+        ]
+    )
+    assert "u has 2" in capsys.readouterr().err
+    assert q.read_runs(out).runs.names.tolist() == ["consensus"]
+    assert Path(worths).read_text().startswith("topic\tdoc\trank\tworth\tdeviation\tcomponent\n")
+    assert q.read_assessors(who)["ballots"].tolist() == [2, 2]
+
+
+def test_judgements_without_ranks_are_refused_where_ranks_are_merged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crowd.tsv").write_text("topic\tdoc\tassessor\tgrade\nt\ta\tx\t1\nt\ta\ty\t0\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["rank", "borda", str(tmp_path / "crowd.tsv")])
+    assert stop.value.code == 2
+    assert "no ranks in it" in capsys.readouterr().err
+
+
+def test_merge_writes_a_ranking(tmp_path: Path) -> None:
+    crowd = q.simulate(topics=2, documents=10, seed=3, runs=0)
+    q.save(crowd.judgements, tmp_path / "crowd.tsv")
+    main(["merge", "mv", str(tmp_path / "crowd.tsv"), "--ranking", str(tmp_path / "r.run"), "-q"])
+    assert q.read_runs(tmp_path / "r.run").document.size == 20
