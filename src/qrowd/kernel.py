@@ -87,9 +87,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     _listen()
     try:
-        compiled = njit(cache=True, nogil=True)(function)
+        compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba found no folder to keep its cache in
-        compiled = njit(nogil=True)(function)
+        compiled = njit(nogil=True, error_model="numpy")(function)
     return cast("Callable[P, R]", compiled)
 
 

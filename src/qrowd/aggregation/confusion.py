@@ -65,15 +65,30 @@ class ConfusionEM:
     def count(self, posterior: Floats) -> None:
         """Start from a posterior: its expected counts."""
         self.posterior[:] = posterior
-        self._over_pairs(fixed=True)
+        self.moved = 0.0
+        in_blocks(lambda number, _: self._count(number), len(self._cuts), len(self._cuts))
+
+    def _count(self, number: int) -> None:
+        """The expected counts of one block, added in the order of pairs and judgements."""
+        lo, hi = self._cuts[number]
+        starts = self.judgements.pair_starts[lo : hi + 1]
+        rows, votes = slice(starts[0], starts[-1]), np.diff(starts)
+        share, weight = self.posterior[lo:hi], self.judgements.weight
+        where = np.zeros(hi - lo, np.int32) if self.group is None else self.group[lo:hi]
+        for true in range(self.size):
+            of_votes = np.repeat(share[:, true], votes)
+            if weight is not None:
+                of_votes *= weight[rows]
+            self._counts[number, :, true] = _times(self.packed[rows], of_votes, len(self.log_said))
+            of_pairs = np.where(votes > 0, share[:, true], 0.0)
+            self._prior_counts[number, :, true] = _times(where, of_pairs, len(self.log_prior))
 
     def e_step(self) -> float:
-        """Posterior and expected counts from the parameters; the log-likelihood of these."""
-        return self._over_pairs(fixed=False)
+        """Posterior and expected counts from the parameters; the log-likelihood of these.
 
-    def _over_pairs(self, fixed: bool) -> float:
-        """Both ways of the E step, in blocks of pairs; each block has counts of its own."""
-        binary = self.size == 2 and not (fixed or self.hard)
+        In blocks of pairs, each of which has counts of its own.
+        """
+        binary = self.size == 2 and not self.hard
         base = self._to_odds() if binary else 0.0
 
         def block(number: int, _: int) -> tuple[float, float]:
@@ -82,15 +97,13 @@ class ConfusionEM:
             prior_counts.fill(0.0)
             if binary:
                 return self._binary_block(*self._cuts[number], counts, prior_counts)
-            return self._block(*self._cuts[number], fixed, counts, prior_counts)
+            return self._block(*self._cuts[number], counts, prior_counts)
 
         done = in_blocks(block, len(self._cuts), len(self._cuts))
         self.moved = max((moved for _, moved in done), default=0.0)
         return base + float(sum(part for part, _ in done))
 
-    def _block(
-        self, lo: int, hi: int, fixed: bool, counts: Floats, prior_counts: Floats
-    ) -> tuple[float, float]:
+    def _block(self, lo: int, hi: int, counts: Floats, prior_counts: Floats) -> tuple[float, float]:
         from qrowd.aggregation.kernels.confusion import e_step
 
         return e_step(
@@ -104,7 +117,6 @@ class ConfusionEM:
             self.gold,
             self.log_prior,
             self.log_said,
-            fixed,
             self.hard,
             self.posterior,
             counts,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Floats, Offsets, freeze
 from qrowd.errors import InputError, ParameterError
 
 TIES = ("independent", "together")
@@ -104,8 +104,17 @@ def rbo(
 
     rows, other, shape = _rows(estimate, reference)
     out = np.empty(len(rows))
-    at = VARIANTS.index(variant)
-    _run(len(rows), lambda lo, hi: biased_overlap(rows, other, float(p), at, out, lo, hi))
+    equals = variant == "w"  # all of a tie group are in as soon as one is
+
+    def work(lo: int, hi: int) -> None:
+        above, level = np.empty((2, 2, hi - lo, rows.shape[1]), np.int64)
+        for side, values in enumerate((rows, other)):
+            above[side], level[side] = _standing(values if len(values) == 1 else values[lo:hi])
+        size = np.ones_like(level) if equals else level
+        at = VARIANTS.index(variant)
+        biased_overlap(above + 1, size, float(p), at, out[lo:hi])
+
+    _run(len(rows), work)
     return _without_undefined(out, rows, other).reshape(shape)
 
 
@@ -127,14 +136,32 @@ def places(scores: npt.ArrayLike) -> Floats:
     >>> places([0.2, 0.9, 0.2]).tolist()
     [2.5, 1.0, 2.5]
     """
-    from qrowd.comparison.rank_kernels import average_ranks
-
     values = np.asarray(scores, np.float64)
     rows = np.ascontiguousarray(values.reshape(-1, values.shape[-1]))
     out = np.empty(rows.shape)
-    _run(len(rows), lambda lo, hi: average_ranks(rows, out, lo, hi))
+
+    def work(lo: int, hi: int) -> None:
+        above, level = _standing(rows[lo:hi])
+        out[lo:hi] = above + (level + 1) / 2
+
+    _run(len(rows), work)
     out[np.isnan(rows)] = np.nan
     return out.reshape(values.shape)
+
+
+def _standing(rows: Floats) -> tuple[Offsets, Offsets]:
+    """How many systems of its row are above each system, and how many are level with it."""
+    n = rows.shape[1]
+    order = np.argsort(-rows, axis=1)
+    ordered = np.take_along_axis(rows, order, axis=1)
+    new = np.ones(rows.shape, np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.flatnonzero(new)
+    size = np.diff(np.append(first, new.size))
+    above, level = np.empty((2, *rows.shape), np.int64)
+    np.put_along_axis(above, order, np.repeat(first % max(n, 1), size).reshape(rows.shape), axis=1)
+    np.put_along_axis(level, order, np.repeat(size, size).reshape(rows.shape), axis=1)
+    return above, level
 
 
 def _known(what: str, value: str, choices: tuple[str, ...]) -> None:
@@ -156,7 +183,7 @@ def _rows(
     rows = np.broadcast_to(left, (*shape, n)).reshape(-1, n)
     one = right.size == n
     other = right.reshape(1, n) if one else np.broadcast_to(right, (*shape, n)).reshape(-1, n)
-    return np.ascontiguousarray(rows), np.ascontiguousarray(other), shape
+    return freeze(rows, np.float64), freeze(other, np.float64), shape
 
 
 def _run(n: int, work: Callable[[int, int], Any]) -> None:
@@ -182,8 +209,9 @@ def _expected(rows: Floats, other: Floats, together: bool) -> Floats:
 
     def work(lo: int, hi: int) -> None:
         order = np.argsort(-rows[lo:hi], axis=1, kind="stable")
-        part = other if len(other) == 1 else other[lo:hi]
-        ap_correlation(rows[lo:hi], part, order, together, out[lo:hi], 0, hi - lo)
+        part = np.broadcast_to(other if len(other) == 1 else other[lo:hi], order.shape)
+        walked, truth = (np.take_along_axis(side, order, axis=1) for side in (rows[lo:hi], part))
+        ap_correlation(walked, truth, together, out[lo:hi])
 
     if rows.shape[1] > 1:
         _run(len(rows), work)

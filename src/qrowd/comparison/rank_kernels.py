@@ -1,15 +1,14 @@
-"""Inner loops over pairs of items: concordance, average precision correlation, ranks, overlap.
+"""Inner loops over pairs of items: concordance, average precision correlation, overlap.
 
-All work on rows [lo, hi) of `estimate[rows, n]` against `reference[rows or 1, n]` (one for all),
-larger is better, and write into their own part of the result. With n up to a few hundred systems,
-comparing all pairs is fast enough, and simple.
+All work on rows, larger is better, and write into their own part of the result. With n up to a few
+hundred systems, comparing all pairs is fast enough, and simple.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Floats, Offsets
 from qrowd.kernel import kernel
 
 
@@ -32,34 +31,29 @@ def concordance(estimate: Floats, reference: Floats, out: Floats, lo: int, hi: i
 
 
 @kernel
-def ap_correlation(
-    estimate: Floats, reference: Floats, order: Array, together: bool, out: Floats, lo: int, hi: int
-) -> None:
-    """out[row] = the expectation of tau_AP over tie-breaking; order[row] sorts the estimate down.
+def ap_correlation(walked: Floats, truth: Floats, together: bool, out: Floats) -> None:
+    """out[row] = the expectation of tau_AP over tie-breaking.
 
-    Per tie group of the estimate of size g with r items strictly above: `above` (SA) counts the
-    items above that are better in the reference, `level` (SB) those tied there, `inside` (z) the
-    pairs within the group that are tied in the reference too.
+    `walked` are the scores of the ranking that is walked down, the best first, `truth` the other
+    ranking's of the same items. Per tie group of `walked` of size g with r items strictly above:
+    `above` (SA) counts the items above that are better in the other ranking, `level` (SB) those
+    tied there, `inside` (z) the pairs within the group that are tied in the other ranking too.
     """
-    n = estimate.shape[1]
-    shared = reference.shape[0] == 1
-    truth = np.empty(n)
-    for row in range(lo, hi):
-        x, y = estimate[row], reference[0 if shared else row]
-        for i in range(n):
-            truth[i] = y[order[row, i]]
+    n = walked.shape[1]
+    for row in range(len(out)):
+        x, y = walked[row], truth[row]
         total, r = 0.0, 0
         while r < n:
             end = r + 1
-            while end < n and x[order[row, end]] == x[order[row, r]]:
+            while end < n and x[end] == x[r]:
                 end += 1
             g, above, level, inside = end - r, 0, 0, 0
             for j in range(r, end):
                 for i in range(r):
-                    above += truth[i] > truth[j]
-                    level += truth[i] == truth[j]
+                    above += y[i] > y[j]
+                    level += y[i] == y[j]
                 for i in range(r, j):
-                    inside += truth[i] == truth[j]
+                    inside += y[i] == y[j]
             for k in range(1, g + 1):
                 if r + k < 2:
                     continue
@@ -76,50 +70,29 @@ def ap_correlation(
 
 
 @kernel
-def average_ranks(values: Floats, out: Floats, lo: int, hi: int) -> None:
-    """out[row, i] = the place of item i, 1 for the largest value; tied items share their mean."""
-    n = values.shape[1]
-    for row in range(lo, hi):
-        for i in range(n):
-            better, equal = 0, 0
-            for j in range(n):
-                better += values[row, j] > values[row, i]
-                equal += values[row, j] == values[row, i]
-            out[row, i] = better + (equal + 1) / 2
-
-
-@kernel
-def biased_overlap(
-    estimate: Floats, reference: Floats, p: float, variant: int, out: Floats, lo: int, hi: int
-) -> None:
+def biased_overlap(top: Offsets, size: Offsets, p: float, variant: int, out: Floats) -> None:
     """out[row] = extrapolated rank-biased overlap of two orders of the same items.
 
-    At depth d an item whose tie group holds places top..bottom contributes
-    c = min(1, (d - top + 1) / size) from its top place on (variants 0 = a, 1 = b), or 1 (2 = w).
+    In ranking x of row r item i shares the places from top[x, r, i] on with size[x, r, i] - 1
+    others. At depth d it contributes
+    c = min(1, (d - top + 1) / size) from its top place on (variants 0 = a, 1 = b; size 1: w = 2).
     Sums over items of c c', c c and c' c' by depth: what an item adds once it contributes fully is
     added up at the end, only depths at which it contributes a part are visited.
     """
-    n = estimate.shape[1]
-    shared = reference.shape[0] == 1
-    top, size = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
+    n = top.shape[2]
     sums, full = np.empty((3, n + 1)), np.empty((3, n + 1))
-    for row in range(lo, hi):
-        for side in range(2):
-            values = estimate[row] if side == 0 else reference[0 if shared else row]
+    for row in range(len(out)):
+        sums[:] = 0.0
+        full[:] = 0.0
+        for which in range(3):
+            x = 1 if which == 2 else 0
+            y = 0 if which == 1 else 1
             for i in range(n):
-                better, equal = 0, 0
-                for j in range(n):
-                    better += values[j] > values[i]
-                    equal += values[j] == values[i]
-                top[side, i], size[side, i] = better + 1, 1 if variant == 2 else max(equal, 1)
-        sums[:], full[:] = 0.0, 0.0
-        for i in range(n):
-            for which in range(3):
-                x, y = (0, 1) if which == 0 else (which - 1, which - 1)
-                last = max(top[x, i] + size[x, i], top[y, i] + size[y, i]) - 1
-                for d in range(max(top[x, i], top[y, i]), last):
-                    a = min(1.0, (d - top[x, i] + 1) / size[x, i])
-                    b = min(1.0, (d - top[y, i] + 1) / size[y, i])
+                first, second = top[x, row, i], top[y, row, i]
+                last = max(first + size[x, row, i], second + size[y, row, i]) - 1
+                for d in range(max(first, second), last):
+                    a = min(1.0, (d - first + 1) / size[x, row, i])
+                    b = min(1.0, (d - second + 1) / size[y, row, i])
                     sums[which, d] += a * b
                 full[which, last] += 1.0
         total, weight, cross, left, right = 0.0, 1.0 - p, 0.0, 0.0, 0.0

@@ -31,15 +31,14 @@ def e_step(
     gold: Grades,
     log_prior: Floats,
     log_said: Floats,
-    fixed: bool,
     hard: bool,
     posterior: Floats,
     counts: Floats,
     prior_counts: Floats,
 ) -> tuple[float, float]:
     """The posterior of pairs lo..hi, the expected counts that they add, their log-likelihood, and
-    the largest move of a posterior. `fixed` counts the posterior as it is; `hard` counts only each
-    pair's likeliest grade. `sized` is any tuple of K numbers: so K is known when this is compiled.
+    the largest move of a posterior. `hard` counts only each pair's likeliest grade. `sized` is any
+    tuple of K numbers: so K is known when this is compiled.
     """
     size = len(sized)
     score, share = np.empty(size), np.empty(size)
@@ -59,10 +58,7 @@ def e_step(
             elif weight[row] > 0.0:  # 0 * -inf is not a number
                 for true in range(size):
                     score[true] += weight[row] * log_said[at, true]
-        if fixed:
-            for true in range(size):
-                share[true] = posterior[pair, true]
-        elif gold[pair] >= 0:
+        if gold[pair] >= 0:
             total += score[gold[pair]]
             for true in range(size):
                 share[true] = 1.0 if true == gold[pair] else 0.0
@@ -85,8 +81,10 @@ def e_step(
         for true in range(size):
             moved = max(moved, abs(share[true] - posterior[pair, true]))
             posterior[pair, true] = share[true]
-        if hard and not fixed:
-            top, ties = share.max(), 0
+        if hard:
+            top, ties = share[0], 0
+            for true in range(1, size):
+                top = max(top, share[true])
             for true in range(size):
                 ties += share[true] == top
             for true in range(size):

@@ -77,7 +77,8 @@ def by_vote(
         first, last = starts[i], starts[i + 1]
         if first == last:
             continue
-        score[:] = prior
+        for k in range(len(prior)):
+            score[k] = prior[k]
         for v in range(first, last):
             w = weight[v] if weighted else 1.0
             score[grade[v]] += w * table[cell[v]]
@@ -122,7 +123,8 @@ def by_table(
     for i in range(lo, hi):
         if starts[i] == starts[i + 1]:
             continue
-        score[:] = prior
+        for k in range(size):
+            score[k] = prior[k]
         for v in range(starts[i], starts[i + 1]):
             w = weight[v] if weighted else 1.0
             row = table[cell[v]]

@@ -78,7 +78,8 @@ def iterate(
         if first == last:
             continue
         beta = math.exp(ease[i])
-        score[:] = prior
+        for k in range(size):
+            score[k] = prior[k]
         bend, product = 0.0, 1.0
         for v in range(first, last):
             w = weight[v] if weighted else 1.0
@@ -102,7 +103,9 @@ def iterate(
             out[:] = 0.0
             out[gold[i]] = 1.0
         else:
-            best = score.max()
+            best = score[0]
+            for k in range(1, size):
+                best = max(best, score[k])
             sum_ = 0.0
             for k in range(size):
                 out[k] = math.exp(score[k] - best)
