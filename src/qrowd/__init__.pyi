@@ -14,6 +14,7 @@ from qrowd.data.consensus import Consensus as Consensus
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given
+from qrowd.quality.independence import Independence as Independence
 from qrowd.data.index import Index as Index
 from qrowd.comparison.intervals import Intervals as Intervals
 from qrowd.data.judgements import Judgements as Judgements
@@ -46,6 +47,7 @@ from qrowd.comparison.compare import compare as compare
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.registry import get as get
 from qrowd.comparison.significance import holm as holm
+from qrowd.quality.independence import independence as independence
 from qrowd.aggregation.informing import inform as inform
 from qrowd.comparison.intervals import intervals as intervals
 from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha

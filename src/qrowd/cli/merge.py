@@ -26,8 +26,11 @@ from qrowd.errors import UsageError
 if TYPE_CHECKING:
     from qrowd.data.chains import ParameterTable
     from qrowd.data.given import Given
+    from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
     from qrowd.registry import Card
+
+_CHECKED = 200_000  # judgements at most whose independence is checked
 
 SHARED = (
     judgements_argument,
@@ -126,7 +129,7 @@ def _merge(
     given = _given(load_gold(gold, gold_rel, rel), priors)
     with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
-    _summarise(merged, ties, seed, quiet)
+    _summarise(rows, merged, ties, seed, quiet)
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
@@ -173,10 +176,25 @@ def _given(gold: Any, priors: str | None) -> Given:
     return Given(gold=gold, priors=read_assessors(priors) if priors else None)
 
 
-def _summarise(merged: Merged, ties: str, seed: int, quiet: bool) -> None:
+def _summarise(rows: Judgements, merged: Merged, ties: str, seed: int, quiet: bool) -> None:
     """What happened, on stderr."""
-    for line in (_course(merged), *merged.fit.notes, _outcome(merged, ties, seed)):
-        say(line, quiet)
+    if quiet:
+        return
+    doubts = _doubts(rows, merged)
+    for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
+        say(line)
+
+
+def _doubts(rows: Judgements, merged: Merged) -> list[str]:
+    """A warning where a method that takes assessors to err independently had others to merge."""
+    from qrowd.quality.independence import ASSUMING, independence
+
+    if merged.fit.method.partition("(")[0] not in ASSUMING:
+        return []
+    from qrowd.aggregation.judgements.ds import DawidSkene
+
+    found = independence(rows, DawidSkene(smoothing=1), replicates=1, most=_CHECKED)
+    return [f"warning: {found.verdict}"] if found.together else []
 
 
 def _course(merged: Merged) -> str:

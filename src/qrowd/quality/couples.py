@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Floats, Offsets, over
+from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.errors import UsageError
@@ -68,3 +69,51 @@ def cohen(judgements: Judgements, most: int | None = None) -> Couples:
     np.fill_diagonal(observed, np.nan)
     np.fill_diagonal(kappa, np.nan)
     return Couples(single.assessors, shared.astype(np.int64), observed, kappa)
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """Couples of assessors who share pairs: who, how many pairs, on how many they agree."""
+
+    one: Offsets
+    other: Offsets
+    shared: Floats
+    same: Floats
+
+    @property
+    def freedom(self) -> tuple[int, int]:
+        """Couples and degrees of freedom left, over the parts of the crowd that have any.
+
+        A part of a assessors who are linked by c couples leaves c - a - 1: a sensitivity, a
+        specificity and a leaning each, and the prior, are learned from the couples and the shares.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        if not len(self.one):
+            return 0, 0
+        size = int(self.other.max()) + 1
+        links = coo_array((np.ones(len(self.one)), (self.one, self.other)), shape=(size, size))
+        parts, part = connected_components(links, directed=False)
+        couples = np.bincount(part[self.one], minlength=parts)
+        left = couples - np.bincount(part, minlength=parts) - 1
+        return int(couples[left > 0].sum()), int(left[left > 0].sum())
+
+
+def sharing(judgements: Judgements) -> Sharing:
+    """The couples of assessors who share pairs, of which each has judged each once at most."""
+    from scipy.sparse import csr_array, triu
+
+    n, pairs = len(judgements.assessors), len(judgements.pairs)
+
+    def together(rows: Array) -> Any:
+        where = (judgements.assessor[rows], judgements.pair[rows])
+        said = csr_array((np.ones(int(rows.sum())), where), shape=(n, pairs))
+        return csr_array(triu(said @ said.T, 1))
+
+    shared = together(np.ones(len(judgements), np.bool_)).tocoo()
+    same = csr_array((n, n))
+    for code in range(len(judgements.scale)):
+        same = same + together(judgements.grade == code)
+    one, other = shared.row.astype(np.int64), shared.col.astype(np.int64)
+    return Sharing(one, other, shared.data, np.asarray(same[one, other]).ravel())

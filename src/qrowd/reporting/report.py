@@ -127,7 +127,7 @@ def _(noun: Study) -> list[Section]:
     sections = [
         _what_was_done(noun),
         data_section(noun.judgements, noun.runs, noun.gold),
-        assessor_section(noun.assessors, noun.chosen, noun.known),
+        assessor_section(noun.assessors, noun.chosen, noun.known, noun.independence),
         *([screening_section(noun.screened)] if noun.screened else []),
         label_section(noun.merged, noun.labels),
     ]

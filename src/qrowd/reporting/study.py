@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qrowd import registry
 from qrowd.aggregation.informing import inform
+from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
@@ -21,6 +22,7 @@ from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
 from qrowd.quality.assessing import table_of
 from qrowd.quality.evidence import Evidence
+from qrowd.quality.independence import Independence, independence
 from qrowd.quality.screening import Screened, screen
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ GRADED_METHODS = ("mv", "wmv-iter", "ds")
 _PREFERRED = ("hier-bayes", "hier-vb", "ds")  # for draws
 MEASURES = ("AP", "nDCG@20")
 _CELLS = 100_000_000  # scores that are kept topic by topic
+_CHECKED = 200_000  # judgements at most whose independence is checked
 STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 
 
@@ -61,6 +64,7 @@ class Study:
     assessors: AssessorTable
     screened: Screened | None = None
     known: AssessorTable | None = None
+    independence: Independence | None = None
 
     def __repr__(self) -> str:
         return f"Study({', '.join(self.merged)} of {self.judgements!r})"
@@ -141,6 +145,7 @@ def study(
         assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
         screened=screened,
         known=known,
+        independence=independence(kept, DawidSkene(smoothing=1), most=_CHECKED, seed=seed),
     )
 
 

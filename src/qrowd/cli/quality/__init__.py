@@ -1,6 +1,7 @@
 """`qrowd quality`: who to trust.
 
-Four jobs, one module each: `table` of assessors, `agreement`, `screening`, simulated `checks`.
+Five jobs, one module each: `table` of assessors, `agreement`, `independence`, `screening`,
+simulated `checks`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,12 @@ if TYPE_CHECKING:
               help="Judgements below which nobody is suspected of anything.")  # fmt: skip
 @click.option("--agreement", "agreeing", is_flag=True,
               help="Coefficients of agreement instead of the table.")  # fmt: skip
-@click.option("--per-topic", is_flag=True, help="With --agreement: also for each topic.")
+@click.option("--independence", "independent", is_flag=True,
+              help="Whether assessors err together, and who with whom, instead of the "
+              "table.")  # fmt: skip
+@click.option("--per-topic", is_flag=True,
+              help="With --agreement: also for each topic. With --independence: each "
+              "topic instead of couples.")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True,
               help="Draws behind the intervals of --agreement; 0 for none.")  # fmt: skip
 @click.option("--resample", type=click.Choice(("pairs", "topics")), default="pairs",
@@ -79,8 +85,8 @@ if TYPE_CHECKING:
 @quiet_option
 def command(
     judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    gold: str | None, gold_rel: int | None, agreeing: bool, rules: tuple[str, ...],
-    simulate_checks: bool, **options: Any,
+    gold: str | None, gold_rel: int | None, agreeing: bool, independent: bool,
+    rules: tuple[str, ...], simulate_checks: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Who to trust: assessors, agreement, spam, and the checks on gold.
 
@@ -94,13 +100,14 @@ def command(
       qrowd quality crowd.tsv
       qrowd quality crowd.tsv --gold nist.qrels --merge ds --sort -accuracy -o assessors.tsv
       qrowd quality crowd.tsv --agreement --per-topic
+      qrowd quality crowd.tsv --independence
       qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
       qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
     """
-    from qrowd.cli.quality import agreement, checks, screening, table
+    from qrowd.cli.quality import agreement, checks, independence, screening, table
 
-    _refuse_strays(agreeing, bool(rules), simulate_checks, options)
+    _refuse_strays(agreeing or independent, bool(rules), simulate_checks, options)
     trusted = load_gold(gold)
     if simulate_checks:
         checks.run(trusted, **options)
@@ -114,6 +121,8 @@ def command(
         say(f"gold is relevant from grade {cut}; {shared} gold pairs were judged", options["quiet"])
     if agreeing:
         agreement.run(crowd, **options)
+    elif independent:
+        independence.run(crowd, **options)
     elif rules:
         screening.run(crowd, rules, trusted, cut, **options)
     else:
@@ -125,7 +134,7 @@ def _refuse_strays(
 ) -> None:
     """Options of a job that was not asked for."""
     strays = {
-        "--per-topic": (options["per_topic"], "--agreement", agreeing),
+        "--per-topic": (options["per_topic"], "--agreement or --independence", agreeing),
         "--down-weight": (options["down_weight"], "--screen", screening),
         "--curve": (options["curve"], "--simulate-checks", checking),
     }

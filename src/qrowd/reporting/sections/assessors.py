@@ -9,25 +9,35 @@ import numpy as np
 from qrowd.data.arrays import Codes
 from qrowd.data.merged import AssessorTable
 from qrowd.quality.assessing import ABOUT
+from qrowd.quality.independence import Independence
 from qrowd.reporting import figures
-from qrowd.reporting.parts import Part, Prose, Section, Table
+from qrowd.reporting.parts import Note, Part, Prose, Section, Table
 
 _SKILLS = ("sensitivity", "specificity")
 _COLUMNS = ("type", "judgements", "gold", *_SKILLS, *(f"est_{name}" for name in _SKILLS),
             "agreement", "says_relevant", "seconds")  # fmt: skip
 _MOST = 500  # rows of the table
 _MARKS = 2000  # in the picture
+_COUPLES = 10
 
 
 def assessor_section(
-    table: AssessorTable, method: str = "", known: AssessorTable | None = None
+    table: AssessorTable,
+    method: str = "",
+    known: AssessorTable | None = None,
+    independence: Independence | None = None,
 ) -> Section:
-    """Sensitivity against specificity, and a table; `method` is whose belief the table rests on."""
+    """Sensitivity against specificity, whether they err together, and a table.
+
+    `method` is whose belief the table rests on.
+    """
     skills, how = _skills(table, method)
     kinds = table["type"] if known is None else known["kind"]
     parts: list[Part] = [_words(how)]
     if skills:
         parts.append(_picture(table, skills, [str(kind) for kind in kinds], how))
+    if independence is not None:
+        parts += _together(independence)
     parts.append(_table(table, known))
     return Section("Assessors", tuple(parts))
 
@@ -50,6 +60,18 @@ def _words(how: str) -> Prose:
         "chance: their answers cost money and carry no information, however many of them happen "
         "to be right."
     )
+
+
+def _together(found: Independence) -> list[Part]:
+    """The verdict, and the couples who agree most beyond what independence allows."""
+    verdict = f"{found.verdict[0].upper()}{found.verdict[1:]}."
+    if not found.together:
+        return [Prose(verdict)]
+    names = ("one", "other", "shared", "agreement", "expected")
+    couples = found.couples[:_COUPLES]
+    columns = {name: [getattr(each, name) for each in couples] for name in names}
+    title = "Assessors who agree more than independent errors would let them, the clearest first"
+    return [Note(verdict), *([Table(title, columns, digits=2)] if couples else [])]
 
 
 def _busiest(table: AssessorTable, most: int) -> Codes:

@@ -1,0 +1,308 @@
+r"""Do assessors err independently, as `ds` and its kin believe? A posterior predictive check.
+
+A model such as `ds` says how likely each assessor is to give each answer to each pair. What is left
+of the answers, the residuals, should not correlate between assessors who judged the same pair. With
+$e_{ij}$ the residual of assessor $j$ on pair $i$ (a vector over the grades, divided by the root of
+its expected square),
+
+$$r = \frac{\sum_i \sum_{j \ne k} e_{ij} \cdot e_{ik}}{\sum_i n_i (n_i - 1)}$$
+
+is compared with the same figure of crowds that the fitted model makes up, to which the model is
+fitted again: $\rho = (r - \bar r_{rep}) \cdot c / (c - a - 1)$. The factor allows for what the fit
+explains away: $a$ assessors have about as many parameters as $a + 1$ of the $c$ couples who share
+pairs can tell. With three assessors there is nothing left, and the check says that it cannot tell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
+from qrowd.quality.couples import Sharing, sharing
+
+TOGETHER = 0.045
+ASSUMING = ("ds", "hier-bayes", "hier-vb", "mace", "one-coin", "two-coin", "glad", "em-gauss")
+"""Methods that take assessors to err independently."""
+_SHOWN = 5
+_ENOUGH = 20  # shared pairs of a couple that is named
+
+
+@dataclass(frozen=True)
+class Couple:
+    """Two assessors: on how many shared pairs they agree, and as the model expects it."""
+
+    one: str
+    other: str
+    shared: int
+    agreement: float
+    expected: float
+    z: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.one} and {self.other} agree on {self.agreement:.3f} of {self.shared} pairs; "
+            f"expected {self.expected:.3f} (z {self.z:.1f})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Independence:
+    """How far assessors err together: `rho`, its interval over topics, and who with whom.
+
+    `together` is None where the check has no degrees of freedom. `by_topic` has each topic's
+    figure before the allowance for degrees of freedom (NaN without pairs that two judged).
+    """
+
+    rho: float
+    low: float
+    high: float
+    agreement: float
+    expected: float
+    freedom: int
+    assessors: int
+    topics: tuple[str, ...]
+    by_topic: Floats
+    couples: tuple[Couple, ...]
+    method: str
+    level: float = 0.95
+
+    @property
+    def together(self) -> bool | None:
+        """Whether the assessors err together; None: it cannot be told."""
+        return None if self.freedom < 1 else bool(self.rho >= TOGETHER)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: what was found, and what to do about it."""
+        if self.together is None:
+            return (
+                f"whether assessors err together cannot be told: with {self.assessors} of them (or "
+                "so few who share pairs) the check has no degrees of freedom"
+            )
+        figure = f"correlation of errors {self.rho:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        if self.together:
+            return (
+                f"these assessors err together ({figure}): methods that multiply their votes are "
+                "too sure, and may be wrong; use auto, with gold for some topics if there is any"
+            )
+        return f"assessors err nearly independently ({figure}, together from {TOGETHER:g} on)"
+
+    def __str__(self) -> str:
+        lines = [self.verdict]
+        if self.freedom > 0:
+            lines.append(
+                f"two assessors agree on {self.agreement:.3f} of the pairs they share; "
+                f"{self.method} expects {self.expected:.3f}"
+            )
+        lines += [str(couple) for couple in self.couples[:_SHOWN]]
+        return "\n".join(lines)
+
+
+def independence(
+    judgements: Judgements,
+    merge: Merger,
+    given: Given = NOTHING,
+    *,
+    merged: Merged | None = None,
+    replicates: int = 5,
+    most: int | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Independence:
+    """Check the independence of errors that a method with confusion matrices assumes.
+
+    `merge` is that method (`q.DawidSkene(smoothing=1)`); `merged` its fit to these judgements,
+    where there is one already. `most` looks at so many judgements only, of pairs drawn by a hash.
+    Two judgements of one assessor on one pair count as one. The interval is over topics (over
+    pairs, where there is one topic).
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=5, documents=80, assessors=10, votes=5, seed=1)
+    >>> q.independence(made.judgements, q.DawidSkene(smoothing=1)).together
+    False
+    >>> shared = q.simulate(topics=5, documents=80, assessors=10, votes=8, difficulty=0.9, seed=1)
+    >>> q.independence(shared.judgements, q.DawidSkene(smoothing=1)).together
+    True
+    """
+    if replicates < 1 or not 0 < level < 1:
+        raise ParameterError(
+            f"replicates must be at least 1 and level between 0 and 1, got {replicates}, {level}"
+        )
+    rows = judgements.one_each()
+    if most is not None and len(rows) > most:
+        rows = _sampled(rows, most)
+    if sharing(rows).freedom[1] < 1:
+        return _untold(rows, level)
+    quiet = replace(given, progress=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        if merged is None or rows is not judgements:
+            merged = merge.fit(rows, quiet)
+        rows = rows.with_pool(merged.pairs)
+        random = np.random.default_rng(seed)
+        made = [_again(rows, merged, merge, quiet, random) for _ in range(replicates)]
+    return _found(rows, merged, _Products.of(rows, merged), made, level)
+
+
+def _untold(rows: Judgements, level: float) -> Independence:
+    """What there is to say without degrees of freedom."""
+    counts, unknown = int((rows.per_assessor > 0).sum()), float("nan")
+    topics = np.full(len(rows.topics), unknown)
+    return Independence(
+        unknown, unknown, unknown, unknown, unknown, 0, counts, tuple(rows.topics), topics, (), "",
+        level,
+    )  # fmt: skip
+
+
+def _sampled(rows: Judgements, most: int) -> Judgements:
+    """About so many judgements: those of pairs with the smallest hashes."""
+    coin = rows.pairs.hashes(np.arange(len(rows.pairs), dtype=np.int32), 0)
+    kept = coin < np.uint64(int(2**64 * min(most / len(rows), 1.0)) - 1)
+    return rows.select(kept[rows.pair])
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Of each pair: products of residuals, agreeing couples, couples; and who shares how much."""
+
+    products: Floats
+    agreeing: Floats
+    couples: Offsets
+    sharing: Sharing
+
+    @classmethod
+    def of(cls, rows: Judgements, merged: Merged) -> _Products:
+        pairs, size = len(rows.pairs), len(rows.scale)
+        expected = _expected(rows, merged)
+        width = np.sqrt(np.maximum((expected * (1 - expected)).sum(axis=1), 1e-6))
+        products, agreeing = np.zeros(pairs), np.zeros(pairs)
+        for code in range(size):
+            here = (rows.grade == code).astype(np.float64)
+            residual = (here - expected[:, code]) / width
+            total = np.bincount(rows.pair, residual, pairs)
+            products += total**2 - np.bincount(rows.pair, residual**2, pairs)
+            votes = np.bincount(rows.pair, here, pairs)
+            agreeing += votes * (votes - 1)
+        n = np.bincount(rows.pair, minlength=pairs)
+        return cls(products, agreeing, n * (n - 1), sharing(rows))
+
+    @property
+    def correlation(self) -> float:
+        """The figure r of the module's docstring."""
+        return float(self.products.sum() / max(self.couples.sum(), 1))
+
+    @property
+    def agreement(self) -> float:
+        """The share of agreeing couples of judgements."""
+        return float(self.agreeing.sum() / max(self.couples.sum(), 1))
+
+
+def _matrices(merged: Merged) -> Floats:
+    """P(said | true): [assessor, said, true]."""
+    grades, table = merged.scale.grades, merged.assessors
+    if f"p({grades[0]}|{grades[0]})" not in table.columns:
+        raise UsageError(
+            f"the check of independence needs a method with confusion matrices, such as ds; "
+            f"{merged.fit.method} has none"
+        )
+    columns = [[table[f"p({said}|{true})"] for true in grades] for said in grades]
+    return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
+
+
+def _expected(rows: Judgements, merged: Merged) -> Floats:
+    """The probability of each answer to each judgement's question: [judgement, said]."""
+    chance = _matrices(merged)
+    true = merged.posterior[rows.pair]
+    return np.asarray((chance[rows.assessor] * true[:, None, :]).sum(axis=2))
+
+
+def _again(
+    rows: Judgements, merged: Merged, merge: Merger, given: Given, random: np.random.Generator
+) -> _Products:
+    """A crowd that the fitted model makes up, fitted again."""
+    ends = np.cumsum(merged.posterior, axis=1)[:, :-1]
+    truth = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
+    chance = _matrices(merged)[rows.assessor, :, truth[rows.pair]]
+    ends = np.cumsum(chance, axis=1)[:, :-1]
+    said = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
+    made = replace(rows, grade=said.astype(np.int8))
+    return _Products.of(made, merge.fit(made, given))
+
+
+def _found(
+    rows: Judgements, merged: Merged, seen: _Products, made: list[_Products], level: float
+) -> Independence:
+    couples, freedom = seen.sharing.freedom
+    factor = couples / freedom if freedom > 0 else 1.0
+    usual = np.mean([one.products for one in made], axis=0)
+    rho = (seen.correlation - float(np.mean([one.correlation for one in made]))) * factor
+    excess, weight = seen.products - usual, seen.couples
+    topic = rows.pairs.topic
+    groups = topic if len(rows.topics) > 1 else np.arange(len(topic))
+    margin = factor * _half_width(groups, excess, weight, level)
+    n = len(rows.topics)
+    below = np.bincount(topic, weight, n)
+    by_topic = np.full(n, np.nan)
+    np.divide(np.bincount(topic, excess, n), below, out=by_topic, where=below > 0)
+    return Independence(
+        rho=rho,
+        low=rho - margin,
+        high=rho + margin,
+        agreement=seen.agreement,
+        expected=float(np.mean([one.agreement for one in made])),
+        freedom=freedom,
+        assessors=int((rows.per_assessor > 0).sum()),
+        topics=tuple(rows.topics),
+        by_topic=by_topic,
+        couples=_couples(rows, seen, made),
+        method=merged.fit.method,
+        level=level,
+    )
+
+
+def _half_width(groups: Array, excess: Floats, weight: Array, level: float) -> float:
+    """Of the interval of sum(excess) / sum(weight), groups being a sample: t, linearised."""
+    from scipy.special import stdtrit
+
+    total = float(weight.sum())
+    of_group = np.bincount(groups, excess - excess.sum() / max(total, 1.0) * weight)
+    used = int((np.bincount(groups, weight) > 0).sum())
+    if used < 2:
+        return float("nan")
+    error = np.sqrt(used / (used - 1) * (of_group**2).sum()) / total
+    return float(stdtrit(used - 1, (1 + level) / 2) * error)
+
+
+def _couples(rows: Judgements, seen: _Products, made: list[_Products]) -> tuple[Couple, ...]:
+    """The couples who agree more than expected, beyond chance for so many couples."""
+    from scipy.special import ndtri
+
+    kept = np.flatnonzero(seen.sharing.shared >= _ENOUGH)
+    shared = seen.sharing.shared[kept]
+    expected = np.mean([each.sharing.same[kept] for each in made], axis=0) / shared
+    share = seen.sharing.same[kept] / shared
+    spread = np.sqrt(np.maximum(expected * (1 - expected), 0.01) / shared)
+    z = (share - expected) / (spread * np.sqrt(1 + 1 / len(made)))
+    limit = -ndtri(0.05 / max(len(z), 1)) if len(z) else np.inf
+    order = np.argsort(-z, kind="stable")[: int((z > limit).sum())]
+    one, other = seen.sharing.one[kept], seen.sharing.other[kept]
+    names: Any = rows.assessors.names
+    return tuple(
+        Couple(
+            str(names[one[at]]),
+            str(names[other[at]]),
+            int(shared[at]),
+            float(share[at]),
+            float(expected[at]),
+            float(z[at]),
+        )
+        for at in order
+    )

@@ -1,0 +1,172 @@
+"""Do assessors err together? The check against plain loops, and on worlds where it is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+from qrowd.errors import UsageError
+from qrowd.quality.couples import sharing
+from qrowd.quality.independence import _Products
+
+DS = q.DawidSkene(smoothing=1)
+
+
+def votes(
+    assessors: int, hard: float = 0.0, copying: float = 0.0, pairs: int = 600, seed: int = 0
+) -> q.Judgements:
+    """Everybody judges everything; pairs are hard for all, or the second half copies the first."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 2, pairs)
+    skill = random.uniform(0.7, 1.7, assessors)
+    odds = skill[None, :] - hard * random.normal(size=(pairs, 1))
+    right = random.random((pairs, assessors)) < 1 / (1 + np.exp(-odds))
+    half = assessors // 2
+    copied = random.random((pairs, half)) < copying
+    right[:, half : 2 * half] = np.where(copied, right[:, :half], right[:, half : 2 * half])
+    said = np.where(right, truth[:, None], 1 - truth[:, None])
+    rows = [(i, j) for i in range(pairs) for j in range(assessors)]
+    return q.Judgements.of(
+        [f"t{i % 6}" for i, _ in rows],
+        [f"d{i:03d}" for i, _ in rows],
+        [f"a{j:02d}" for _, j in rows],
+        said.ravel(),
+    )
+
+
+def test_products_by_plain_loops() -> None:
+    crowd = q.simulate("graded", grades=3, topics=2, documents=8, assessors=5, votes=3, seed=1)
+    rows, merged = crowd.judgements, DS.fit(crowd.judgements)
+    table, grades = merged.assessors, rows.scale.grades
+    residuals: dict[int, list[list[float]]] = {}
+    for pair, who, grade in zip(rows.pair, rows.assessor, rows.grade, strict=True):
+        expected = [
+            sum(merged.posterior[pair, g] * table[f"p({h}|{true})"][who]
+                for g, true in enumerate(grades))
+            for h in grades
+        ]  # fmt: skip
+        width = sum(p * (1 - p) for p in expected) ** 0.5
+        one = [((code == grade) - p) / width for code, p in enumerate(expected)]
+        residuals.setdefault(int(pair), []).append(one)
+    total, couples = 0.0, 0
+    for found in residuals.values():
+        for a, one in enumerate(found):
+            for b, other in enumerate(found):
+                if a != b:
+                    total += sum(x * y for x, y in zip(one, other, strict=True))
+                    couples += 1
+    assert _Products.of(rows, merged).correlation == pytest.approx(total / couples, abs=1e-10)
+
+
+def test_independent_errors_are_found_independent() -> None:
+    found = [q.independence(votes(8, seed=seed), DS, seed=seed) for seed in range(3)]
+    assert not any(one.together for one in found)
+    assert all(abs(one.rho) < 0.03 for one in found)
+    assert "nearly independently" in found[0].verdict
+
+
+@pytest.mark.parametrize("assessors", [4, 6, 12])
+def test_shared_difficulty_is_found(assessors: int) -> None:
+    found = q.independence(votes(assessors, hard=2.5, pairs=1500), DS)
+    assert found.together
+    assert found.low < found.rho < found.high
+    assert "err together" in found.verdict
+    assert found.agreement > found.expected
+
+
+def test_who_copies_whom() -> None:
+    found = q.independence(votes(8, copying=0.8), DS)
+    named = {(couple.one, couple.other) for couple in found.couples[:4]}
+    assert named == {("a00", "a04"), ("a01", "a05"), ("a02", "a06"), ("a03", "a07")}
+    assert found.together
+    assert "a00 and a04" in str(found) or "a01 and a05" in str(found)
+
+
+def test_three_assessors_cannot_tell() -> None:
+    for assessors in (1, 2, 3):
+        found = q.independence(votes(assessors, hard=2.5), DS)
+        assert found.together is None
+        assert "cannot be told" in found.verdict
+        assert np.isnan(found.rho)
+
+
+def test_groups_of_three_cannot_tell_either() -> None:
+    """Two groups of three that share nothing: each is as free as if it were alone."""
+    one, other = votes(3, hard=2.0, seed=1), votes(3, hard=2.0, seed=2)
+    names = [f"b{who:02d}" for who in other.assessor]
+    both = q.Judgements.of(
+        [*one.pairs.topic_names[one.pair], *["u"] * len(other)],
+        [*one.pairs.document_names[one.pair], *other.pairs.document_names[other.pair]],
+        [*one.assessors.names[one.assessor], *names],
+        [*one.grade, *other.grade],
+    )
+    assert sharing(both).freedom == (0, 0)
+    assert q.independence(both, DS).together is None
+
+
+def test_a_sample_is_enough_and_repeats_count_once() -> None:
+    crowd = votes(6, hard=2.5, pairs=1500)
+    whole, part = q.independence(crowd, DS), q.independence(crowd, DS, most=4500)
+    assert part.rho == pytest.approx(whole.rho, abs=0.06)
+    again = np.repeat(np.arange(len(crowd)), 2)
+    pair, who, grade = crowd.pair[again], crowd.assessor[again], crowd.grade[again]
+    twice = q.Judgements(crowd.pairs, crowd.assessors, crowd.scale, pair, who, grade)
+    assert q.independence(twice, DS).rho == whole.rho
+
+
+def test_by_topic_and_seeded() -> None:
+    crowd = votes(6, hard=2.5)
+    one, other = q.independence(crowd, DS, seed=3), q.independence(crowd, DS, seed=3)
+    assert one.rho == other.rho
+    assert one.topics == tuple(f"t{at}" for at in range(6))
+    assert (one.by_topic > 0).all()
+
+
+def test_a_method_without_matrices_is_refused() -> None:
+    with pytest.raises(UsageError, match="confusion matrices"):
+        q.independence(votes(5), q.MajorityVote())
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crowd = str(tmp_path / "crowd.tsv")
+    q.save(votes(8, copying=0.8), crowd)
+    main(["quality", crowd, "--independence"])
+    said = capsys.readouterr()
+    assert "err together" in said.err
+    assert said.out.splitlines()[0].split("\t")[:3] == ["one", "other", "shared"]
+    main(["quality", crowd, "--independence", "--per-topic"])
+    assert len(capsys.readouterr().out.splitlines()) == 7
+    main(["quality", crowd, "--independence", "--json"])
+    account = json.loads(capsys.readouterr().out)
+    assert account["together"] is True
+    assert account["couples"][0]["agreement"] > account["couples"][0]["expected"]
+    main(["merge", "ds", crowd, "-o", str(tmp_path / "m.qrels")])
+    assert "warning: these assessors err together" in capsys.readouterr().err
+    main(["merge", "mv", crowd, "-o", str(tmp_path / "m.qrels")])
+    assert "err together" not in capsys.readouterr().err
+
+
+def test_in_the_report() -> None:
+    pytest.importorskip("jinja2", reason="a report needs the extra report")
+    pytest.importorskip("matplotlib", reason="a report draws")
+    done = q.study(votes(8, copying=0.8), methods=["ds"])
+    assert "These assessors err together" in q.report(done).to_html()
+    assert done.independence is not None
+    assert done.independence.together
+
+
+def test_real_crowds(real_data: Path) -> None:
+    """Machine judges err together, human ones nearly independently."""
+    found = {}
+    for name, rel in (("dl21", 1), ("trec_rf10", 1), ("spectral_bluebird", 2)):
+        crowd = q.read_judgements(real_data / name / "judgements.tsv.gz").binary(rel)
+        found[name] = q.independence(crowd, DS, replicates=2)
+    assert found["dl21"].together
+    assert found["dl21"].rho > 0.1
+    assert not found["trec_rf10"].together
+    assert not found["spectral_bluebird"].together
