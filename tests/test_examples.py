@@ -10,6 +10,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qrowd as q
@@ -43,6 +44,14 @@ def _commands(page: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if line.startswith("qrowd ")]
 
 
+def _texts(names: q.Index) -> q.Documents:
+    """A few words for each document."""
+    words = np.random.default_rng(0).choice(
+        ["apple", "pear", "plum", "fig", "lime", "kiwi"], (len(names), 5)
+    )
+    return q.Documents.of({d: " ".join(w) for d, w in zip(names, words, strict=True)})
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all the files that examples name."""
@@ -55,6 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     q.save(gold[train], folder / "some.qrels")
     (folder / "train.txt").write_text("\n".join(train) + "\n")
     q.save(crowd, folder / "crowd.tsv")
+    q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
     votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
     votes.write_csv(folder / "votes.csv")
     merged = q.DawidSkene().fit(crowd)
@@ -79,6 +89,8 @@ def _exit_code(arguments: list[str]) -> int:
 def _type(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     if any(word in line for word in NEED_PICTURES):
         pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
+    if " --documents docs" in line:
+        pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", q.errors.QrowdWarning)
         assert _exit_code(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err}"

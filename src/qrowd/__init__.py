@@ -47,6 +47,7 @@ _HOMES = {
     "SoftQrelsSet": "data.qrels",
     "Study": "reporting.study",
     "Topics": "data.topics",
+    "Vectors": "content.vectors",
     "agreement": "quality.agreement",
     "anova": "comparison.anova",
     "assessors": "quality.assessing",
@@ -77,6 +78,7 @@ _HOMES = {
     "read_runs": "io.runs",
     "read_scores": "io.scores",
     "read_topics": "io.topics",
+    "read_vectors": "io.vectors",
     "recalibrate": "aggregation.recalibrating",
     "report": "reporting.report",
     "rmse": "comparison.distance",
@@ -91,6 +93,8 @@ _HOMES = {
     "tau_a": "comparison.correlation",
     "tau_ap": "comparison.correlation",
     "tau_b": "comparison.correlation",
+    "tfidf": "content.tfidf",
+    "with_text": "content.matching",
 }
 
 __all__ = sorted(_HOMES)

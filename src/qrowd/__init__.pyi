@@ -39,6 +39,7 @@ from qrowd.data.qrels import SoftQrels as SoftQrels
 from qrowd.data.qrels import SoftQrelsSet as SoftQrelsSet
 from qrowd.reporting.study import Study as Study
 from qrowd.data.topics import Topics as Topics
+from qrowd.content.vectors import Vectors as Vectors
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessing import assessors as assessors
@@ -69,6 +70,7 @@ from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.runs import read_runs as read_runs
 from qrowd.io.scores import read_scores as read_scores
 from qrowd.io.topics import read_topics as read_topics
+from qrowd.io.vectors import read_vectors as read_vectors
 from qrowd.aggregation.recalibrating import recalibrate as recalibrate
 from qrowd.reporting.report import report as report
 from qrowd.comparison.distance import rmse as rmse
@@ -83,6 +85,8 @@ from qrowd.reporting.study import study as study
 from qrowd.comparison.correlation import tau_a as tau_a
 from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
+from qrowd.content.tfidf import tfidf as tfidf
+from qrowd.content.matching import with_text as with_text
 from qrowd.aggregation.scores.regression import RegressionAware as RegressionAware
 from qrowd.aggregation.scores.supervised import SupervisedAware as SupervisedAware
 from qrowd.aggregation.scores.tuned import TunedAware as TunedAware
@@ -94,17 +98,21 @@ from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
 from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
 from qrowd.aggregation.judgements.glad import GLAD as GLAD
+from qrowd.aggregation.judgements.gp import GaussianProcess as GaussianProcess
 from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes
 from qrowd.aggregation.judgements.hier_vb import HierVB as HierVB
 from qrowd.aggregation.judgements.kos import KOS as KOS
 from qrowd.aggregation.judgements.m3v import MaxMarginVote as MaxMarginVote
 from qrowd.aggregation.judgements.mace import MACE as MACE
+from qrowd.aggregation.judgements.mev import EnoughVotes as EnoughVotes
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
+from qrowd.aggregation.judgements.mvnn import NearestNeighbourVote as NearestNeighbourVote
 from qrowd.aggregation.judgements.one_coin import OneCoin as OneCoin
 from qrowd.aggregation.judgements.qbinmv import QuantisedBinomialVote as QuantisedBinomialVote
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
 from qrowd.aggregation.judgements.two_coin import TwoCoin as TwoCoin
+from qrowd.aggregation.judgements.wmv_da import DomainAdaptedVote as DomainAdaptedVote
 from qrowd.aggregation.judgements.wmv_iter import IterativeWeightedVote as IterativeWeightedVote
 from qrowd.quality.rules.binary_score import BinaryScore as BinaryScore
 from qrowd.quality.rules.few_judgements import FewJudgements as FewJudgements

@@ -64,12 +64,22 @@ def crowd(
     return rows, truth
 
 
+def reads_documents(id: str) -> bool:
+    return "documents" in card_of(id).needs
+
+
+def unlike(names: q.Index) -> q.Vectors:
+    """Vectors of documents that have nothing in common."""
+    return q.Vectors.of(names, np.eye(len(names)))
+
+
 def given_for(id: str, rows: q.Judgements, **more: Any) -> q.Given:
     """What the method needs, made up; gold for a variant that starts from gold."""
-    if "documents" in card_of(id).needs:
-        words = np.random.default_rng(0).choice(list("abcdefgh"), (len(rows.pairs.documents), 6))
-        texts = {d: " ".join(w) for d, w in zip(rows.pairs.documents, words, strict=True)}
-        more["documents"] = q.Documents.of(texts)
+    if reads_documents(id):
+        more.setdefault("documents", unlike(rows.pairs.documents))
+    if "version=2" in id:
+        ability = np.linspace(0.5, 1.0, len(rows.assessors))
+        more.setdefault("priors", q.AssessorTable(rows.assessors, {"ability": ability}))
     if "gold" in id and "gold" not in more:
         first = rows.pairs.select(np.arange(len(rows.pairs)) % 4 == 0)
         more["gold"] = q.Qrels(first, (np.arange(len(first)) % len(rows.scale)).astype(np.int8))
@@ -136,8 +146,7 @@ def test_renaming_permutes_posteriors(id: str) -> None:
     one, other = fit(id, judgements(rows)), fit(id, judgements(renamed))
     at = {d: i for i, d in enumerate(other.pairs.document_names)}
     back = [at[f"D{9999 - int(d[1:])}"] for d in one.pairs.document_names]
-    if "documents" not in card_of(id).needs:
-        np.testing.assert_allclose(one.posterior, other.posterior[back], atol=tolerance(id))
+    np.testing.assert_allclose(one.posterior, other.posterior[back], atol=tolerance(id))
 
 
 @every_method

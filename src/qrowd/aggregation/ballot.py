@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qrowd.aggregation.counting import shares_of
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.given import UNKNOWN
 from qrowd.data.judgements import Judgements
@@ -190,10 +191,3 @@ class Ballot:
         votes = (self.judgements.pair_starts, self.cell, self.judgements.grade, self.weight)
         in_blocks(lambda lo, hi: weigh(*votes, table, totals, lo, hi), len(totals))
         return shares_of(totals)
-
-
-def shares_of(totals: Floats) -> Floats:
-    """Rows divided by their sums; equal parts where the sum is 0."""
-    sums = totals.sum(axis=1, keepdims=True)
-    equal = np.full_like(totals, 1.0 / totals.shape[1])
-    return np.asarray(np.divide(totals, sums, out=equal, where=sums > 0))

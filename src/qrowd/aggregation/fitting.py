@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Grades, Mask, pieces
+from qrowd.data.copula import Copula
 from qrowd.data.details import NONE, Details
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.judgements import Judgements
@@ -119,6 +120,7 @@ class Fitting:
         unvoted: str = "uniform",
         details: Details = NONE,
         samples: Grades | None = None,
+        copula: Copula | None = None,
     ) -> Merged:
         """The result: gold clamped, pairs without votes uniform, the assessors' table begun with
         the number of judgements and the expected share of right ones (`accuracy`).
@@ -140,6 +142,7 @@ class Fitting:
             (self.gold != UNKNOWN) if given is None else given,
             samples,
             details,
+            copula=copula,
         )
 
     def course(self) -> Fit:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from qrowd.aggregation.ballot import shares_of
+from qrowd.aggregation.counting import shares_of
 from qrowd.data.arrays import Array, Floats, Grades
 from qrowd.data.merged import Merged
 

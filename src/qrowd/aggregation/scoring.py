@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qrowd import registry
 from qrowd.aggregation.informing import inform
 from qrowd.aggregation.recalibrating import recalibrate
-from qrowd.data.given import Given
+from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
@@ -69,10 +69,10 @@ def score_runs(
     return evaluate(runs, relevance, measures, topics=topics, unjudged=unjudged, keep=keep)
 
 
-def merge_by(spec: str, judgements: Judgements, gold: Qrels | None = None) -> Merged:
+def merge_by(spec: str, judgements: Judgements, given: Given = NOTHING) -> Merged:
     """The judgements merged by the method that a spec string names."""
     method = registry.get(spec)
     if method.card.level != "judgements":
         raise UsageError(f"{spec} merges scores, not judgements; see qrowd methods")
-    merged: Merged = method.fit(judgements, Given(gold=gold))
+    merged: Merged = method.fit(judgements, given)
     return merged

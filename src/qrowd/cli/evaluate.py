@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qrowd.cli.options import (
+    documents_option,
     gold_option,
     json_option,
+    load_documents,
     load_gold,
     load_judgements,
     load_qrels,
@@ -46,6 +48,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
               "`qrowd methods` lists them. With --draws, the method's own posterior draws where it "
               "has them.")  # fmt: skip
 @gold_option
+@documents_option
 @click.option("--per-assessor", is_flag=True, help="One score for each assessor.")
 @click.option("--columns", metavar="NAMES", help="What the columns of the judgements are.")
 @click.option(
@@ -138,7 +141,8 @@ def command(
 def _check_sources(
     qrels: str | None, judgements: tuple[str, ...], probabilities: str | None,
     per_assessor: bool, method: str | None, gold: str | None, draws: int | None,
-    recalibrate: str | None, informed: bool, **_: Any,
+    recalibrate: str | None, informed: bool, documents: tuple[str, ...], vectors: str | None,
+    **_: Any,
 ) -> None:  # fmt: skip
     """One source of relevance, and only options that say something about it."""
     named = dict(zip(_SOURCES, (qrels, judgements, probabilities), strict=True))
@@ -150,6 +154,8 @@ def _check_sources(
     for name in (name for name, value in beliefs.items() if value):
         if not (probabilities or method):
             raise UsageError(f"{name} needs --probabilities, or --judgements with a --method")
+    if (documents or vectors) and not method:
+        raise UsageError("--documents and --vectors are for a --method that reads them")
     if (per_assessor or method or gold) and not judgements:
         raise UsageError("--per-assessor, --method and --gold need --judgements")
     if bool(judgements) != (per_assessor != bool(method)):
@@ -159,7 +165,7 @@ def _check_sources(
 def _source(
     qrels: str | None, judgements: tuple[str, ...], columns: str | None, per_assessor: bool,
     method: str | None, gold: str | None, gold_rel: int | None, probabilities: str | None,
-    **_: Any,
+    documents: tuple[str, ...], vectors: str | None, without_text: str, **_: Any,
 ) -> Qrels | Judgements | Merged:  # fmt: skip
     """What the options say to score under."""
     if qrels:
@@ -168,8 +174,14 @@ def _source(
         return load_judgements(judgements, columns)
     if method:
         from qrowd.aggregation.scoring import merge_by
+        from qrowd.data.given import Given
 
-        return merge_by(method, load_judgements(judgements, columns), load_gold(gold, gold_rel))
+        rows, known = load_judgements(judgements, columns), load_gold(gold, gold_rel)
+        texts = load_documents(rows, known, documents, vectors, without_text)
+        if texts:
+            given = Given(gold=texts.gold, documents=texts.documents)
+            return merge_by(method, texts.judgements, given)
+        return merge_by(method, rows, Given(gold=known))
     from qrowd.io.probabilities import read_probabilities
 
     return read_probabilities(str(probabilities))

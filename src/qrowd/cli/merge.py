@@ -9,8 +9,10 @@ import click
 
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
+    documents_option,
     gold_option,
     judgements_argument,
+    load_documents,
     load_gold,
     load_judgements,
     output_option,
@@ -36,6 +38,7 @@ SHARED = (
     judgements_argument,
     gold_option,
     pairs_option,
+    documents_option,
     click.option(
         "--priors",
         metavar="FILE",
@@ -91,9 +94,10 @@ def _help(card: Card) -> str:
     grades = "two grades (see --rel)" if card.grades == "binary" else "any number of grades"
     uses = [f"--{use}" for use in (*card.needs, *card.uses)]
     takes = f"Merges {grades}" + (f"; takes {', '.join(uses)}" if uses else "")
+    needed = " --documents docs.jsonl" if "documents" in card.needs else ""
     examples = [
-        f"qrowd merge {card.id} crowd.tsv.gz -o merged.qrels",
-        f"qrowd merge {card.id} crowd.tsv.gz --gold some.qrels --probabilities merged.tsv",
+        f"qrowd merge {card.id} crowd.tsv.gz{needed} -o merged.qrels",
+        f"qrowd merge {card.id} crowd.tsv.gz{needed} --gold some.qrels --probabilities merged.tsv",
     ]
     listed = "\n".join(f"  {line}" for line in examples)
     source = f"{takes}. After {card.paper}; the model: `qrowd methods {card.id}`."
@@ -110,6 +114,9 @@ def _merge(
     gold: str | None,
     gold_rel: int | None,
     pairs: str | None,
+    documents: tuple[str, ...],
+    vectors: str | None,
+    without_text: str,
     priors: str | None,
     ties: str,
     seed: int,
@@ -123,10 +130,13 @@ def _merge(
 ) -> None:
     from dataclasses import replace
 
-    if priors and "priors" not in method.card.uses:
-        raise UsageError(f"--priors: {method.card.id} has no use for them; {_who_uses('priors')}")
+    _refuse_useless(method.card, priors=priors, documents=documents or vectors)
     rows = load_judgements(judgements, columns, format, rel, pairs)
     given = _given(load_gold(gold, gold_rel, rel), priors)
+    texts = load_documents(rows, given.gold, documents, vectors, without_text)
+    if texts:
+        rows, given = texts.judgements, replace(given, documents=texts.documents, gold=texts.gold)
+        _say_missing(texts.missing, without_text, quiet)
     with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
     _summarise(rows, merged, ties, seed, quiet)
@@ -148,10 +158,23 @@ def _merge(
         save_pictures(bayes_figures(rows, merged), figures, quiet)
 
 
-def _who_uses(what: str) -> str:
+def _refuse_useless(card: Card, **named: Any) -> None:
+    """Options that say something which this method does not look at."""
     from qrowd.registry import cards
 
-    return f"methods that do: {', '.join(id for id, c in cards().items() if what in c.uses)}"
+    for what in (name for name, value in named.items() if value):
+        if what not in (*card.needs, *card.uses):
+            others = [id for id, c in cards().items() if what in (*c.needs, *c.uses)]
+            raise UsageError(
+                f"--{what}: {card.id} has no use for them; methods that do: {', '.join(others)}"
+            )
+
+
+def _say_missing(missing: tuple[str, ...], without_text: str, quiet: bool) -> None:
+    if missing:
+        what = {"skip": "left out", "alone": "taken to be like no other"}[without_text]
+        more = " ..." if len(missing) > 5 else ""
+        say(f"{len(missing)} documents without text {what}: {' '.join(missing[:5])}{more}", quiet)
 
 
 def _parameters_of(merged: Merged) -> Any:

@@ -6,6 +6,8 @@ Decorators (the parameter that the command gets is the option's long name):
     judgements_if_any     the same, none being allowed
     gold_option           --gold FILE --gold-rel N                -> gold gold_rel
     pairs_option          --pairs FILE                            -> pairs
+    documents_option      --documents FILE --vectors FILE --without-text
+                                                                  -> documents vectors without_text
     runs_option           --runs FILE (many) --run-names          -> runs run_names
     qrels_option          --qrels FILE                            -> qrels
     output_option         -o FILE                                 -> output
@@ -34,6 +36,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from qrowd.content.matching import WithText
+    from qrowd.content.vectors import Vectors
+    from qrowd.data.documents import Documents
     from qrowd.data.index import Index
     from qrowd.data.judgements import Judgements
     from qrowd.data.qrels import Qrels
@@ -123,6 +128,31 @@ pairs_option = click.option(
     callback=once,
     help="Pairs (as qrels, or a table with topic and doc) that belong to the pool though nobody "
     "judged them.",
+)
+
+documents_option = _all(
+    click.option(
+        "--documents",
+        multiple=True,
+        metavar="FILE",
+        callback=once,
+        help="The documents' texts, for methods that read them: a table with doc and text, SGML, "
+        "XML, or a folder; may repeat.",
+    ),
+    click.option(
+        "--vectors",
+        metavar="FILE",
+        help="The documents' vectors, instead of their texts: a .npy file, one row each, with the "
+        "documents' names, one per line, in a file .ids beside it.",
+    ),
+    click.option(
+        "--without-text",
+        type=click.Choice(("refuse", "skip", "alone")),
+        default="refuse",
+        show_default=True,
+        help="Judged documents without text: stop, leave them out, or take them to be like no "
+        "other.",
+    ),
 )
 
 runs_option = _all(
@@ -278,3 +308,33 @@ def load_topics(stated: str | None, known: Index, seed: int) -> Index:
             f"gold has {', '.join(list(known)[:10])}"
         )
     return wanted
+
+
+def load_documents(
+    rows: Judgements,
+    gold: Qrels | None,
+    documents: Sequence[str],
+    vectors: str | None,
+    without_text: str = "refuse",
+) -> WithText | None:
+    """The documents that were named, with the judgements and the gold that fit them."""
+    from qrowd.content.matching import WithText, with_text
+
+    if not documents and not vectors:
+        return None
+    if documents and vectors:
+        from qrowd.errors import UsageError
+
+        raise UsageError("documents are known by --documents or by --vectors; name one of them")
+    content = load_content(documents, vectors)
+    if without_text == "refuse":
+        return WithText(rows, content, gold, ())
+    return with_text(rows, content, gold, without=without_text)
+
+
+def load_content(documents: Sequence[str], vectors: str | None) -> Documents | Vectors:
+    """Texts, or vectors."""
+    from qrowd.io.documents import read_documents
+    from qrowd.io.vectors import read_vectors
+
+    return read_vectors(vectors) if vectors else read_documents(list(documents))

@@ -11,6 +11,7 @@ from qrowd.data.arrays import Grades
 from qrowd.data.consensus import Consensus
 from qrowd.data.documents import Documents
 from qrowd.data.judgements import Judgements
+from qrowd.data.likeness import Likeness
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
@@ -30,15 +31,15 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Gold for some pairs, documents with their text, orders (for methods that merge judgements),
-    judgements (for methods that merge orders), reference scores, random assessors' scores, and what
-    was learned of assessors elsewhere.
+    """Gold for some pairs, documents with their text (or their vectors), orders (for methods that
+    merge judgements), judgements (for methods that merge orders), reference scores, random
+    assessors' scores, and what was learned of assessors elsewhere.
 
     `progress(done, at_most, objective)` is called after each iteration of a fit.
     """
 
     gold: Qrels | None = None
-    documents: Documents | None = None
+    documents: Documents | Likeness | None = None
     orders: Orders | None = None
     judgements: Judgements | None = None
     reference: Scores | None = None

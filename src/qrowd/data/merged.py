@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
+from qrowd.data.copula import Copula
 from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -78,8 +79,9 @@ class Merged(Framed):
     """posterior[pairs, grades] for every pair of the pool, and what was learned of the assessors.
 
     `given` marks pairs whose gold was given to the method: they are left out when it is scored.
-    `samples[pairs, draws]` (codes) are posterior draws, where the method has them. `decided` are
-    grades that a tie rule has chosen already (those of a file).
+    `samples[pairs, draws]` (codes) are posterior draws, where the method has them; `copula` says
+    which pairs share their fate, where it knows that. `decided` are grades that a tie rule has
+    chosen already (those of a file).
     """
 
     pairs: Pairs
@@ -91,6 +93,7 @@ class Merged(Framed):
     samples: Grades | None = None
     details: Details = NONE
     decided: Grades | None = None
+    copula: Copula | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "posterior", freeze(self.posterior, np.float64))
@@ -168,15 +171,23 @@ class Merged(Framed):
     def draws(self, n: int = 1000, seed: int = 0) -> QrelsSet:
         """`n` qrels drawn from what is believed.
 
-        The method's own posterior draws, where it has them; else every pair on its own, from its
+        The method's own posterior draws, where it has them, or draws that know which pairs share
+        their fate; else every pair on its own, from its
         probabilities, which leaves out what is uncertain about the assessors, and is noted.
         """
         if n < 1:
             raise ParameterError(f"draws: n must be at least 1, got {n}")
-        codes = self._own_draws(n, seed) if self.samples is not None else self._new_draws(n, seed)
+        codes = self._drawn(n, seed)
         alone = f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities"
-        notes = () if self.samples is not None else (alone,)
+        notes = () if self.samples is not None or self.copula is not None else (alone,)
         return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
+
+    def _drawn(self, n: int, seed: int) -> Grades:
+        if self.samples is not None:
+            return self._own_draws(n, seed)
+        if self.copula is not None:
+            return self.copula.draws(self.posterior, n, seed)
+        return self._new_draws(n, seed)
 
     def _own_draws(self, n: int, seed: int) -> Grades:
         assert self.samples is not None

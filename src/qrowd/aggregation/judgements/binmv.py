@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.ballot import shares_of
+from qrowd.aggregation.counting import shares_of
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from qrowd.aggregation.counting import Counted
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.given import NOTHING, Given
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
+from qrowd.data.stepping import Steps
 from qrowd.registry import method, param
 
 
@@ -40,3 +45,7 @@ class MajorityVote:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         return fitting.merged(fitting.shares())
+
+    def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:
+        """The same, vote by vote."""
+        return Counted(np.zeros((copies, len(pairs), 2)))

@@ -1,0 +1,109 @@
+"""The documents of a pool, topic by topic: how alike they are, and the votes that they have."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.content.tfidf import likeness_of
+from qrowd.content.vectors import Vectors
+from qrowd.data.arrays import Codes, Floats
+from qrowd.data.documents import Documents
+from qrowd.data.given import UNKNOWN
+from qrowd.data.index import Pairs
+from qrowd.data.likeness import Likeness
+from qrowd.errors import DataWarning, InputError
+
+_TABLES = 4  # of documents x documents that are held at a time
+_MUCH = 2**31
+_LISTED = 5
+ROUNDED = 12
+"""Cosines that agree to so many digits are equal: what differs beyond is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """A pool and the similarities of its documents."""
+
+    pairs: Pairs
+    likeness: Likeness
+    code: Codes
+
+    @classmethod
+    def of(cls, pairs: Pairs, documents: Documents | Likeness) -> Alike:
+        """An error that lists the documents of the pool that are not among these."""
+        used = np.unique(pairs.document)
+        names = pairs.documents.names[used]
+        missing = [str(name) for name in names if name not in documents.index]
+        if missing:
+            raise InputError(
+                f"{len(missing)} of {len(used)} judged documents have no text: "
+                f"{' '.join(missing[:_LISTED])}{' ...' * (len(missing) > _LISTED)}; add them, or "
+                "leave them out or alone: q.with_text(...), on the command line --without-text "
+                "skip or --without-text alone"
+            )
+        likeness = likeness_of(documents)
+        return cls(pairs, likeness, likeness.index.find(pairs.documents))
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say of documents without content."""
+        if not isinstance(self.likeness, Vectors):
+            return []
+        empty = int(self.likeness.empty[self.code[np.unique(self.pairs.document)]].sum())
+        return [f"{empty} documents have no words: each is like no other"] if empty else []
+
+    def topics(self) -> Iterator[tuple[slice, Floats]]:
+        """Each topic's pairs, and the cosine of every two of their documents."""
+        for topic, (first, last) in enumerate(
+            zip(self.pairs.topic_starts[:-1], self.pairs.topic_starts[1:], strict=True)
+        ):
+            if last > first:
+                _say_what_it_needs(self.pairs.topics.names[topic], int(last - first))
+                rows = slice(int(first), int(last))
+                yield rows, self.likeness.cosines(self.code[self.pairs.document[rows]])
+
+
+def votes_with_gold(fitting: Fitting) -> Floats:
+    """Votes[pairs, grades]; a pair whose gold is known has one vote, the gold."""
+    votes = fitting.judgements.votes.copy()
+    known = np.flatnonzero(fitting.gold != UNKNOWN)
+    votes[known] = np.eye(votes.shape[1])[fitting.gold[known]]
+    return votes
+
+
+def nearest_first(cosines: Floats) -> Codes:
+    """order[document, place]: the others from the nearest on; equal ones as their names are."""
+    near = np.round(cosines, ROUNDED)
+    np.fill_diagonal(near, np.inf)
+    return np.argsort(-near, axis=1, kind="stable")[:, 1:].astype(np.int32)
+
+
+def free_memory() -> int:
+    """Bytes that are free now, as far as the system tells."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 2**63
+
+
+def _say_what_it_needs(topic: str, documents: int) -> None:
+    need = _TABLES * 8 * documents**2
+    if need < _MUCH:
+        return
+    about = (
+        f"topic {topic} has {documents:,} documents: the similarities of every two of them need "
+        f"about {need / 2**30:.1f} GB of memory"
+    )
+    free = free_memory()
+    if need > free:
+        raise InputError(
+            f"{about}, and {free / 2**30:.1f} GB are free; merge a smaller pool of this topic, or "
+            "use a method that reads no documents"
+        )
+    warnings.warn(about, DataWarning, stacklevel=2)

@@ -1,0 +1,96 @@
+"""Gaussian-process classification of votes on the documents' text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.aggregation.alike import Alike, votes_with_gold
+from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.propagating import GaussianSteps
+from qrowd.aggregation.propagation import Sites
+from qrowd.data.arrays import Floats
+from qrowd.data.copula import Copula
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.index import Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.stepping import Steps
+from qrowd.registry import method, param
+
+
+@method(
+    "gp",
+    paper="Davtyan, Eickhoff & Hofmann 2015",
+    needs=("documents",),
+    uses=("gold",),
+    grades="binary",
+)
+class GaussianProcess:
+    r"""Gaussian process over the documents: votes on one speak for all that are like it.
+
+    With $x_i$ the tf-idf vector of document $i$, scaled to length 1, the topic's documents have
+
+    $$f \sim N(c\,1, K), \qquad K_{ij} = x_i \cdot x_j, \qquad P(v = 1 \mid f_i) = \Phi(f_i)$$
+
+    for each vote $v$ on document $i$, and $p_i = E[\Phi(f_i)]$. The posterior comes by expectation
+    propagation, in which all votes on a document share one site; each document's own density is
+    then corrected for the others' not being Gaussian (third and fourth order). The constant $c$ has
+    the highest evidence under $c \sim N(0, s^2)$ (`spread`): without a prior it would run away
+    where all votes agree. `mean` fixes it.
+
+    A pair of the pool without any vote has a probability, too. Where texts are alike, the votes of
+    the many overrule those on one document: a pair may be called non-relevant though everybody who
+    judged it said otherwise.
+
+    Draws are joint: the relevance of a document hangs on $f_i$ and on what its text shares beyond
+    it, so that near-duplicates share their fate, and `evaluate`'s intervals know it.
+
+    Gold fixes the output of its pairs and counts as one vote, instead of theirs, for their
+    neighbours (`clamp=false`: it is not used).
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 2, ["a", "c"], ["ann", "ann"], [1, 0])
+    >>> crowd = crowd.with_pool(q.Pairs.of(["t"], ["b"]))
+    >>> vectors = q.Vectors.of("abc", [[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]])
+    >>> merged = q.GaussianProcess(mean=0).fit(crowd, q.Given(documents=vectors))
+    >>> merged.relevant.round(2).tolist()
+    [0.67, 0.63, 0.33]
+
+    References: Davtyan, Eickhoff & Hofmann 2015, algorithm 5; Minka 2001; Opper, Paquet & Winther
+    2013 (the correction).
+    """
+
+    mean: float | None = param(None, "the constant c; none: learned from the votes")
+    spread: float = param(2.0, "standard deviation of c before the votes", above=0)
+    max_iter: int = param(200, "sweeps over all documents at most", at_least=1)
+    tol: float = param(1e-9, "settled when no posterior mean moves by more", above=0)
+    clamp: bool = param(True, "gold fixes its pairs and counts as one vote for neighbours")
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The probability of relevance of every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
+        assert given.documents is not None
+        votes = votes_with_gold(fitting)
+        alike = Alike.of(fitting.judgements.pairs, given.documents)
+        fitting.notes += alike.notes
+        topics = [(rows, self._sites(cosines, votes[rows])) for rows, cosines in alike.topics()]
+        unsettled = [sites for _, sites in topics]
+        for _ in fitting.iterations(self.max_iter):
+            unsettled = [sites for sites in unsettled if sites.sweep() > self.tol]
+            fitting.settled = not unsettled
+        p = np.zeros(len(votes))
+        for rows, sites in topics:
+            p[rows] = sites.corrected()[0]
+        copula = Copula.of([sites.together() for _, sites in topics])
+        posterior = np.stack([1 - p, p], axis=1)
+        return fitting.merged(posterior, unvoted="believed", copula=copula)
+
+    def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:
+        """The same, vote by vote."""
+        assert given.documents is not None
+        ((_, cosines),) = Alike.of(pairs, given.documents).topics()
+        none = np.zeros((copies, len(pairs)))
+        return GaussianSteps(Sites(cosines, none, none.copy(), self.spread, self.mean, nodes=16))
+
+    def _sites(self, cosines: Floats, votes: Floats) -> Sites:
+        return Sites(cosines, votes[None, :, 1], votes[None, :, 0], self.spread, self.mean)

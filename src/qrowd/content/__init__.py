@@ -1,0 +1,1 @@
+"""Text: what documents have in common, and whether relevance follows it."""

@@ -1,0 +1,63 @@
+"""Draws that hang together: what pairs of a topic have in common beyond their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Floats, Grades, freeze
+from qrowd.errors import InputError
+
+_BLOCK = 256  # draws at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """A Gaussian copula over a pool's pairs, one factor[pairs, rank] per topic, in pair order.
+
+    factor @ factor.T is the correlation of the topic's pairs; topics are independent. A draw gives
+    each pair a standard normal number, and the pair's probabilities turn it into a grade: so the
+    share of each grade is its probability, whatever the probabilities are, and pairs that are
+    correlated get the same grade more often than chance.
+    """
+
+    factors: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        fixed = tuple(freeze(factor, np.float64) for factor in self.factors)
+        object.__setattr__(self, "factors", fixed)
+
+    @classmethod
+    def of(cls, correlations: Sequence[Floats]) -> Copula:
+        """From the topics' correlation matrices, singular ones too."""
+        return cls(tuple(_factor(one) for one in correlations))
+
+    def __len__(self) -> int:
+        return sum(len(factor) for factor in self.factors)
+
+    def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
+        """Codes[pairs, n] with the shares of posterior[pairs, grades]."""
+        from scipy.special import ndtr
+
+        if len(self) != len(posterior):
+            raise InputError(f"draws: {len(posterior)} pairs, but the copula has {len(self)}")
+        random = np.random.default_rng(seed)
+        edges = np.cumsum(posterior, axis=1)[:, :-1]
+        result = np.zeros((len(self), n), np.int8)
+        for first in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - first)
+            parts = [f @ random.standard_normal((f.shape[1], size)) for f in self.factors]
+            place = ndtr(np.concatenate(parts)) if parts else np.zeros((0, size))
+            for edge in edges.T:
+                result[:, first : first + size] += place >= edge[:, None]
+        return result
+
+
+def _factor(correlation: Floats) -> Floats:
+    """A root of the matrix, its rows scaled to length 1."""
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
