@@ -32,8 +32,16 @@ def crowd(votes: dict[str, str], topic: str = "t") -> q.Judgements:
     return made.with_pool(q.Pairs.of([topic] * len(votes), list(votes)))
 
 
-def fit(id: str, rows: q.Judgements, documents: q.Vectors | q.Documents, **more: q.Qrels) -> Floats:
-    return q.get(id).fit(rows, q.Given(documents=documents, **more)).relevant
+def merged(
+    id: str, rows: q.Judgements, documents: q.Vectors, gold: q.Qrels | None = None
+) -> q.Merged:
+    found = q.get(id).fit(rows, q.Given(documents=documents, gold=gold))
+    assert isinstance(found, q.Merged)
+    return found
+
+
+def fit(id: str, rows: q.Judgements, documents: q.Vectors) -> Floats:
+    return merged(id, rows, documents).relevant
 
 
 def orthogonal(n: int) -> q.Vectors:
@@ -106,14 +114,13 @@ def test_texts_that_are_alike_may_overrule_the_unanimous() -> None:
 def test_gold_is_one_vote_for_neighbours(id: str) -> None:
     gold = q.Qrels.of(["t"], ["a"], [1])
     rows = crowd({"a": "00", "b": "0", "c": "0"})
-    merged = q.get(id).fit(rows, q.Given(documents=alike(0.9), gold=gold))
-    assert merged.posterior[0].tolist() == [0.0, 1.0]
-    assert merged.given.tolist() == [True, False, False]
-    without = q.get(id).fit(rows, q.Given(documents=alike(0.9)))
+    told = merged(id, rows, alike(0.9), gold)
+    assert told.posterior[0].tolist() == [0.0, 1.0]
+    assert told.given.tolist() == [True, False, False]
     if id != "wmv-da" and id != "mev":  # there b has enough votes of its own
-        told = fit(id, crowd({"a": "1", "b": "0", "c": "0"}), alike(0.9))
-        assert merged.relevant[1] == pytest.approx(told[1])
-        assert merged.relevant[1] > without.relevant[1]
+        as_vote = fit(id, crowd({"a": "1", "b": "0", "c": "0"}), alike(0.9))
+        assert told.relevant[1] == pytest.approx(as_vote[1])
+        assert told.relevant[1] > fit(id, rows, alike(0.9))[1]
 
 
 @every_method
@@ -171,15 +178,15 @@ def merged_with_duplicates() -> q.Merged:
     rows = crowd({"a": "", "b": "", "c": "01"} | dict(zip(names, "110110", strict=True)))
     others = np.hstack([np.zeros((6, 2)), np.eye(6)])
     features = np.vstack([np.eye(8)[[0, 0, 1]], others])
-    return q.get("gp").fit(rows, q.Given(documents=q.Vectors.of(["a", "b", "c", *names], features)))
+    return merged("gp", rows, q.Vectors.of(["a", "b", "c", *names], features))
 
 
-def agreeing(merged: q.Merged) -> tuple[float, float]:
+def agreeing(found: q.Merged) -> tuple[float, float]:
     """How often the draws of a and b, and those of a and c, are equal."""
-    drawn = merged.draws(4000, seed=1).dense
+    drawn = found.draws(4000, seed=1).dense
     assert drawn is not None
     shares = drawn.mean(axis=1)
-    np.testing.assert_allclose(shares, merged.relevant, atol=0.03)
+    np.testing.assert_allclose(shares, found.relevant, atol=0.03)
     return float((drawn[0] == drawn[1]).mean()), float((drawn[0] == drawn[2]).mean())
 
 
@@ -191,15 +198,15 @@ def test_near_duplicates_share_their_fate() -> None:
 
 
 def test_draws_stay_joint_when_the_belief_changes() -> None:
-    merged = merged_with_duplicates()
+    plain = merged_with_duplicates()
     ranked = ["d0", "d1", "a", "b", "d3", "d4", "c", "d2", "d5"]
     runs = q.RunSet.of(["r"] * 9, ["t"] * 9, ranked, np.arange(9.0)[::-1])
-    informed = q.inform(merged, runs)
-    assert not np.allclose(informed.relevant, merged.relevant)
+    informed = q.inform(plain, runs)
+    assert not np.allclose(informed.relevant, plain.relevant)
     p, r = informed.relevant[:2]
     assert agreeing(informed)[0] == pytest.approx(1 - abs(p - r), abs=0.03)
     sample = q.Qrels.of(["t"], ["c"], [1])
-    recalibrated = q.recalibrate(merged, sample)
+    recalibrated = q.recalibrate(plain, sample)
     assert agreeing(recalibrated)[0] == 1.0
     assert agreeing(replace(recalibrated.binary(1)))[0] == 1.0
 
@@ -210,8 +217,8 @@ def test_intervals_are_wider_where_documents_share_their_fate() -> None:
     runs = q.RunSet.of(["r"] * 8, ["t"] * 8, names, np.arange(8.0))
 
     def width(documents: q.Vectors) -> float:
-        merged = q.get("gp").fit(rows, q.Given(documents=documents))
-        scores = q.evaluate(runs, merged.draws(500, seed=2), [q.P @ 8])
+        drawn = merged("gp", rows, documents).draws(500, seed=2)
+        scores = q.evaluate(runs, drawn, [q.P @ 8])
         return float(scores.means().std())
 
     assert width(q.Vectors.of(names, np.ones((8, 1)))) > 1.5 * width(orthogonal(8))

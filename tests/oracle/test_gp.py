@@ -88,8 +88,8 @@ def test_a_hundred_documents_by_importance_sampling(votes: int) -> None:
     at, said = random.integers(0, 100, votes), random.random(votes) < 0.6
     yes, no = (np.bincount(at[said == grade], minlength=100) for grade in (True, False))
     merged = q.get("gp(mean=-0.2)").fit(crowd(names, yes, no), q.Given(documents=content))
-    cosines = content.cosines(np.arange(100))
-    sites = Sites(cosines, yes[None] * 1.0, no[None] * 1.0, 2.0, -0.2)
+    cosines = content.cosines(range(100))
+    sites = Sites(cosines, yes[None].astype(np.float64), no[None].astype(np.float64), 2.0, -0.2)
     while sites.sweep() > 1e-10:
         pass
     expected, size = by_importance(sites, -0.2, 20_000)
@@ -104,7 +104,7 @@ def test_between_refreshes_by_the_cold_fit() -> None:
     content = vectors(names, 120, 0.15, 4)
     truth = random.random(40) < 0.4
     steps = q.get("gp").steps(q.Pairs.of(["t"] * 40, names), 2, q.Given(documents=content))
-    cosines = content.cosines(np.arange(40))
+    cosines = content.cosines(range(40))
     yes, no = np.zeros((2, 40)), np.zeros((2, 40))
     for step in range(120):
         at = random.permutation(40)[:2] if step % 3 else np.array([step % 40, (step + 7) % 40])
