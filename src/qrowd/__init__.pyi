@@ -38,6 +38,7 @@ from qrowd.simulation.setting import Setting as Setting
 from qrowd.data.qrels import SoftQrels as SoftQrels
 from qrowd.data.qrels import SoftQrelsSet as SoftQrelsSet
 from qrowd.reporting.study import Study as Study
+from qrowd.comparison.systems import SystemComparison as SystemComparison
 from qrowd.data.topics import Topics as Topics
 from qrowd.content.vectors import Vectors as Vectors
 from qrowd.quality.agreement import agreement as agreement
@@ -45,6 +46,7 @@ from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessing import assessors as assessors
 from qrowd.quality.couples import cohen as cohen
 from qrowd.comparison.compare import compare as compare
+from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.registry import get as get
 from qrowd.comparison.significance import holm as holm

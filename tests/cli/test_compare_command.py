@@ -88,3 +88,37 @@ def test_what_is_no_table_of_scores(files: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         run(files, "gold.qrels")
     assert "scores need a header with run topic measure value, or" in capsys.readouterr().err
+
+
+def test_systems(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["compare", "--systems", str(files / "nist.tsv"), "-m", "AP"])
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].split()[0] == "AP"
+    assert "Holm's correction over 28 tests" in said
+    main(["compare", "--systems", str(files / "nist.tsv"), "--baseline", "s3", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["baseline"] == "s3"
+    assert len(found["tests"]) == 2 * 7
+    main(["compare", "--systems", str(files / "nist.tsv"), "--correction", "fdr", "--latex"])
+    assert r"\begin{tabular}{lrr}" in capsys.readouterr().out
+    main(["compare", "--systems", str(files / "nist.tsv"), "-o", str(files / "systems.tsv")])
+    assert len(pl.read_csv(files / "systems.tsv", separator="\t")) == 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nist.tsv"], "--reference FILE or --systems"),
+        (["--systems", "nist.tsv", "--reference", "nist.tsv"], "--reference FILE or --systems"),
+        (["--systems", "nist.tsv", "near.tsv"], "one file of scores"),
+        (["near.tsv", "--reference", "nist.tsv", "--baseline", "s1"], "--baseline needs"),
+    ],
+)
+def test_misuse_of_systems(
+    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    named = [str(files / one) if one.endswith(".tsv") else one for one in arguments]
+    with pytest.raises(SystemExit) as left:
+        main(["compare", *named])
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err

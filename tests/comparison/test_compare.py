@@ -179,3 +179,17 @@ def test_misuse_is_explained(truth: Floats) -> None:
         compare({"A": reference}, reference, statistics=("tau_apx",))
     with pytest.raises(InputError, match="two runs"):
         compare({"A": reference.of_runs(Index.of(["run01"]))}, reference)
+
+
+def test_forty_estimates_can_be_marked(truth: Floats) -> None:
+    """780 tests: as many flips as Holm's correction needs."""
+    estimates = {f"e{at:02d}": noisy(truth, 0.01, at) for at in range(20)}
+    estimates |= {f"f{at:02d}": noisy(truth, 1.0, 50 + at) for at in range(20)}
+    found = compare(estimates, scores(truth), statistics=("tau_a",), bootstrap=0)
+    assert all(len(found.beats(0, at, 0)) >= 18 for at in range(20))
+    assert all(not found.beats(0, at, 0) for at in range(20, 40))
+
+
+def test_few_topics_that_can_mark_nothing_are_said(truth: Floats) -> None:
+    estimates = {"a": noisy(truth[:4], 0.01, 1), "b": noisy(truth[:4], 1.0, 2)}
+    assert "nothing can be marked" in str(compare(estimates, scores(truth[:4]), bootstrap=0))

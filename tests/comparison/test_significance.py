@@ -7,9 +7,15 @@ import pytest
 from scipy import stats
 
 from qrowd.comparison.significance import (
+    CORRECTIONS,
+    beyond_reach,
+    corrected,
+    enough_flips,
     holm,
     interval,
     paired_test,
+    randomisation,
+    smallest_p,
     topic_weights,
     weighted_means,
 )
@@ -105,3 +111,46 @@ def test_interval_leaves_out_the_undefined() -> None:
 def test_unknown_test() -> None:
     with pytest.raises(ParameterError, match="test must be one of"):
         paired_test([1, 2], [2, 1], "sign")
+
+
+# --- many tests -----------------------------------------------------------------------------------
+
+
+def test_flips_are_as_many_as_the_correction_needs() -> None:
+    """500 tests of a clear difference: 10,000 flips could not go below .05 / 500."""
+    random = np.random.default_rng(0)
+    gaps = random.normal(1.0, 1.0, (600, 50))
+    assert holm(randomisation(gaps)).min() > 0.05
+    flips = enough_flips(600, 0.05)
+    p = randomisation(gaps[:40], flips=flips)
+    assert (p * 600 < 0.05).mean() > 0.9
+    flat = randomisation(random.normal(0, 1, (40, 50)), flips=flips)
+    assert 0.2 < np.median(flat) < 0.8
+
+
+def test_more_flips_are_for_small_p_only_and_agree_with_the_exact_ones() -> None:
+    gaps = np.random.default_rng(1).normal(0.5, 1.0, (20, 15))
+    exact = randomisation(gaps, flips=2**15)
+    assert np.allclose(randomisation(gaps, flips=30_000), exact, atol=0.02)
+
+
+def test_corrections_are_statsmodels() -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="the oracle")
+    p = np.random.default_rng(4).random(30) ** 3
+    for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("fdr", "fdr_bh")):
+        expected = multitest.multipletests(p, method=theirs)[1]
+        assert np.allclose(corrected(p, ours), expected)
+    with_gap = np.append(p, np.nan)
+    for ours in CORRECTIONS:
+        assert np.isnan(corrected(with_gap, ours)[-1])
+        assert np.allclose(corrected(with_gap, ours)[:-1], corrected(p, ours))
+
+
+def test_what_no_p_can_reach_is_said() -> None:
+    (said,) = beyond_reach("randomisation", 5, 1, "holm", 0.05)
+    assert "no p can fall below 0.05 (the least is 0.062)" in said
+    assert beyond_reach("randomisation", 6, 1, "holm", 0.05) == ()
+    assert beyond_reach("t", 3, 1000, "holm", 0.05) == ()
+    assert beyond_reach("wilcoxon", 10, 100, "holm", 0.05) != ()
+    assert beyond_reach("randomisation", 50, 4950, "holm", 0.05) == ()
+    assert smallest_p("randomisation", 5) == 2 / 32

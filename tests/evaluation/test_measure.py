@@ -180,3 +180,8 @@ def test_rbp_stays_between_0_and_1() -> None:
     runs = q.RunSet.of(["s"] * 50, ["t"] * 50, [f"d{at}" for at in range(50)], range(50))
     gold = q.Qrels.of(["t"] * 50, [f"d{at}" for at in range(50)], [3] * 50)
     assert q.evaluate(runs, gold, q.RBP(gains={1: 0.5})).values.item() == pytest.approx(1, abs=1e-4)
+
+
+def test_one_level_of_relevance_for_all_measures_that_have_one() -> None:
+    made = measures_of(["AP", "P(rel=3)@10", "nDCG@20", "RR@10"], rel=2)
+    assert [repr(one) for one in made] == ["AP(rel=2)", "P(rel=3)@10", "nDCG@20", "RR(rel=2)@10"]

@@ -8,18 +8,26 @@ import click
 
 from qrowd.cli.options import json_option, load_topic_list, output_option, seed_option
 from qrowd.cli.output import put, show_json
+from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.comparison.compare import Comparison
+    from qrowd.comparison.systems import SystemComparison
+    from qrowd.data.index import Index
     from qrowd.data.scores import Scores
 
 _TESTS = ("randomisation", "t", "wilcoxon")
+_CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
 _OVER = ("estimate", "reference", "symmetric")
 
 
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...")
-@click.option("--reference", required=True, metavar="FILE", help="The scores to be near to.")
+@click.option("--reference", metavar="FILE", help="The scores to be near to.")
+@click.option("--systems", is_flag=True,
+              help="Instead test the runs of one file of scores against each other.")  # fmt: skip
+@click.option("--baseline", metavar="RUN", default="",
+              help="With --systems: test every run against this one only.")  # fmt: skip
 @click.option("--topics", metavar="FILE", help="Compare on these topics only (one on each line).")
 @click.option(
     "--leave-out", metavar="FILE",
@@ -32,9 +40,9 @@ _OVER = ("estimate", "reference", "symmetric")
               help="Samples of topics behind the intervals; 0: no intervals.")  # fmt: skip
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--test", type=click.Choice(_TESTS), default="randomisation", show_default=True,
-              help="Between estimates, paired over topics.")  # fmt: skip
-@click.option("--correction", type=click.Choice(("holm", "none")), default="holm",
-              show_default=True, help="For testing all pairs of estimates.")  # fmt: skip
+              help="Between estimates (systems), paired over topics.")  # fmt: skip
+@click.option("--correction", type=click.Choice(_CORRECTIONS), default="holm", show_default=True,
+              help="For the number of tests.")  # fmt: skip
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Of the marks.")
 @click.option("--over", type=click.Choice(_OVER), default="estimate", show_default=True,
               help="The ranking that tau_AP walks down.")  # fmt: skip
@@ -46,11 +54,11 @@ _OVER = ("estimate", "reference", "symmetric")
 @json_option
 @seed_option
 def command(
-    scores: tuple[str, ...], reference: str, topics: str | None, leave_out: str | None,
-    measures: tuple[str, ...], output: str | None, latex: bool, as_json: bool, rank_ties: str,
-    **options: Any,
+    scores: tuple[str, ...], reference: str | None, systems: bool, baseline: str,
+    topics: str | None, leave_out: str | None, measures: tuple[str, ...], output: str | None,
+    latex: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Compare rankings of systems with a reference's.
+    """Compare rankings of systems with a reference's, or systems with each other.
 
     SCORES are files that `qrowd evaluate -o` wrote; each is named by its file, or as in
     NAME=FILE. Prints, for each measure, Kendall's tau_a and tau_b, tau_AP, rank-biased overlap,
@@ -58,24 +66,66 @@ def command(
     over topics; letters mark which estimates are significantly nearer to the reference than which,
     topic by topic. -o writes one row per figure (or LaTeX, to a name that ends in .tex).
 
+    With --systems: which runs of one file differ by more than the choice of topics explains, by
+    paired tests of all pairs of runs, or of each run against --baseline, corrected for their
+    number.
+
     \b
     Examples:
       qrowd compare ds.tsv mv.tsv --reference nist.tsv
       qrowd compare DS=a.tsv AWARE=b.tsv --reference nist.tsv --leave-out train.txt --latex
+      qrowd compare --systems nist.tsv -m AP --baseline bm25
     """
+    _check(scores, reference, systems, baseline)
+    options |= {"topics": load_topic_list(topics), "leave_out": load_topic_list(leave_out)}
+    found = (
+        _systems(scores[0], measures, baseline, **options)
+        if systems
+        else _estimates(scores, str(reference), measures, **options)
+    )
+    _deliver(found, output, latex, as_json)
+
+
+def _check(scores: tuple[str, ...], reference: str | None, systems: bool, baseline: str) -> None:
+    if systems == bool(reference):
+        raise UsageError("say either --reference FILE or --systems")
+    if systems and len(scores) > 1:
+        raise UsageError("--systems takes one file of scores, with all runs in it")
+    if baseline and not systems:
+        raise UsageError("--baseline needs --systems")
+
+
+def _estimates(
+    scores: tuple[str, ...], reference: str, measures: tuple[str, ...], *, rank_ties: str,
+    **options: Any,
+) -> Comparison:  # fmt: skip
     from qrowd.comparison.compare import compare
     from qrowd.io.scores import read_scores
 
     estimates = {name: read_scores(file) for name, file in _named(scores).items()}
     truth = _chosen(read_scores(reference), measures)
-    found = compare(
-        estimates, truth, topics=load_topic_list(topics), leave_out=load_topic_list(leave_out),
-        ties=rank_ties, **options,
-    )  # fmt: skip
-    _deliver(found, output, latex, as_json)
+    return compare(estimates, truth, ties=rank_ties, **options)
 
 
-def _deliver(found: Comparison, output: str | None, latex: bool, as_json: bool) -> None:
+def _systems(
+    file: str, measures: tuple[str, ...], baseline: str, *, topics: Index | None,
+    leave_out: Index | None, **options: Any,
+) -> SystemComparison:  # fmt: skip
+    from qrowd.comparison.systems import compare_systems
+    from qrowd.io.scores import read_scores
+
+    scores = _chosen(read_scores(file), measures)
+    kept = scores.topics if topics is None else topics
+    kept = kept if leave_out is None else kept.without(leave_out)
+    used = ("test", "correction", "alpha", "level", "seed")
+    return compare_systems(
+        scores[kept], baseline=baseline, **{name: options[name] for name in used}
+    )
+
+
+def _deliver(
+    found: Comparison | SystemComparison, output: str | None, latex: bool, as_json: bool
+) -> None:
     if output and output.endswith(".tex"):
         from qrowd.io.atomic import written
 
@@ -95,7 +145,6 @@ def _named(given: tuple[str, ...]) -> dict[str, str]:
     """Names of files: as stated, else the file's own, without folders and suffixes."""
     from pathlib import Path
 
-    from qrowd.errors import UsageError
     from qrowd.io.source import stem
 
     found: dict[str, str] = {}

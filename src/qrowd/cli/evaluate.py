@@ -75,6 +75,9 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
               help="AP, nDCG@20, P(rel=2)@10, ... as `qrowd measures` lists them; may repeat. "
               "Default: AP and nDCG@20.")  # fmt: skip
+@click.option("--rel", type=click.IntRange(min=0), metavar="GRADE",
+              help="Relevant from this grade on, for every measure that does not say so itself "
+              "(trec_eval's -l); nDCG and other measures with gains stay graded.")  # fmt: skip
 @click.option(
     "--topics", type=click.Choice(("qrels", "both")), default="qrels", show_default=True,
     help="Mean over all topics of the judgements (a run without one scores 0 there), or over "
@@ -98,9 +101,9 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @json_option
 @seed_option
 def command(
-    runs: tuple[str, ...], run_names: str, measures: tuple[str, ...], topics: str, keep: str,
-    unjudged: float, intervals: bool, over: str | None, level: float, per_topic: bool,
-    quiet: bool, output: str | None, as_json: bool, **sources: Any,
+    runs: tuple[str, ...], run_names: str, measures: tuple[str, ...], rel: int | None,
+    topics: str, keep: str, unjudged: float, intervals: bool, over: str | None, level: float,
+    per_topic: bool, quiet: bool, output: str | None, as_json: bool, **sources: Any,
 ) -> None:  # fmt: skip
     """Score runs under judgements: certain, of every assessor, or random.
 
@@ -110,6 +113,7 @@ def command(
     \b
     Examples:
       qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels -m AP -m nDCG@20 -o scores.tsv
+      qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels --rel 2 -m AP -m RR@10
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --per-assessor -o each.tsv
       qrowd evaluate --runs 'runs/*.gz' --probabilities merged.tsv -m AP
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
@@ -120,7 +124,7 @@ def command(
 
     if (over or level != 0.9) and not intervals:
         raise UsageError("--over and --level say what intervals are: they need --intervals")
-    chosen = measures_of(measures or ("AP", "nDCG@20"))
+    chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     _check_sources(**sources)
     ranked = load_runs(runs, run_names)
     scores = score_runs(

@@ -14,7 +14,9 @@ from qrowd.comparison.distance import max_drop, rmse
 from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
-    holm,
+    beyond_reach,
+    corrected,
+    enough_flips,
     means_of,
     paired_test,
     recentred,
@@ -164,7 +166,8 @@ def compare(
     use. Each statistic is of the systems' means over topics, with an interval (recentred) from
     `bootstrap` samples of topics, the same for all estimates. Estimates are tested against each
     other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t or
-    wilcoxon), with Holm's correction over all pairs of estimates. `over` and `ties` are `tau_ap`'s,
+    wilcoxon), with a `correction` over all pairs of estimates (holm, bonferroni, fdr, none); a
+    randomisation test flips as often as that needs. `over` and `ties` are `tau_ap`'s,
     `p` is `rbo`'s.
     """
     _check(estimates, statistics, test, correction)
@@ -184,7 +187,10 @@ def compare(
                 per_topic[m, e, s] = function(left, right)
                 samples[m, e, s] = _resampled(function, left, right, weights)
     low, high = _ends(values, samples, statistics, level)
-    p_values = _tested(per_topic, test, correction, seed)
+    p_values = _tested(per_topic, test, correction, alpha, seed)
+    if count > 1:
+        tests = len(aligned) * (len(aligned) - 1) // 2
+        notes += beyond_reach(test, count, tests, correction, alpha)
     return Comparison(
         truth.measures, tuple(aligned), statistics, truth.topics, truth.runs, values, low, high,
         samples, per_topic, p_values, level, test, correction, alpha, notes,
@@ -230,7 +236,7 @@ def _ends(
     return recentred(samples, values, level, least, most)
 
 
-def _tested(per_topic: Floats, test: str, correction: str, seed: int) -> Floats:
+def _tested(per_topic: Floats, test: str, correction: str, alpha: float, seed: int) -> Floats:
     """p[measure, statistic, estimate, estimate], corrected within a measure and statistic."""
     by_statistic = per_topic.swapaxes(1, 2)
     count = by_statistic.shape[2]
@@ -238,9 +244,11 @@ def _tested(per_topic: Floats, test: str, correction: str, seed: int) -> Floats:
     first, second = np.triu_indices(count, 1)
     if not len(first) or per_topic.shape[-1] < 2:
         return result
-    p = paired_test(by_statistic[:, :, first], by_statistic[:, :, second], test, seed=seed)
+    flips = enough_flips(len(first), alpha)
+    pairs = by_statistic[:, :, first], by_statistic[:, :, second]
+    p = paired_test(*pairs, test, flips=flips, seed=seed)
     for m, s in np.ndindex(result.shape[:2]):
-        adjusted = holm(p[m, s]) if correction == "holm" else p[m, s]
+        adjusted = corrected(p[m, s], correction)
         result[m, s, first, second] = result[m, s, second, first] = adjusted
     return result
 

@@ -19,7 +19,7 @@ _SYMBOLS = {
     "rmse": "RMSE",
     "max_drop": "max drop",
 }
-_TESTS = {
+TESTS_IN_WORDS = {
     "randomisation": "the randomisation test",
     "t": "the paired t test",
     "wilcoxon": "Wilcoxon's signed rank test",
@@ -45,9 +45,11 @@ def legend(found: Comparison) -> str:
             f"({found.samples.shape[-1]} bootstrap samples, recentred)."
         )
     if len(found.estimates) > 1 and len(found.topics) > 1:
-        correction = ", Holm's correction over all pairs" if found.correction == "holm" else ""
+        names = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
+        name = names.get(found.correction)
+        correction = f", {name} correction over all pairs" if name else ""
         lines.append(
-            f"Letters: better than these on the topics one by one, by {_TESTS[found.test]} "
+            f"Letters: better than these on the topics one by one, by {TESTS_IN_WORDS[found.test]} "
             f"(p < {found.alpha:g}{correction})."
         )
     return "\n".join(lines)

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Caution
 from qrowd.errors import ParameterError
 
 TESTS = ("randomisation", "t", "wilcoxon")
-CORRECTIONS = ("holm", "none")
-FLIPS = 10_000
+CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
+FLIPS, MOST_FLIPS = 10_000, 1_000_000
+_CELLS = 4_000_000  # of an array of flips x tests at a time
 _NEAR = 1e-12
+_SMALL = 0.1  # a p above this needs no more flips
 
 
 def paired_test(
@@ -71,25 +74,102 @@ def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> 
     """Fisher's randomisation test: how often random signs give a mean as far from 0.
 
     All 2^n assignments of signs where they are no more than `flips`; else `flips` random ones, the
-    same for every row, and the observed one counted among them.
+    same for every row, and the observed one counted among them. Flips beyond the first 10,000 are
+    made only for rows whose p is small so far.
     """
     rows = differences.reshape(-1, differences.shape[-1])
     known = ~np.isnan(rows)
     values = np.where(known, rows, 0.0)
-    seen = np.abs(values.sum(axis=1))
-    signs, exact = _signs(rows.shape[1], flips, seed)
-    far = np.abs(signs @ values.T) >= seen * (1 - 1e-9) - _NEAR
-    count = far.sum(axis=0)
-    p = count / len(signs) if exact else (count + 1) / (len(signs) + 1)
+    exact = _enumerable(rows.shape[1], flips)
+    total = 2 ** rows.shape[1] if exact else flips
+    count, made = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    going_on = np.arange(len(rows))
+    block = max(1, min(FLIPS, _CELLS // max(len(rows), 1)))
+    random = np.random.default_rng(seed)
+    for first in range(0, total, block):
+        size = min(block, total - first)
+        signs = _signs(rows.shape[1], size, random, first if exact else None)
+        count[going_on] += _as_far(signs, values[going_on])
+        made[going_on] += size
+        if not exact and first + size >= FLIPS:
+            going_on = going_on[count[going_on] < _SMALL * made[going_on]]
+    p = count / made if exact else (count + 1) / (made + 1)
     return np.where(known.sum(axis=1) > 1, p, np.nan).reshape(differences.shape[:-1])
 
 
-def _signs(n: int, flips: int, seed: int) -> tuple[Floats, bool]:
-    if n < 60 and 2**n <= flips:
-        bits = (np.arange(2**n)[:, None] >> np.arange(n)[None, :]) & 1
-        return bits.astype(np.float64) * 2 - 1, True
-    random = np.random.default_rng(seed)
-    return random.integers(0, 2, (flips, n)).astype(np.float64) * 2 - 1, False
+def _as_far(signs: Floats, values: Floats) -> npt.NDArray[np.int64]:
+    """How many of these signs give each row a sum as far from 0 as its own."""
+    seen = np.abs(values.sum(axis=1))
+    return np.asarray((np.abs(signs @ values.T) >= seen * (1 - 1e-9) - _NEAR).sum(axis=0))
+
+
+def _enumerable(n: int, flips: int) -> bool:
+    return n < 60 and 2**n <= flips
+
+
+def _signs(n: int, size: int, random: np.random.Generator, first: int | None) -> Floats:
+    """Rows of signs: from the number `first` on of all 2^n, or random ones."""
+    if first is None:
+        return random.integers(0, 2, (size, n)).astype(np.float64) * 2 - 1
+    number = np.arange(first, first + size)
+    return ((number[:, None] >> np.arange(n)[None, :]) & 1).astype(np.float64) * 2 - 1
+
+
+def enough_flips(tests: int, alpha: float) -> int:
+    """How many flips let corrected p-values of so many tests fall well below alpha."""
+    return int(min(max(FLIPS, 10 * np.ceil(tests / alpha)), MOST_FLIPS))
+
+
+def smallest_p(test: str, topics: int, flips: int = FLIPS) -> float:
+    """The smallest p that a test can give on so many topics."""
+    if test == "t":
+        return 0.0
+    least = 2.0 ** (1 - min(topics, 1000))  # all differences of one sign, two-sided
+    sampled = test == "randomisation" and not _enumerable(topics, flips)
+    return max(least, 1 / (flips + 1)) if sampled else least
+
+
+def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
+    """A family of p-values, corrected: `holm`, `bonferroni`, `fdr` (Benjamini-Hochberg), `none`.
+
+    >>> corrected([0.01, 0.04, 0.03], "bonferroni").round(4).tolist()
+    [0.03, 0.12, 0.09]
+    >>> corrected([0.01, 0.04, 0.03], "fdr").round(4).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    p = np.asarray(p_values, np.float64)
+    if correction == "holm":
+        return holm(p)
+    if correction == "bonferroni":
+        return np.asarray(np.minimum(p * (~np.isnan(p)).sum(), 1.0))
+    return _step_up(p) if correction == "fdr" else p
+
+
+def _step_up(p: Floats) -> Floats:
+    """Benjamini & Hochberg's step-up adjustment; undefined values stay so, uncounted."""
+    result = np.full(p.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
+    result[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return result
+
+
+def beyond_reach(
+    test: str, topics: int, tests: int, correction: str, alpha: float
+) -> tuple[Caution, ...]:
+    """A caution where no p could be below alpha after the correction, whatever the data."""
+    least = smallest_p(test, topics, enough_flips(tests, alpha))
+    factor = tests if correction in ("holm", "bonferroni") else 1
+    if not tests or least * factor < alpha:
+        return ()
+    return (
+        Caution(
+            f"with {topics} topics and {tests} tests no p can fall below {alpha:g} (the least is "
+            f"{min(least * factor, 1.0):.2g}): nothing can be marked; use the t test, fewer tests "
+            f"(one measure, a baseline) or more topics"
+        ),
+    )
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

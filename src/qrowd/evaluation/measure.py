@@ -123,8 +123,13 @@ def share(part: Array, whole: Array) -> Floats:
     return result
 
 
-def measures_of(given: Measure | str | Iterable[Measure | str]) -> tuple[Measure, ...]:
-    """The measures that are named or given, each ready to score; at least one."""
+def measures_of(
+    given: Measure | str | Iterable[Measure | str], rel: int | None = None
+) -> tuple[Measure, ...]:
+    """The measures that are named or given, each ready to score; at least one.
+
+    `rel` is the lowest relevant grade of those that have such a parameter and leave it as it is.
+    """
     several = [given] if isinstance(given, Measure | str) else list(given)
     made = tuple(parse_measure(one) if isinstance(one, str) else one for one in several)
     if not made:
@@ -133,11 +138,17 @@ def measures_of(given: Measure | str | Iterable[Measure | str]) -> tuple[Measure
         if not isinstance(one, Measure):
             raise UsageError(f"a measure must be a value like AP or nDCG@20, got {one!r}")
         one.check()
+    made = tuple(one if rel is None else _from(one, rel) for one in made)
     names = [repr(one) for one in made]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"measures are named twice: {', '.join(sorted(twice))}")
     return made
+
+
+def _from(measure: Measure, rel: int) -> Measure:
+    default = {known.name: known.default for known in measure.card.params}.get("rel")
+    return measure(rel=rel) if default is not None and measure.level == default else measure
 
 
 def parse_measure(spec: str) -> Measure:

@@ -1,0 +1,186 @@
+"""Which systems differ by more than chance: `compare_systems` and its `SystemComparison`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qrowd.comparison.significance import (
+    CORRECTIONS,
+    TESTS,
+    beyond_reach,
+    corrected,
+    enough_flips,
+    means_of,
+    paired_test,
+)
+from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
+from qrowd.errors import InputError, ParameterError, UsageError
+from qrowd.rendering import Readable
+
+
+@dataclass(frozen=True, eq=False)
+class SystemComparison(Readable, Framed):
+    """The runs' means with intervals over topics, and paired tests between them.
+
+    `runs` are in the order of their means by the first measure. `mean`, `low`, `high` are
+    [measure, run]: the mean over topics and its Student interval. `p_values[measure, a, b]` are of
+    the paired test over topics, corrected within a measure over all tests that were made: all pairs
+    of runs, or each run against the `baseline` (the others are NaN).
+    """
+
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: Index
+    mean: Floats
+    low: Floats
+    high: Floats
+    p_values: Floats
+    baseline: str
+    level: float
+    test: str
+    correction: str
+    alpha: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"SystemComparison({', '.join(self.measures)}: {len(self.runs)} runs, "
+            f"{len(self.topics)} topics)"
+        )
+
+    def __str__(self) -> str:
+        from qrowd.comparison.systems_text import as_text
+
+        return as_text(self)
+
+    def better(self, measure: int) -> Mask:
+        """better[a, b]: run a is significantly better than run b."""
+        ahead = self.mean[measure][:, None] > self.mean[measure][None, :]
+        return np.asarray(ahead & (self.p_values[measure] < self.alpha))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per measure and run; with a baseline, the difference to it and its p."""
+        base = self.runs.index(self.baseline) if self.baseline else -1
+        rows = []
+        for m, r in np.ndindex(self.mean.shape):
+            better = [self.runs[at] for at in np.flatnonzero(self.better(m)[r])]
+            row = {
+                "measure": self.measures[m],
+                "run": self.runs[r],
+                "mean": float(self.mean[m, r]),
+                "low": float(self.low[m, r]),
+                "high": float(self.high[m, r]),
+            }
+            if self.baseline:
+                difference = float(self.mean[m, r] - self.mean[m, base])
+                row |= {"difference": difference, "p": float(self.p_values[m, r, base])}
+            rows.append(row | {"better_than": ",".join(better) or "-"})
+        return rows
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """One row per measure and run."""
+        rows = self.rows()
+        words = ("measure", "run", "better_than")
+        return {
+            name: np.array([row[name] for row in rows], object if name in words else np.float64)
+            for name in rows[0]
+        }
+
+    def to_latex(self, digits: int = 3) -> str:
+        """One `tabular`: runs down, measures across, the best in bold, marks as superscripts."""
+        from qrowd.comparison.systems_text import as_latex
+
+        return as_latex(self, digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows, every p, and how all of it was made, as JSON has it."""
+        from qrowd.comparison.systems_text import as_dict
+
+        return as_dict(self)
+
+
+def compare_systems(
+    scores: Scores,
+    *,
+    baseline: str = "",
+    test: str = "randomisation",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+) -> SystemComparison:
+    """Which runs differ by more than the choice of topics explains.
+
+    Tests (`randomisation`, `t` or `wilcoxon`) are paired over topics; `correction` (`holm`,
+    `bonferroni`, `fdr`, `none`) is over all tests of a measure: all pairs of runs, or, where a
+    `baseline` is named, each run against it.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=12, documents=40, runs=5, seed=2)
+    >>> scores = q.evaluate(made.runs, made.truth, ["AP"])
+    >>> found = q.compare_systems(scores, baseline="run03")
+    >>> [row["run"] for row in found.rows() if row["p"] < 0.05]
+    []
+    """
+    _check(scores, baseline, test, correction)
+    order = np.argsort(-scores.means()[0, 0], kind="stable")
+    values = scores.values[:, 0][:, :, order].transpose(0, 2, 1)  # [measure, run, topic]
+    runs = tuple(str(scores.runs.names[at]) for at in order)
+    first, second = _pairs(runs, baseline)
+    flips = enough_flips(len(first), alpha)
+    p = paired_test(values[:, first], values[:, second], test, flips=flips, seed=seed)
+    p_values = np.full((len(values), len(runs), len(runs)), np.nan)
+    for m, family in enumerate(p):
+        p_values[m, first, second] = p_values[m, second, first] = corrected(family, correction)
+    mean, half = _interval(values, level)
+    caution = beyond_reach(test, len(scores.topics), len(first), correction, alpha)
+    notes = (*scores.notes, *caution)
+    return SystemComparison(
+        scores.measures, runs, scores.topics, mean, mean - half, mean + half, p_values, baseline,
+        level, test, correction, alpha, notes,
+    )  # fmt: skip
+
+
+def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:
+    for what, value, known in (("test", test, TESTS), ("correction", correction, CORRECTIONS)):
+        if value not in known:
+            raise ParameterError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+    if len(scores.columns) != 1:
+        raise UsageError(
+            f"the scores have {len(scores.columns)} {scores.axis}s; systems are compared "
+            "under one: merge them first, or choose one with .of_columns([...])"
+        )
+    if baseline:
+        scores.runs.code(baseline, "run")
+    if len(scores.runs) < 2 or len(scores.topics) < 2:
+        raise InputError(
+            f"comparing systems needs two or more runs and topics, got {len(scores.runs)} and "
+            f"{len(scores.topics)}"
+        )
+
+
+def _pairs(runs: tuple[str, ...], baseline: str) -> tuple[Array, Array]:
+    """Which runs are tested against which."""
+    if not baseline:
+        return np.triu_indices(len(runs), 1)
+    base = runs.index(baseline)
+    others = np.array([at for at in range(len(runs)) if at != base])
+    return others, np.full(len(others), base)
+
+
+def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
+    """Means over the last axis, and half of the width of their Student intervals."""
+    from scipy.special import stdtrit
+
+    n = (~np.isnan(values)).sum(axis=-1)
+    mean = means_of(values)
+    square = np.nansum((values - mean[..., None]) ** 2, axis=-1)
+    error = np.sqrt(square / np.maximum(n - 1, 1) / np.maximum(n, 1))
+    half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
+    return mean, np.where(n > 1, half, np.nan)
