@@ -1,0 +1,1 @@
+"""The web application: HTTP over `collection`, and background jobs over the whole library."""

@@ -1,0 +1,93 @@
+"""The campaigns of a server: what everybody may know of one, and the list."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from sqlalchemy import select
+
+from qrowd.collection.plan import Plan
+from qrowd.collection.schema import campaign
+from qrowd.web.access import Signed, TheStore
+from qrowd.web.problems import RESPONSES
+
+router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=RESPONSES)
+
+
+class Listed(BaseModel):
+    """A campaign in the list."""
+
+    name: str
+    state: str
+
+
+class Terms(BaseModel):
+    """What workers agree to; empty where nothing is asked."""
+
+    text: str
+    version: str
+
+
+class About(BaseModel):
+    """What anybody may know before taking part. Pay is in minor units."""
+
+    name: str
+    title: str
+    state: str
+    way: str
+    language: str
+    grades: list[int]
+    labels: list[str]
+    instructions: str
+    examples: list[str]
+    documents_per_batch: int
+    minutes_per_batch: float
+    pay: int
+    currency: str
+    digits: int
+    qualification: bool
+    justification: str
+    seconds_per_document: float
+    consent: Terms
+
+
+def about(plan: Plan, state: str) -> About:
+    """What a plan says to everybody."""
+    documents = plan.hit.sets * plan.sets.size
+    return About(
+        name=plan.campaign.name,
+        title=plan.campaign.title or plan.campaign.name,
+        state=state,
+        way=plan.campaign.way,
+        language=plan.campaign.language,
+        grades=list(plan.scale.grades),
+        labels=list(plan.scale.labels),
+        instructions=plan.campaign.instructions,
+        examples=list(plan.campaign.examples),
+        documents_per_batch=documents,
+        minutes_per_batch=plan.seconds_of(documents) / 60,
+        pay=plan.pay_of("judge"),
+        currency=plan.pay.currency,
+        digits=plan.pay.digits,
+        qualification=bool(plan.qualification.sets),
+        justification=plan.techniques.justification,
+        seconds_per_document=plan.checks.seconds.at_least,
+        consent=Terms(text=plan.people.consent, version=plan.people.consent_version),
+    )
+
+
+@router.get("")
+def listed(who: Signed, store: TheStore) -> list[Listed]:
+    """The campaigns that are open to whoever asks."""
+    query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
+    if not who.administrator:
+        query = query.where(campaign.c.id == who.campaign)
+    with store.snapshot() as db:
+        return [Listed(name=row.name, state=row.state) for row in db.execute(query)]
+
+
+@router.get("/{name}/about")
+def public(name: str, store: TheStore) -> About:
+    """What anybody may know before taking part."""
+    with store.read(name) as work:
+        return about(work.plan, work.state)

@@ -1,0 +1,165 @@
+"""What an organiser does while a campaign runs: acts, each written down, most reversible."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from qrowd.collection import audit, ledger, notices
+from qrowd.errors import RuleError
+from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
+from qrowd.web.problems import RESPONSES
+
+router = APIRouter(prefix="/api/campaigns/{name}", tags=["manage"], responses=RESPONSES)
+
+Number = Annotated[int, Path(ge=1, lt=2**62)]
+MONEY = ("fund", "bonus", "settle")
+PEOPLE = ("message",)
+
+
+class ActWanted(BaseModel):
+    """An act of an organiser; `sure` confirms one that cannot be undone."""
+
+    act: str = Field(max_length=40)
+    details: dict[str, Any] = Field(default={}, max_length=20)
+    sure: bool = False
+
+
+class Done(BaseModel):
+    """The number of an act, with which it can be undone."""
+
+    number: int
+
+
+class ActDone(BaseModel):
+    """A line of the record of acts. Times are milliseconds since 1970."""
+
+    number: int
+    at: int
+    who: str
+    act: str
+    details: dict[str, Any]
+    undoes: int | None
+    reversible: bool
+
+
+class Notice(BaseModel):
+    """Something that an organiser should know."""
+
+    number: int
+    at: int
+    kind: str
+    text: str
+
+
+class Balance(BaseModel):
+    """The campaign's money in minor units: budget = free + promised + owed + settled."""
+
+    currency: str
+    digits: int
+    budget: int
+    free: int
+    promised: int
+    owed: int
+    settled: int
+
+
+class Owed(BaseModel):
+    """What one worker has earned and not been paid."""
+
+    worker: int
+    amount: int
+
+
+def _perform(member: Member, wanted: ActWanted) -> Done:
+    with member.store.write(member.campaign) as work:
+        try:
+            number = audit.perform(
+                work, member.who.name, wanted.act, wanted.details, sure=wanted.sure
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RuleError("bad-value", f"details of {wanted.act!r}: {error!s}") from None
+    return Done(number=number)
+
+
+@router.post("/acts", status_code=201)
+def perform(wanted: ActWanted, member: Manager) -> Done:
+    """Launch, pause, resume, close, raise a target, prioritise, screen out, exclude, refuse, ..."""
+    if wanted.act in (*MONEY, *PEOPLE):
+        raise RuleError("no-access", f"{wanted.act} has an address of its own: /money, /messages")
+    return _perform(member, wanted)
+
+
+@router.post("/money", status_code=201)
+def spend(wanted: ActWanted, member: Payer) -> Done:
+    """Add to the budget, give a bonus, settle what is owed."""
+    if wanted.act not in MONEY:
+        raise RuleError("bad-value", f"act must be one of {', '.join(MONEY)}")
+    return _perform(member, wanted)
+
+
+@router.post("/messages", status_code=201)
+def write(wanted: ActWanted, member: Keeper) -> Done:
+    """Write to a worker."""
+    if wanted.act not in PEOPLE:
+        raise RuleError("bad-value", f"act must be one of {', '.join(PEOPLE)}")
+    return _perform(member, wanted)
+
+
+@router.get("/acts")
+def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[ActDone]:
+    """What was done, the newest first."""
+    with member.store.read(member.campaign) as work:
+        rows = audit.acts(work, limit)
+    return [
+        ActDone(
+            number=row.id, at=row.at, who=row.who, act=row.act, details=json.loads(row.details),
+            undoes=row.undoes, reversible=_reversible(row.act),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _reversible(act: str) -> bool:
+    return act in audit.ACTS and audit.ACTS[act].undo is not None
+
+
+@router.post("/acts/{number}/undo", status_code=201)
+def undo(number: Number, member: Manager) -> Done:
+    """Take an act back, by a new act."""
+    with member.store.write(member.campaign) as work:
+        return Done(number=audit.undo(work, member.who.name, number))
+
+
+@router.get("/notices")
+def told(member: Reader) -> list[Notice]:
+    """What needs a decision."""
+    with member.store.read(member.campaign) as work:
+        rows = notices.notices(work)
+    return [Notice(number=row.id, at=row.at, kind=row.kind, text=row.text) for row in rows]
+
+
+@router.post("/notices/{number}/done", status_code=204)
+def dealt_with(number: Number, member: Manager) -> None:
+    """Take a notice off the list."""
+    with member.store.write(member.campaign) as work:
+        notices.dealt_with(work, number)
+
+
+@router.get("/money")
+def balance(member: Reader) -> Balance:
+    """The campaign's accounts."""
+    with member.store.read(member.campaign) as work:
+        held, pay = ledger.balance(work), work.plan.pay
+    return Balance(currency=pay.currency, digits=pay.digits, **vars(held))
+
+
+@router.get("/money/owed")
+def owed(member: Payer) -> list[Owed]:
+    """Who is owed what."""
+    with member.store.read(member.campaign) as work:
+        rows = ledger.owed(work)
+    return [Owed(worker=row.number, amount=row.amount) for row in rows]

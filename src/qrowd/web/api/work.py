@@ -1,0 +1,139 @@
+"""What a worker does: consent, batches, answers, the review of missed check questions, own data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, Field
+
+from qrowd.collection import concluding, events, expertise, people, serving, showing
+from qrowd.collection.concluding import Ended, Finished
+from qrowd.collection.events import Said, Saved
+from qrowd.collection.serving import Nothing
+from qrowd.collection.showing import Offer
+from qrowd.web.access import Worker
+from qrowd.web.problems import RESPONSES
+
+router = APIRouter(prefix="/api/campaigns/{name}/work", tags=["work"], responses=RESPONSES)
+
+Key = Annotated[str, Path(min_length=1, max_length=64)]
+# What a document's bytes may do in a browser: nothing.
+HARMLESS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, max-age=3600",
+}
+
+
+class Next(BaseModel):
+    """The batch to work on, or why there is none."""
+
+    batch: Offer | None = None
+    nothing: Nothing | None = None
+
+
+class Terms(BaseModel):
+    """The version of the terms that was read."""
+
+    version: str = Field(max_length=40)
+
+
+class Answer(BaseModel):
+    """Something a worker says; see `Said`."""
+
+    key: str = Field(min_length=1, max_length=64)
+    place: str = Field(min_length=1, max_length=64)
+    kind: str = Field(max_length=20)
+    position: int = Field(0, ge=0, le=1000)
+    grade: int | None = Field(None, ge=-128, le=127)
+    ranks: list[int] = Field(default=[], max_length=100)
+    seconds: float = Field(0.0, ge=0, lt=1e7, allow_inf_nan=False)
+    follows: int | None = Field(None, ge=0, lt=2**62)
+    reason: str = Field("", max_length=10_000)
+    passage: str = Field("", max_length=10_000)
+
+    def said(self) -> Said:
+        """As `collection` has it."""
+        return Said(**{**self.model_dump(), "ranks": tuple(self.ranks)})
+
+
+class Answers(BaseModel):
+    """Answers to all questions on one topic: question number -> choice, from 0 on."""
+
+    answers: dict[int, int] = Field(max_length=100)
+
+
+class Passed(BaseModel):
+    """Whether the topic may be judged."""
+
+    passed: bool
+
+
+@router.post("/consent", status_code=204)
+def give_consent(terms: Terms, worker: Worker) -> None:
+    """Accept the terms."""
+    with worker.store.write(worker.campaign) as work:
+        people.give_consent(work, worker.worker, terms.version)
+
+
+@router.post("/next")
+def next_batch(worker: Worker) -> Next:
+    """The open batch, or a new one."""
+    with worker.store.write(worker.campaign) as work:
+        found = serving.next_batch(work, worker.worker)
+    return Next(batch=found) if isinstance(found, Offer) else Next(nothing=found)
+
+
+@router.post("/answers")
+def save_answer(answer: Answer, worker: Worker) -> Saved:
+    """Save a grade, a ranking, "cannot tell", "broken" or "clear"; the reply follows the commit.
+
+    The same key and body again gives the same reply; the same key with another body is a 409.
+    """
+    with worker.store.write(worker.campaign) as work:
+        return events.save(work, worker.worker, answer.said())
+
+
+@router.post("/questions")
+def answer_questions(given: Answers, worker: Worker) -> Passed:
+    """Answer the questions on a topic."""
+    with worker.store.write(worker.campaign) as work:
+        passed = expertise.answer_questions(work, worker.worker, given.answers)
+    return Passed(passed=passed)
+
+
+@router.get("/sets/{key}/documents/{position}", response_class=Response)
+def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Worker) -> Response:
+    """The bytes of a document in one's own batch."""
+    with worker.store.read(worker.campaign) as work:
+        body = showing.body_of(work, worker.worker, key, position)
+    return Response(body.content, media_type=body.media_type, headers=HARMLESS)
+
+
+@router.post("/batches/{key}/finish")
+def finish(key: Key, worker: Worker) -> Finished:
+    """Close the answers; the checks run, and missed check questions are shown."""
+    with worker.store.write(worker.campaign) as work:
+        return concluding.finish(work, worker.worker, key)
+
+
+@router.get("/batches/{key}/review")
+def review(key: Key, worker: Worker) -> Finished:
+    """The checks' result and missed check questions of a finished batch."""
+    with worker.store.read(worker.campaign) as work:
+        return concluding.review(work, worker.worker, key)
+
+
+@router.post("/batches/{key}/submit")
+def submit(key: Key, worker: Worker) -> Ended:
+    """Hand in a finished batch."""
+    with worker.store.write(worker.campaign) as work:
+        return concluding.submit(work, worker.worker, key)
+
+
+@router.post("/batches/{key}/return")
+def give_back(key: Key, worker: Worker) -> Ended:
+    """Return a batch: nothing is paid, its answers do not count."""
+    with worker.store.write(worker.campaign) as work:
+        return concluding.give_back(work, worker.worker, key)

@@ -1,0 +1,63 @@
+"""The application: routes, the database, one shape of errors, headers that keep browsers safe."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request, Response
+
+import qrowd
+from qrowd.collection.store import Store, open_store
+from qrowd.web import problems
+from qrowd.web.api import accounts, campaigns, manage, work
+from qrowd.web.pages import status
+from qrowd.web.settings import Settings
+
+LARGEST_BODY = 64 * 2**20
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
+    "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
+    """The application over the settings' database, which is opened (and made) here."""
+    held = store or open_store(settings.database, new=True)
+
+    @asynccontextmanager
+    async def closing(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        held.engine.dispose()
+
+    app = FastAPI(
+        title="qrowd",
+        version=qrowd.__version__,
+        summary="Collect relevance judgements.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=closing,
+    )
+    app.state.store, app.state.settings = held, settings
+    problems.install(app)
+    app.middleware("http")(_guarded)
+    for part in (accounts, campaigns, work, manage, status):
+        app.include_router(part.router)
+    return app
+
+
+async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Refuse bodies that are too large; put the safety headers on every response."""
+    length = request.headers.get("Content-Length", "0")
+    if not length.isdigit() or int(length) > LARGEST_BODY:
+        limit = f"{LARGEST_BODY // 2**20} MB"
+        return problems.refusal("too-large", f"a request has at most {limit}", 413)
+    response = await answer(request)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response

@@ -1,0 +1,79 @@
+"""One shape for every error: {"error": {"code": ..., "message": ...}}, with a fitting status."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from qrowd.errors import QrowdError, RuleError, StoreError
+
+# the codes of rules that are not a conflict (409)
+STATUS = {
+    "not-found": 404,
+    "no-access": 403,
+    "no-sign-in": 401,
+    "expired-link": 401,
+    "too-many": 429,
+    "bad-value": 422,
+}
+
+
+class Problem(BaseModel):
+    """Why something was refused: a short name for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Refusal(BaseModel):
+    """The body of every error."""
+
+    error: Problem
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refusal, "description": HTTPStatus(status).phrase}
+    for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
+}
+
+
+def refusal(code: str, message: str, status: int) -> JSONResponse:
+    """An error as a response."""
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of the application have the one shape."""
+
+    @app.exception_handler(RuleError)
+    def _rule(_: Request, error: RuleError) -> JSONResponse:
+        return refusal(error.code, str(error), STATUS.get(error.code, 409))
+
+    @app.exception_handler(StoreError)
+    def _store(_: Request, error: StoreError) -> JSONResponse:
+        return refusal("store", error.message, 503)
+
+    @app.exception_handler(QrowdError)
+    def _other(_: Request, error: QrowdError) -> JSONResponse:
+        return refusal("bad-input", str(error), 422)
+
+    @app.exception_handler(HTTPException)
+    def _http(_: Request, error: HTTPException) -> JSONResponse:
+        name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        return refusal(name, str(error.detail), error.status_code)
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return refusal("bad-value", "; ".join(map(_said, error.errors())), 422)
+
+
+def _said(one: Any) -> str:
+    where = ".".join(str(part) for part in one["loc"] if part != "body")
+    return f"{where}: {one['msg']}" if where else str(one["msg"])

@@ -1,0 +1,223 @@
+"""Robots at work: in one process with a clock that jumps, or over HTTP in real time.
+
+`rehearse` is the dry run: an event queue sends one request after another to the application and
+sets its clock to each request's time, so that days pass in seconds and the same seed gives the
+same result. `load` sends requests over the network from many threads; waiting times are divided by
+`speed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import http.client
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from qrowd.web.robots.robot import Call, Life, Reply, Robot, Wait
+
+LONGEST_WAIT = 30.0  # seconds for one request
+
+
+class Clock:
+    """A clock that moves when it is told to, in milliseconds."""
+
+    def __init__(self, start: int) -> None:
+        self.now = start
+
+    def __call__(self) -> int:
+        """The time now."""
+        return self.now
+
+
+Send = Callable[[Call], Reply]
+
+
+@contextmanager
+def in_process(app: Any) -> Iterator[Send]:
+    """Requests straight to an ASGI application, without a network."""
+    loop = asyncio.new_event_loop()
+    try:
+        yield lambda call: loop.run_until_complete(_ask(app, call))
+    finally:
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+async def _ask(app: Any, call: Call) -> Reply:
+    body = b"" if call.body is None else json.dumps(call.body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if call.token:
+        headers.append((b"authorization", f"Bearer {call.token}".encode()))
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": call.method,
+        "path": call.path, "raw_path": call.path.encode(), "query_string": b"", "scheme": "http",
+        "headers": headers, "server": ("robots", 80), "client": ("robots", 1), "root_path": "",
+    }  # fmt: skip
+    received = iter([{"type": "http.request", "body": body, "more_body": False}])
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return next(received, {"type": "http.disconnect"})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    content = b"".join(one.get("body", b"") for one in sent if one["type"] == "http.response.body")
+    return Reply(int(sent[0]["status"]), content)
+
+
+def rehearse(
+    send: Send,
+    clock: Clock,
+    robots: Sequence[Robot],
+    arrivals: Sequence[float],
+    told: Callable[[int], None] | None = None,
+) -> int:
+    """Let robots work that arrive after so many seconds; how many requests that took."""
+    start, order = clock.now, itertools.count()
+    queue: list[tuple[float, int, Life, Reply | None]] = [
+        (arrival, next(order), robot.live(), None)
+        for robot, arrival in zip(robots, arrivals, strict=True)
+    ]
+    heapq.heapify(queue)
+    requests = 0
+    while queue:
+        at, _, life, reply = heapq.heappop(queue)
+        try:
+            step = life.send(reply)
+        except StopIteration:
+            continue
+        if isinstance(step, Wait):
+            heapq.heappush(queue, (at + step.seconds, next(order), life, None))
+            continue
+        clock.now = max(clock.now, start + round(at * 1000))
+        answer = send(step)
+        requests += 1
+        if told:
+            told(requests)
+        heapq.heappush(queue, (at, next(order), life, answer))
+    return requests
+
+
+# --- over the network -----------------------------------------------------------------------------
+
+
+@dataclass
+class Timings:
+    """How long requests took, by what they were; seconds."""
+
+    taken: dict[str, list[float]] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, what: str, seconds: float) -> None:
+        """Note one request."""
+        with self.lock:
+            self.taken.setdefault(what, []).append(seconds)
+
+    def fail(self, what: str) -> None:
+        """Note one request that got no proper reply."""
+        with self.lock:
+            self.failed.append(what)
+
+
+class Connection:
+    """A robot's own connection to a server, kept open; a lost one is made again."""
+
+    def __init__(self, address: str, timings: Timings) -> None:
+        parts = urlsplit(address)
+        self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
+        self.timings = timings
+        self.open: http.client.HTTPConnection | None = None
+
+    def send(self, call: Call) -> Reply:
+        """One request, tried again where the connection broke."""
+        for attempt in range(6):
+            began = time.perf_counter()
+            try:
+                reply = self._once(call)
+            except (OSError, http.client.HTTPException):
+                self.close()
+                time.sleep(0.2 * 2**attempt)
+                continue
+            self.timings.add(kind_of(call), time.perf_counter() - began)
+            if reply.status >= 500:
+                self.timings.fail(f"{kind_of(call)} {reply.status}")
+            return reply
+        self.timings.fail(f"{kind_of(call)} unreachable")
+        return Reply(503, b'{"error": {"code": "unreachable", "message": "no reply"}}')
+
+    def _once(self, call: Call) -> Reply:
+        if self.open is None:
+            self.open = http.client.HTTPConnection(self.host, self.port, timeout=LONGEST_WAIT)
+        headers = {"Content-Type": "application/json"}
+        if call.token:
+            headers["Authorization"] = f"Bearer {call.token}"
+        body = None if call.body is None else json.dumps(call.body)
+        self.open.request(call.method, call.path, body, headers)
+        got = self.open.getresponse()
+        return Reply(got.status, got.read())
+
+    def close(self) -> None:
+        """Let the connection go."""
+        if self.open is not None:
+            self.open.close()
+        self.open = None
+
+
+def kind_of(call: Call) -> str:
+    """What a request is, without names: next, answers, documents, finish, submit, ..."""
+    parts = call.path.split("/")
+    return "documents" if "documents" in parts else parts[-1]
+
+
+def load(
+    address: str, robots: Sequence[Robot], *, speed: float = 1.0, stop_after: float = 600.0
+) -> Timings:
+    """Let robots work against a server, a thread each; waiting is divided by `speed`."""
+    timings, until = Timings(), time.monotonic() + stop_after
+    threads = [
+        threading.Thread(target=_work, args=(address, robot, timings, speed, until))
+        for robot in robots
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return timings
+
+
+def _work(address: str, robot: Robot, timings: Timings, speed: float, until: float) -> None:
+    connection, life, reply = Connection(address, timings), robot.live(), None
+    try:
+        while time.monotonic() < until:
+            step = life.send(reply)
+            reply = None
+            if isinstance(step, Wait):
+                time.sleep(min(step.seconds / speed, max(0.0, until - time.monotonic())))
+            else:
+                reply = connection.send(step)
+    except StopIteration:
+        pass
+    finally:
+        connection.close()
+
+
+def summary(timings: Timings) -> Mapping[str, tuple[int, float, float]]:
+    """Of each kind of request: how many, the median and the 99th percentile in milliseconds."""
+    import numpy as np
+
+    found = {}
+    for what, taken in sorted(timings.taken.items()):
+        median, high = np.quantile(taken, (0.5, 0.99)) * 1000
+        found[what] = (len(taken), float(median), float(high))
+    return found

@@ -1,0 +1,279 @@
+"""One robot: a generator that says what to send and how long to wait, and gets the replies.
+
+    for step in Robot(...).live(): ...     # Call -> Reply, Wait -> None
+
+Whoever drives it (in one process with a clock that jumps, or over HTTP in real time) is not its
+business: see `driving`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Floats
+from qrowd.web.robots.habits import (
+    BATCHES_MEDIAN,
+    BATCHES_SPREAD,
+    BETWEEN,
+    CALM,
+    FIRST_OF_SET,
+    MEDIAN_SECONDS,
+    WITHIN,
+    Habits,
+)
+
+Truth = Mapping[tuple[str, str], int]  # (a topic's query, the hash of a document) -> grade
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to send."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    token: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        import json
+
+        return json.loads(self.body) if self.body else None
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Time that passes before the next step."""
+
+    seconds: float
+
+
+Step = Call | Wait
+Life = Generator[Step, Reply | None, None]
+
+
+@dataclass
+class Tally:
+    """What a robot has seen."""
+
+    batches: int = 0
+    answers: int = 0
+    ended: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    why: str = ""
+
+
+@dataclass(eq=False)
+class Robot:
+    """A worker of one kind; `confusion[true, said]` over the grades, or a pattern it repeats."""
+
+    name: str
+    campaign: str
+    entry: Mapping[str, Any]
+    grades: tuple[int, ...]
+    confusion: Floats
+    truth: Truth
+    random: np.random.Generator
+    kind: str = "good"
+    pattern: tuple[int, ...] = ()
+    habits: Habits = CALM
+    pace: float = MEDIAN_SECONDS
+    most_batches: int | None = None
+    tally: Tally = field(default_factory=Tally)
+    way: str = "grades"
+
+    def live(self) -> Life:
+        """Come in, work batch after batch, leave."""
+        if self._chance(self.habits.preview):
+            yield Call("GET", f"/api/campaigns/{self.campaign}/about")
+            yield Wait(self.random.exponential(30))
+        reply = yield Call("POST", f"/api/campaigns/{self.campaign}/enter", self.entry)
+        assert reply is not None
+        if reply.status != 200:
+            self.tally.why = str(reply.json()["error"]["code"])
+            return
+        token = reply.json()["token"]
+        yield from self._consent(token)
+        most = self.most_batches or self._batches()
+        while self.tally.batches < most:
+            if not (yield from self._batch(token)):
+                return
+
+    def _chance(self, rate: float) -> bool:
+        return bool(rate) and bool(self.random.random() < rate)
+
+    def _batches(self) -> int:
+        drawn = BATCHES_MEDIAN * np.exp(BATCHES_SPREAD * self.random.standard_normal())
+        return max(1, round(float(drawn)))
+
+    def _call(
+        self, method: str, path: str, token: str, body: Any = None
+    ) -> Generator[Step, Reply | None, Reply]:
+        reply = yield Call(method, f"/api/campaigns/{self.campaign}/work{path}", body, token)
+        assert reply is not None
+        if reply.status >= 400:
+            self.tally.refused.append(f"{path.split('/')[-1]} {reply.json()['error']['code']}")
+        return reply
+
+    def _consent(self, token: str) -> Life:
+        about = yield Call("GET", f"/api/campaigns/{self.campaign}/about")
+        assert about is not None
+        self.way, terms = about.json()["way"], about.json()["consent"]
+        if terms["text"]:
+            yield Wait(self.random.exponential(20))
+            yield from self._call("POST", "/consent", token, {"version": terms["version"]})
+
+    # --- a batch ----------------------------------------------------------------------------------
+
+    def _batch(self, token: str) -> Generator[Step, Reply | None, bool]:
+        """One batch; whether there may be another."""
+        reply = yield from self._call("POST", "/next", token)
+        found = reply.json() if reply.status == 200 else {"nothing": {"code": "refused"}}
+        if not found.get("batch"):
+            self.tally.why = found["nothing"]["code"]
+            return False
+        batch = found["batch"]
+        self.tally.batches += 1
+        left = self._leaving(batch)
+        for number, shown in enumerate(batch["sets"]):
+            if number == left[1]:
+                return (yield from self._leave(left[0], batch, token))
+            yield from self._set(shown, token)
+        yield from self._end(batch, token)
+        return True
+
+    def _leaving(self, batch: dict[str, Any]) -> tuple[str, int]:
+        """How and before which set this batch is left; -1: it is not."""
+        if batch["state"] != "active":
+            return "", -1
+        at = int(self.random.integers(0, len(batch["sets"])))
+        for way in ("give_back", "abandon", "late"):
+            if self._chance(getattr(self.habits, way)):
+                return way, at
+        return "", -1
+
+    def _leave(
+        self, way: str, batch: dict[str, Any], token: str
+    ) -> Generator[Step, Reply | None, bool]:
+        if way == "give_back":
+            yield from self._call("POST", f"/batches/{batch['key']}/return", token)
+            return True
+        if way == "abandon":
+            self.tally.why = "abandoned"
+            return False
+        yield Wait((batch["expires_at"] - batch["leased_at"]) / 1000 + 60)
+        for shown in batch["sets"]:
+            yield from self._set(shown, token)
+        yield from self._end(batch, token)
+        return True
+
+    def _end(self, batch: dict[str, Any], token: str) -> Life:
+        reply = yield from self._call("POST", f"/batches/{batch['key']}/finish", token)
+        if reply.status != 200:
+            return
+        yield Wait(self.random.exponential(10))
+        ended = reply.json()
+        if ended["can_submit"]:
+            times = 2 if self._chance(self.habits.double) else 1
+            for _ in range(times):
+                reply = yield from self._call("POST", f"/batches/{batch['key']}/submit", token)
+            ended = reply.json()
+        state = ended.get("state", "refused")
+        self.tally.ended[state] = self.tally.ended.get(state, 0) + 1
+
+    # --- a set ------------------------------------------------------------------------------------
+
+    def _set(self, shown: dict[str, Any], token: str) -> Life:
+        if shown["questions"]:
+            yield Wait(self.random.exponential(20))
+            choices = {q["number"]: 0 for q in shown["questions"]}
+            reply = yield from self._call("POST", "/questions", token, {"answers": choices})
+            if reply.status == 200 and not reply.json()["passed"]:
+                return
+        said: list[int] = []
+        for document in shown["documents"]:
+            grade = yield from self._document(shown, document, token)
+            said.append(grade)
+        if self.way != "grades":
+            yield from self._rank(shown, said, token)
+
+    def _document(
+        self, shown: dict[str, Any], document: dict[str, Any], token: str
+    ) -> Generator[Step, Reply | None, int]:
+        path = f"/sets/{shown['key']}/documents/{document['position']}"
+        body = yield from self._call("GET", path, token)
+        seconds = self._seconds(document["position"])
+        yield Wait(seconds)
+        true = self.truth.get(
+            (shown["topic"]["query"], hashlib.sha256(body.body).hexdigest()), self.grades[0]
+        )
+        grade = self._grade(true)
+        if self.way == "preferences":
+            return grade
+        answer = {"place": shown["key"], "position": document["position"], "seconds": seconds}
+        yield from self._say({**answer, **self._kind_of(grade), "follows": 0}, token)
+        if self._chance(self.habits.change):
+            grade = self._grade(true)
+            yield from self._say({**answer, "kind": "grade", "grade": grade, "seconds": 1.0}, token)
+        return grade
+
+    def _kind_of(self, grade: int) -> dict[str, Any]:
+        if self._chance(self.habits.cannot_tell):
+            return {"kind": "cannot-tell"}
+        return (
+            {"kind": "broken"}
+            if self._chance(self.habits.broken)
+            else {"kind": "grade", "grade": grade, "reason": "it says so"}
+        )
+
+    def _grade(self, true: int) -> int:
+        if self.pattern:
+            return self.grades[self.pattern[self.tally.answers % len(self.pattern)]]
+        row = self.confusion[self.grades.index(true)]
+        return self.grades[int(self.random.choice(len(self.grades), p=row))]
+
+    def _seconds(self, position: int) -> float:
+        """Seconds of activity with one document; a robot's own pace holds for all of them."""
+        first = FIRST_OF_SET if position == 1 else 1.0
+        return float(self.pace * first * np.exp(WITHIN * self.random.standard_normal()))
+
+    def _say(self, answer: dict[str, Any], token: str) -> Life:
+        """Send an answer, perhaps twice, perhaps again after a lost reply or from an old tab."""
+        body = {"key": f"{self.random.bytes(12).hex()}", **answer}
+        if body["kind"] == "ranking":
+            body.pop("position")
+        yield from self._call("POST", "/answers", token, body)
+        self.tally.answers += 1
+        if self._chance(self.habits.double):
+            yield from self._call("POST", "/answers", token, body)
+        if self._chance(self.habits.lost):
+            yield Wait(self.random.exponential(5))
+            yield from self._call("POST", "/answers", token, body)
+        if self._chance(self.habits.second_tab) and body["kind"] == "grade":
+            old = {**body, "key": f"{self.random.bytes(12).hex()}", "follows": 0}
+            yield from self._call("POST", "/answers", token, old)
+
+    def _rank(self, shown: dict[str, Any], said: list[int], token: str) -> Life:
+        """A ranking by the robot's own grades, ties by chance."""
+        order = sorted(range(len(said)), key=lambda at: (-said[at], self.random.random()))
+        ranks = [order.index(at) + 1 for at in range(len(said))]
+        yield Wait(self.random.exponential(10))
+        yield from self._say({"place": shown["key"], "kind": "ranking", "ranks": ranks}, token)
+
+
+def pace_of(random: np.random.Generator, typical: float = MEDIAN_SECONDS) -> float:
+    """How long one robot takes for a document, by and large."""
+    return float(typical * np.exp(BETWEEN * random.standard_normal()))

@@ -1,0 +1,62 @@
+"""What a server needs to know: where its data are, its secret, its address."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from qrowd.errors import UsageError
+
+SECRET_VARIABLE = "QROWD_SECRET"
+SECRET_FILE = "secret.key"
+LEAST_SECRET = 16
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one server; every process of it has the same."""
+
+    folder: Path
+    database: str
+    secret: str
+    address: str = "http://127.0.0.1:8000"
+    secure_cookies: bool = False
+
+    @classmethod
+    def of_folder(cls, folder: Path, database: str = "", address: str = "") -> Settings:
+        """The settings of a server whose data are in `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        where = address or cls.address
+        return cls(
+            folder,
+            database or str(folder / "qrowd.db"),
+            secret_of(folder),
+            where.rstrip("/"),
+            where.startswith("https:"),
+        )
+
+
+def secret_of(folder: Path) -> str:
+    """The server's secret: from the environment, or from a file that only its owner can read."""
+    given = os.environ.get(SECRET_VARIABLE, "")
+    if given:
+        if len(given) < LEAST_SECRET:
+            raise UsageError(f"{SECRET_VARIABLE} must have at least {LEAST_SECRET} characters")
+        return given
+    path = folder / SECRET_FILE
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="ascii").strip()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32) + "\n")
+    return path.read_text(encoding="ascii").strip()
+
+
+def set_up_code(settings: Settings) -> str:
+    """What the link to the first account holds."""
+    return hmac.new(settings.secret.encode(), b"set-up", hashlib.sha256).hexdigest()[:32]

@@ -1,0 +1,131 @@
+"""Who may do what: links, passwords, cookies, forged requests, roles, scopes, other campaigns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.web.serving import API, Server
+
+from qrowd.web.access import COOKIE, FORGERY_HEADER
+from qrowd.web.settings import secret_of, set_up_code
+
+SECRET = {"login": "ann", "password": "a long password"}
+
+
+def test_a_link_that_ended_or_was_changed(server: Server) -> None:
+    link = server.link("ann", days=1)
+    server.site.clock.forward(2 * 24 * 60)
+    for given in (link, link + "x"):
+        reply = server.client.post(f"{API}/enter", json={"link": given})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (401, "expired-link")
+
+
+def test_the_first_account_needs_the_printed_link(server: Server) -> None:
+    wrong = server.client.post("/api/set-up", json={**SECRET, "code": "guess"})
+    assert wrong.status_code == 403
+    right = {**SECRET, "code": set_up_code(server.settings)}
+    assert server.client.post("/api/set-up", json=right).status_code == 201
+    assert server.client.post("/api/set-up", json=right).status_code == 409
+    server.client.cookies.clear()
+    assert server.client.post("/api/sign-in", json=SECRET).status_code == 200
+    assert server.client.get("/api/me").json()["administrator"] is True
+    wrong = server.client.post("/api/sign-in", json={**SECRET, "password": "another one"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (401, "no-sign-in")
+
+
+def test_passwords_cannot_be_tried_for_long(server: Server) -> None:
+    codes = [
+        server.client.post("/api/sign-in", json={**SECRET, "password": f"{at}"}).status_code
+        for at in range(12)
+    ]
+    assert codes == [401] * 10 + [429] * 2
+    server.site.clock.forward(2)
+    assert server.client.post("/api/sign-in", json=SECRET).status_code == 401
+
+
+def test_cookies_alone_change_nothing(server: Server) -> None:
+    entered = server.client.post(f"{API}/enter", json={"link": server.link("ann")})
+    assert "httponly" in entered.headers["set-cookie"].lower()
+    assert server.client.cookies[COOKIE]
+    assert server.client.get("/api/me").status_code == 200
+    path = f"{API}/work/next"
+    assert server.client.post(path).status_code == 403
+    right = {FORGERY_HEADER: entered.json()["forgery_token"]}
+    assert server.client.post(path, headers=right).status_code == 200
+    elsewhere = {**right, "Origin": "https://evil.example"}
+    assert server.client.post(path, headers=elsewhere).status_code == 403
+
+
+def test_signing_out_makes_the_token_useless(server: Server) -> None:
+    ann = server.worker("ann")
+    assert server.client.post("/api/sign-out", headers=ann).status_code == 204
+    assert server.client.get("/api/me", headers=ann).status_code == 401
+
+
+def test_a_token_ends(server: Server) -> None:
+    organiser = server.token("organiser", days=1)
+    assert server.client.get(f"{API}/acts", headers=organiser).status_code == 200
+    server.site.clock.forward(25 * 60)
+    assert server.client.get(f"{API}/acts", headers=organiser).status_code == 401
+
+
+@pytest.mark.parametrize("role", ["worker", "expert"])
+def test_only_organisers_manage(server: Server, role: str) -> None:
+    headers = server.worker("ann") if role == "worker" else server.token("expert")
+    assert server.client.get(f"{API}/acts", headers=headers).status_code == 403
+    pause = {"act": "pause"}
+    assert server.client.post(f"{API}/acts", json=pause, headers=headers).status_code == 403
+
+
+def test_scopes_and_other_campaigns(server: Server) -> None:
+    reader = server.token("organiser", scopes=["read"])
+    pause = {"act": "pause"}
+    assert server.client.get(f"{API}/acts", headers=reader).status_code == 200
+    refused = server.client.post(f"{API}/acts", json=pause, headers=reader)
+    assert refused.json()["error"]["message"].endswith("it lacks 'manage'")
+    missing = "/api/campaigns/other/acts"
+    assert server.client.get(missing, headers=reader).status_code == 404
+
+
+def test_a_token_can_make_a_weaker_one_only_of_its_campaign(server: Server) -> None:
+    organiser = server.token("organiser")
+    made = server.client.post(f"{API}/tokens", json={"scopes": ["export"]}, headers=organiser)
+    assert made.status_code == 201
+    weak = {"Authorization": f"Bearer {made.json()['token']}"}
+    assert server.client.get("/api/me", headers=weak).json()["scopes"] == ["export"]
+    again = server.client.post(f"{API}/tokens", json={}, headers=weak)
+    assert again.status_code == 403
+    bad = server.client.post(f"{API}/tokens", json={"scopes": ["all"]}, headers=organiser)
+    assert bad.status_code == 422
+
+
+def test_acts_are_written_down_and_undone(server: Server) -> None:
+    organiser = server.token("organiser")
+    done = server.client.post(f"{API}/acts", json={"act": "pause"}, headers=organiser)
+    assert done.status_code == 201
+    number = done.json()["number"]
+    back = server.client.post(f"{API}/acts/{number}/undo", headers=organiser)
+    assert back.status_code == 201
+    twice = server.client.post(f"{API}/acts/{number}/undo", headers=organiser)
+    assert twice.status_code == 409
+    lines = server.client.get(f"{API}/acts", headers=organiser).json()
+    assert [line["act"] for line in lines[:2]] == ["undo pause", "pause"]
+    unsure = {"act": "message", "details": {"worker": 1, "text": "hello"}}
+    refused = server.client.post(f"{API}/messages", json=unsure, headers=organiser)
+    assert refused.json()["error"]["code"] in ("ask-twice", "not-found")
+    wrong = server.client.post(
+        f"{API}/acts", json={"act": "raise target", "details": {}}, headers=organiser
+    )
+    assert wrong.status_code == 422
+
+
+def test_the_secret_is_made_once_and_only_its_owner_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QROWD_SECRET", raising=False)
+    first = secret_of(tmp_path)
+    assert secret_of(tmp_path) == first
+    assert (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("QROWD_SECRET", "x" * 20)
+    assert secret_of(tmp_path) == "x" * 20
