@@ -334,7 +334,7 @@ def test_gold_for_other_pairs_is_doubted(files: Path, capsys: pytest.CaptureFixt
 
 def test_what_has_no_trec_form_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = failing(capsys, "merge", "mv", "-q", "crowd.tsv", "--probabilities", "p.qrels")
-    assert (code, said.startswith("qrowd: p.qrels: Merged has no TREC form")) == (2, True)
+    assert (code, said.startswith("qrowd: p.qrels: this has no TREC form")) == (2, True)
 
 
 def test_priors_are_refused_where_nothing_is_learned_from_them(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from qrowd.io.table import SYNONYMS
+from qrowd.io.roles import SYNONYMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +12,15 @@ from qrowd.io import documents, topics
 from qrowd.io.assessors import read_assessors
 from qrowd.io.document_files import are_files
 from qrowd.io.documents import read_documents
+from qrowd.io.formats import format_of
 from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.probabilities import read_probabilities
 from qrowd.io.qrels import read_qrels
+from qrowd.io.roles import is_header, plain_name, recognised
 from qrowd.io.runs import read_runs
 from qrowd.io.scores import read_scores
-from qrowd.io.source import Source, is_folder, sources
-from qrowd.io.table import (
-    SEPARATORS,
-    SYNONYMS,
-    first_line,
-    read_json,
-    read_jsonl,
-    read_parquet,
-    recognised,
-    refuse_what_is_no_text,
-    sniff,
-    split_fields,
-)
+from qrowd.io.source import Source, is_folder, opened, sources
 from qrowd.io.topics import read_topics
 
 if TYPE_CHECKING:
@@ -53,12 +43,15 @@ KINDS = (
 )
 _HOLDS = (
     ("scores", ("run", "topic", "measure", "value")),
-    ("runs", ("topic", "doc", "score")),
+    ("runs", ("run", "topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
+    ("qrels", ("topic", "doc", "grade", "score")),  # whole numbers, in dicts
+    ("runs", ("topic", "doc", "score")),
     ("qrels", ("topic", "doc", "grade")),
     ("orders", ("topic", "doc", "assessor", "place")),
     ("orders", ("topic", "better", "worse", "assessor")),
 )
+_BEIR = {"query_id", "corpus_id", "score"}
 
 
 def kind_of(source: Source, format: str | None = None) -> str:
@@ -70,9 +63,9 @@ def kind_of(source: Source, format: str | None = None) -> str:
     for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
         if looks_like(source):
             return kind
-    form = sniff(source, format)
-    names, header = _first_row(source, form)
-    if header:
+    form = format_of(source, format)
+    names = form.fields(source)
+    if form.headed or is_header(names):
         return _by_names(source, names)
     if len(names) in (4, 6):
         return "judgements" if len(names) == 4 else "runs"
@@ -84,7 +77,7 @@ def kind_of(source: Source, format: str | None = None) -> str:
     )
 
 
-def kind_of_path(path: str | Path, format: str | None = None) -> str:
+def kind_of_path(path: str | Path | Source, format: str | None = None) -> str:
     """What a file, or the files of a folder, hold; files that hold nothing else are documents."""
     found = sources(path)
     try:
@@ -95,20 +88,11 @@ def kind_of_path(path: str | Path, format: str | None = None) -> str:
         raise
 
 
-def _first_row(source: Source, form: str) -> tuple[list[str], bool]:
-    """The fields of the first row, and whether they name the columns."""
-    if form == "parquet":
-        return list(read_parquet(source)[1].collect_schema()), True
-    refuse_what_is_no_text(source)
-    if form in ("json", "jsonl"):
-        return (read_json if form == "json" else read_jsonl)(source)[1].columns, True
-    fields = split_fields(first_line(source), SEPARATORS[form])
-    return fields, is_header(fields)
-
-
 def _by_names(source: Source, names: list[str]) -> str:
     if any(re.fullmatch(r"p\((-?\d+)\)", name) for name in names):
         return "probabilities"
+    if {plain_name(name) for name in names} == _BEIR:
+        return "qrels"
     for kind, columns in _HOLDS:
         if len(recognised(names, columns)) == len(columns):
             return kind
@@ -123,11 +107,14 @@ def _by_names(source: Source, names: list[str]) -> str:
     )
 
 
-def read_any(source: str | Path, kind: str | None = None, *, format: str | None = None) -> Noun:
+def read_any(
+    source: str | Path | Source, kind: str | None = None, *, format: str | None = None
+) -> Noun:
     """The noun that a file holds, whichever it is.
 
     Judgements by one assessor only, with one grade for each pair, are taken for qrels.
     """
+    source = opened(source)
     kind = kind or kind_of_path(source, format)
     if kind not in _READERS:
         raise UnknownNameError.among("kind of file", kind, KINDS)
@@ -136,12 +123,12 @@ def read_any(source: str | Path, kind: str | None = None, *, format: str | None 
     return found
 
 
-def _judgements_or_qrels(source: str | Path, format: str | None) -> Judgements | Qrels:
+def _judgements_or_qrels(source: str | Path | Source, format: str | None) -> Judgements | Qrels:
     found = read_judgements(source, format=format)
     return found if len(found.assessors) > 1 else read_qrels(source, format=format)
 
 
-_READERS: dict[str, Callable[[str | Path, str | None], Any]] = {
+_READERS: dict[str, Callable[[Any, str | None], Any]] = {
     "judgements": _judgements_or_qrels,
     "qrels": lambda source, format: read_qrels(source, format=format),
     "runs": lambda source, format: read_runs(source, format=format),
@@ -152,17 +139,3 @@ _READERS: dict[str, Callable[[str | Path, str | None], Any]] = {
     "documents": lambda source, _: read_documents(source),
     "orders": lambda source, format: read_orders(source, format=format),
 }
-
-
-def is_header(fields: Sequence[str]) -> bool:
-    """Whether these name columns: two known names, or one and no number."""
-    known = len(recognised(fields, tuple(SYNONYMS)))
-    return known >= 2 or (known == 1 and not any(_is_number(field) for field in fields))
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

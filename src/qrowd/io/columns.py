@@ -1,35 +1,25 @@
-"""From a file, or a frame, to a `Table` with the columns that a noun wants, under our names."""
+"""From a file, or an object, to a `Table` with the columns that a noun wants, under our names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qrowd.errors import FormatError, UsageError
+from qrowd.io.formats import format_of
+from qrowd.io.formats.format import Format
+from qrowd.io.nested import names_files, of_object
+from qrowd.io.place import Place
+from qrowd.io.roles import SYNONYMS, candidates, recognised
+from qrowd.io.said import say
 from qrowd.io.source import Source, sources
-from qrowd.io.table import (
-    SEPARATORS,
-    SYNONYMS,
-    Place,
-    Table,
-    as_text,
-    first_line,
-    is_frame,
-    of_frame,
-    read_json,
-    read_jsonl,
-    read_parquet,
-    read_text,
-    recognised,
-    refuse_what_is_no_text,
-    sniff,
-    split_fields,
-)
+from qrowd.io.table import Table
+from qrowd.io.typed import collected
+from qrowd.io.words import Words, meaning, with_meaning
 from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:
@@ -54,35 +44,41 @@ class Wanted:
         return (*self.needed, *self.optional)
 
 
-def tables(given: Any, wanted: Wanted, columns: Columns, format: str | None) -> list[Table]:
-    """The tables of a frame, or of all files meant by a path, a folder, a glob, `-`."""
-    if is_frame(given):
-        return [_named(*of_frame(given), wanted, columns)]
-    if not isinstance(given, str | Path | Sequence):
-        raise UsageError(f"cannot read {wanted.what} from a {type(given).__name__}")
-    found = sources(given)
+def tables(
+    given: Any,
+    wanted: Wanted,
+    columns: Columns = None,
+    format: str | None = None,
+    grades: Words = None,
+) -> list[Table]:
+    """The tables of an object, or of all files meant by a path, a folder, a glob, `-`."""
+    words = meaning(grades)
+    if not names_files(given):
+        found = [_named(*of_object(given, wanted.what), wanted, columns)]
+    else:
+        files = sources(given)
 
-    def work(lo: int, hi: int) -> list[Table]:
-        return [table_of(source, wanted, columns, format) for source in found[lo:hi]]
+        def work(lo: int, hi: int) -> list[Table]:
+            return [table_of(source, wanted, columns, format) for source in files[lo:hi]]
 
-    return [table for block in in_blocks(work, len(found), len(found)) for table in block]
+        found = [table for block in in_blocks(work, len(files), len(files)) for table in block]
+    for note in dict.fromkeys(note for table in found for note in table.notes):
+        say(note)
+    return [with_meaning(table, words) for table in found]
 
 
 def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:
     """The table of one file."""
-    kind = sniff(source, format)
-    if kind == "parquet":
-        return _named(*read_parquet(source), wanted, columns)
-    refuse_what_is_no_text(source)
-    if kind in ("json", "jsonl"):
-        return _named(*(read_json if kind == "json" else read_jsonl)(source), wanted, columns)
-    header = split_fields(first_line(source), SEPARATORS[kind])
-    order = _positions(columns, wanted) or plain_order(header, wanted, columns)
+    form = format_of(source, format)
+    if form.headed:
+        return _named(*form.read(source, ()), wanted, columns)
+    first = form.fields(source)
+    order = _positions(columns, wanted) or plain_order(first, wanted, columns)
     if order:
-        return _plain(source, kind, wanted, order)
-    if columns is None and not _is_header(header, wanted):
-        raise _unclear(source, wanted, header)
-    return _named(*read_text(source, kind), wanted, columns)
+        return _noted(_plain(source, form, wanted, order), form, columns)
+    if columns is None and not _is_header(first, wanted):
+        raise _unclear(source, wanted, first)
+    return _named(*form.read(source, ()), wanted, columns)
 
 
 def _is_header(fields: Sequence[str], wanted: Wanted) -> bool:
@@ -93,6 +89,9 @@ def plain_order(header: Sequence[str], wanted: Wanted, columns: Columns = None) 
     """TREC's order of columns, for a file that has as many and no header."""
     plain = columns is None and len(header) == len(wanted.plain)
     return wanted.plain if plain and not _is_header(header, wanted) else ()
+
+
+# --- what the user said of the columns ------------------------------------------------------------
 
 
 def _positions(columns: Columns, wanted: Wanted) -> tuple[str, ...]:
@@ -123,65 +122,113 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
     if columns is None:
         return {}
     if isinstance(columns, Mapping):
-        named = dict(columns)
+        named = list(columns.items())
     else:
         parts = columns.split(",") if isinstance(columns, str) else columns
         if not all("=" in part for part in parts):
             raise UsageError(
                 "columns of a file with a header are stated as topic=NAME,doc=NAME,..."
             )
-        named = dict(part.strip().split("=", 1) for part in parts)
-    _check_names(list(named), wanted)
-    return named
+        split = (part.strip().split("=", 1) for part in parts)
+        named = [(name.strip(), theirs.strip()) for name, theirs in split]
+    _check_names([name for name, _ in named], wanted)
+    return dict(named)
 
 
-def _plain(source: Source, kind: str, wanted: Wanted, order: Sequence[str]) -> Table:
+# --- the two kinds of tables ----------------------------------------------------------------------
+
+
+def _plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
     names = [name if name != "_" else f"_{at}" for at, name in enumerate(order)]
-    place, frame = read_text(source, kind, names)
-    _refuse_short_lines(place, frame)
-    return Table(place, frame, {name: name for name in names if name in wanted.names})
+    place, frame = form.read(source, names)
+    table = Table(place, collected(place, frame, names), {n: n for n in names if n in wanted.names})
+    if form.name == "trec" or names[-1] in wanted.needed:
+        _refuse_short_lines(table)
+    return table
 
 
-def _refuse_short_lines(place: Place, frame: pl.DataFrame) -> None:
-    last = frame.to_series(-1)
+def _refuse_short_lines(table: Table) -> None:
+    last = table.frame.to_series(-1)
     if last.null_count():
         row = int(np.argmax(last.is_null().to_numpy()))
-        here = sum(value is not None for value in frame.row(row))
-        message = f"{here} columns where {frame.width} were expected; mend the line"
-        raise place.error(message, row)
+        here = sum(value is not None for value in table.frame.row(row))
+        message = f"{here} columns where {table.frame.width} were expected; fix this line"
+        raise table.place.error(message, row)
+
+
+def _noted(table: Table, form: Format, columns: Columns) -> Table:
+    """With a word about four columns of CSV, whose order is anybody's guess."""
+    if form.name != "csv" or columns is not None or "assessor" not in table:
+        return table
+    second = table.frame["assessor"]
+    if second.n_unique() == 1:  # the second column of qrels
+        return table
+    note = (
+        f"{table.place.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
+        "that is wrong, say the order: --columns topic,doc,assessor,grade"
+    )
+    return replace(table, notes=(note,))
 
 
 def _named(
     place: Place, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
 ) -> Table:
-    """The table with our names for its columns."""
-    import polars as pl
-
+    """The table with our names for its columns: as stated, else by their names."""
     names = list(frame.collect_schema())
-    found = recognised(names, wanted.names) | _mapping(columns, wanted)
+    stated = _mapping(columns, wanted)
+    found = stated or recognised(names, wanted.names)
     for name, theirs in found.items():
         if theirs not in names:
-            raise place.error(f"no column {theirs!r} for {name}; there are: {' '.join(names)}")
+            raise place.error(f"no column {theirs!r} for {name}; there are: {_listed(names)}")
     missing = [name for name in wanted.needed if name not in found]
     if missing:
-        raise _missing(place, names, missing)
+        raise _missing(place, names, missing, stated, wanted)
     if not place.rows:
         raise place.error("there is a header but no row")
     rest = [name for name in names if name not in {*found, *found.values()}]
     others = {name: name for name in rest if wanted.others and re.fullmatch(wanted.others, name)}
-    if isinstance(frame, pl.DataFrame):
-        frame = frame.select(as_text(frame[name]) for name in {*found.values(), *others})
-    return Table(place, frame, found | others)
+    wanted_columns = list(dict.fromkeys((*found.values(), *others)))
+    notes = () if stated else _two_for_one(place, names, wanted)
+    return Table(place, collected(place, frame, wanted_columns), found | others, notes)
 
 
-def _missing(place: Place, names: Sequence[str], missing: Sequence[str]) -> FormatError:
-    known = "; ".join(
+def _two_for_one(place: Place, names: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
+    """What to say of columns that mean the same."""
+    return tuple(
+        f"{place.name}: {' and '.join(each)} may all be the {role}; {each[0]} is used; to choose, "
+        f"name the columns: --columns {role}={each[1]},..."
+        for role, each in candidates(names, wanted.names).items()
+        if len(each) > 1
+    )
+
+
+def _missing(
+    place: Place,
+    names: Sequence[str],
+    missing: Sequence[str],
+    stated: Mapping[str, str],
+    wanted: Wanted,
+) -> FormatError:
+    known = recognised(names, wanted.needed) | dict(stated)
+    every = ",".join(f"{name}={known.get(name, 'NAME')}" for name in wanted.needed)
+    if stated:
+        return place.error(
+            f"--columns names no {' and no '.join(missing)}; name every column that is to be read: "
+            f"--columns {every}; there are: {_listed(names)}"
+        )
+    called = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )
     return place.error(
-        f"no column for {' and '.join(missing)} among: {' '.join(names)}; {known}; "
-        f"or say which it is: --columns {missing[0]}=NAME"
+        f"no column for {' and '.join(missing)} among: {_listed(names)}; {called}; or say what the "
+        f"columns are: --columns {every}"
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names of columns, not more than fit a message."""
+    shown = " ".join(name if len(name) < 40 else f"{name[:37]}..." for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def _unclear(source: Source, wanted: Wanted, header: Sequence[str]) -> FormatError:

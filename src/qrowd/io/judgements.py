@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +12,16 @@ from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
-from qrowd.errors import DataWarning, InputError
+from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
+from qrowd.io.place import placed
+from qrowd.io.roles import SYNONYMS
+from qrowd.io.said import say
 from qrowd.io.source import is_folder, stem
-from qrowd.io.table import (
-    SYNONYMS,
-    Table,
-    as_names,
-    numbers,
-    placed,
-    stacked,
-    whole_numbers,
-)
+from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
+from qrowd.io.times import times
+from qrowd.io.words import Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,6 +42,7 @@ def read_judgements(
     *,
     columns: Columns = None,
     format: str | None = None,
+    grades: Words = None,
     scale: Scale | None = None,
     relevant_from: int = 1,
 ) -> Judgements:
@@ -58,20 +55,19 @@ def read_judgements(
     or the order without a header (`"doc,assessor,_,grade"`). `scale` is that of the grades that
     occur, relevant from `relevant_from` on, if not given.
     """
-    found = tables(source, WANTED, columns, format)
+    found = tables(source, WANTED, columns, format, grades)
     for table in found:
         if "rank" in table:
-            message = f"{table.place.name}: ranks are no part of judgements; read_orders reads them"
-            warnings.warn(message, DataWarning, stacklevel=2)
-    grades = np.concatenate([whole_numbers(table, "grade") for table in found])
+            say(f"{table.place.name}: ranks are no part of judgements; read_orders reads them")
+    values = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
     coded = (_topics(found), encoded(stacked(found, "doc")), _assessors(found, by_file))
     (topics, topic), (documents, document), (assessors, assessor) = coded
     indexes, codes = (topics, documents, assessors), (topic, document, assessor)
     extras, places = _extras(found), [table.place for table in found]
-    scale = scale or Scale.of(grades, relevant_from)
+    scale = scale or Scale.of(values, relevant_from)
     try:
-        return Judgements.from_codes(indexes, codes, grades, scale=scale, **extras)
+        return Judgements.from_codes(indexes, codes, values, scale=scale, **extras)
     except InputError as error:
         raise placed(error, places) from None
 
@@ -79,7 +75,9 @@ def read_judgements(
 def _extras(found: list[Table]) -> dict[str, Array]:
     """Weights, seconds and times, where all files have them."""
     return {
-        name: np.concatenate([numbers(table, name) for table in found])
+        name: np.concatenate(
+            [times(table) if name == "time" else numbers(table, name) for table in found]
+        )
         for name in EXTRAS
         if all(name in table for table in found)
     }

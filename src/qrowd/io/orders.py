@@ -14,7 +14,11 @@ from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
-from qrowd.io.table import Table, as_names, numbers, placed, recognised
+from qrowd.io.place import placed
+from qrowd.io.roles import recognised
+from qrowd.io.source import opened
+from qrowd.io.table import Table, as_names, numbers
+from qrowd.io.times import times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,6 +54,7 @@ def read_orders(
     of one assessor and topic, are a ballot. Or preferences: `topic better worse assessor`, and
     optionally `tied time seconds`. Of a table of judgements that has ranks, the rows with one.
     """
+    source = opened(source)
     found = tables(source, _wanted(source, columns, format), columns, format)
     places = [table.place for table in found]
     try:
@@ -101,7 +106,9 @@ def _sets(found: list[Table], kept: Array) -> tuple[Index, Codes]:
 
 def _extras(found: list[Table]) -> dict[str, Array]:
     return {
-        name: np.concatenate([numbers(table, name) for table in found])
+        name: np.concatenate(
+            [times(table) if name == "time" else numbers(table, name) for table in found]
+        )
         for name in EXTRAS
         if all(name in table for table in found)
     }

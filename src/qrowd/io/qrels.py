@@ -13,7 +13,9 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
-from qrowd.io.table import Table, placed, stacked, whole_numbers
+from qrowd.io.place import placed
+from qrowd.io.table import Table, stacked, whole_numbers
+from qrowd.io.words import Words
 
 WANTED = Wanted(
     "qrels",
@@ -35,12 +37,13 @@ def read_qrels(
     *,
     columns: Columns = None,
     format: str | None = None,
+    grades: Words = None,
 ) -> Qrels:
     """Qrels (gold) from TREC's four columns, a table with a header, or a data frame.
 
     The second column of TREC's form is ignored. A pair may repeat only with the same grade.
     """
-    return qrels_of(tables(source, WANTED, columns, format))
+    return qrels_of(tables(source, WANTED, columns, format, grades))
 
 
 def qrels_of(found: Sequence[Table]) -> Qrels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrowd.data.runs import RunSet
-from qrowd.errors import DataWarning, InputError, UsageError
+from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
+from qrowd.io.place import placed
+from qrowd.io.said import say
 from qrowd.io.source import stem
-from qrowd.io.table import Table, as_names, numbers, placed, stacked
+from qrowd.io.table import Table, as_names, numbers, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +90,4 @@ def _warn_of_clashes(files: list[str], names: str) -> None:
     if names == "auto" and files:
         shown = ", ".join(files[:3])
         more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-        warnings.warn(
-            f"{shown}{more} share a tag: these runs are named after their files", DataWarning, 4
-        )
+        say(f"{shown}{more} share a tag: these runs are named after their files")

@@ -8,11 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qrowd.data.documents import Documents
 from qrowd.data.frames import Framed, polars_frame
-from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
@@ -23,7 +20,10 @@ from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import written
 from qrowd.io.document_files import save_files
 from qrowd.io.documents import encoded_documents
+from qrowd.io.formats import FORMATS, format_to_write
+from qrowd.io.formats.format import Format
 from qrowd.io.orders import frame_of
+from qrowd.io.said import say
 from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
 
@@ -31,18 +31,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 TEXT_LIMIT = 5_000_000
-_SUFFIXES = {
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xml": "xml",
-    **dict.fromkeys((".qrels", ".qrel", ".trec", ".run", ".res", ".sgml"), "trec"),
-}
 _TREC = (Qrels, RunSet)
+_MARKUP = {".xml": "xml", ".sgml": "trec"}  # of topics and documents
+_ANY = ("", ".txt")  # suffixes that say nothing
 
 
 def save(
@@ -51,16 +42,17 @@ def save(
     """Write a noun to a file: all of it, or nothing.
 
     The suffix says how: `.tsv .csv .json .jsonl .parquet` are tables with a header, `.qrels .run
-    .trec` TREC's form; any other is TREC's form for qrels and runs, else TSV. `.gz .xz .bz2 .zst`
-    after it compress. `ties` and `seed` decide equal grades of a `Merged`. Topics and documents
-    have `.xml` and TREC's SGML too (`.sgml`, `.trec`); a folder (`documents/`) gets a file for each
-    document.
+    .trec` TREC's form; without one it is TREC's form for qrels and runs, else TSV. `.gz .xz .bz2
+    .zst` after it compress. `ties` and `seed` decide equal grades of a `Merged`. Topics and
+    documents have `.xml` and TREC's SGML too (`.sgml`, `.trec`); a folder (`documents/`) gets a
+    file for each document.
     """
     if isinstance(noun, Documents) and (str(path).endswith("/") or Path(path).is_dir()):
         save_files(noun, path)
         return
+    data = encoded_noun(noun, str(path), ties=ties, seed=seed, format=format)
     with written(path) as beside:
-        beside.write_bytes(encoded_noun(noun, str(path), ties=ties, seed=seed, format=format))
+        beside.write_bytes(data)
 
 
 def encoded_noun(
@@ -68,97 +60,51 @@ def encoded_noun(
 ) -> bytes:
     """The bytes that `save` writes to a file of this name."""
     inner, squeeze = _compression(name)
-    kind = format or _SUFFIXES.get(Path(inner).suffix.lower(), "")
     if hasattr(noun, "to_html") and not isinstance(noun, Framed):
         return squeeze(noun.to_html().encode())
-    if isinstance(noun, Topics):
-        return squeeze(encoded_topics(noun, kind or "jsonl", name))
+    if isinstance(noun, Topics | Documents):
+        return squeeze(_texts(noun, inner, name, format))
     if isinstance(noun, Orders):
-        return squeeze(encoded_frame(frame_of(noun, name), kind or "tsv", name))
-    if isinstance(noun, Documents):
-        return squeeze(encoded_documents(noun, kind or "jsonl", name))
+        return squeeze(_written(_form(inner, format, "tsv"), frame_of(noun, name), name))
     if isinstance(noun, Merged):
         noun = replace(noun, decided=noun.grades(ties, seed))
     if not isinstance(noun, Framed):
         raise UsageError(f"cannot save a {type(noun).__name__}")
-    kind = kind or ("trec" if isinstance(noun, _TREC) else "tsv")
-    _refuse_too_many(noun, kind, name)
-    return squeeze(_encode(noun, kind, name))
+    form = _form(inner, format, "trec" if isinstance(noun, _TREC) else "tsv")
+    _refuse_too_many(noun, form, name)
+    return squeeze(_written(form, polars_frame(noun.file_columns()), name))
 
 
-def _encode(noun: Framed, kind: str, name: str) -> bytes:
-    if kind == "trec":
-        return _trec(noun, name)
-    return encoded_frame(polars_frame(noun.file_columns()), kind, name)
+def _written(form: Format, frame: pl.DataFrame, name: str) -> bytes:
+    assert form.write is not None
+    return form.write(frame, name)
 
 
-def _refuse_too_many(noun: Framed, kind: str, name: str) -> None:
-    if isinstance(noun, Scores) and kind != "parquet" and noun.values.size > TEXT_LIMIT:
+def _texts(noun: Topics | Documents, inner: str, name: str, stated: str) -> bytes:
+    form = format_to_write(inner)
+    kind = stated or _MARKUP.get(Path(inner).suffix.lower()) or (form.name if form else "jsonl")
+    if isinstance(noun, Topics):
+        return encoded_topics(noun, kind, name)
+    return encoded_documents(noun, kind, name)
+
+
+def _form(name: str, stated: str, usual: str) -> Format:
+    """The format that is stated, or that the suffix names, or the usual one."""
+    if stated and (stated not in FORMATS or FORMATS[stated].write is None):
+        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
+    form = FORMATS[stated] if stated else format_to_write(name)
+    suffix = Path(name).suffix.lower()
+    if form is None and suffix not in _ANY:
+        known = " ".join(each for form in FORMATS.values() for each in form.suffixes if form.write)
+        kind = "TREC's form" if usual == "trec" else usual.upper()
+        say(f"{name}: the suffix {suffix} is unknown; written as {kind} (known: {known})")
+    return form or FORMATS[usual]
+
+
+def _refuse_too_many(noun: Framed, form: Format, name: str) -> None:
+    if isinstance(noun, Scores) and form.name != "parquet" and noun.values.size > TEXT_LIMIT:
         message = f"{noun.values.size} values are too many for text; use the suffix .parquet"
         raise InputError(message, file=name)
-
-
-def encoded_frame(frame: pl.DataFrame, kind: str, name: str) -> bytes:
-    """A data frame as the bytes of a file."""
-    import io
-
-    into = io.BytesIO()
-    if kind == "parquet":
-        frame.write_parquet(into)
-    elif kind == "jsonl":
-        frame.write_ndjson(into)
-    elif kind == "json":
-        frame.write_json(into)
-    elif kind == "csv":
-        frame.write_csv(into)
-    else:
-        _refuse_blanks(frame, "\t\n\r", name)
-        frame.write_csv(into, separator="\t", quote_style="never")
-    return into.getvalue()
-
-
-def _trec(noun: Framed, name: str) -> bytes:
-    import io
-
-    import polars as pl
-
-    frame = noun.to_polars()
-    if isinstance(noun, Qrels):
-        frame = frame.select("topic", pl.lit("0").alias("zero"), "doc", "grade")
-    elif isinstance(noun, RunSet):
-        frame = frame.select("topic", pl.lit("Q0").alias("Q0"), "doc", "rank", "score", "run")
-    elif isinstance(noun, Judgements):
-        frame = _four_columns(frame, name)
-    else:
-        what = type(noun).__name__
-        raise UsageError(f"{name}: {what} has no TREC form; use .tsv, .csv, .jsonl, .parquet")
-    _refuse_blanks(frame, " \t\n\r", name)
-    into = io.BytesIO()
-    frame.write_csv(into, separator=" ", quote_style="never", include_header=False)
-    return into.getvalue()
-
-
-def _four_columns(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    lost = frame.columns[4:]
-    if lost:
-        message = f"TREC's four columns cannot hold {' and '.join(lost)}; use the suffix .tsv"
-        raise InputError(message, file=name)
-    return frame.select("topic", "assessor", "doc", "grade")
-
-
-def _refuse_blanks(frame: pl.DataFrame, bad: str, name: str) -> None:
-    """Names that would be read back as two fields, or two lines."""
-    import polars as pl
-
-    for column in frame.select(pl.col(pl.String)):
-        held = column.str.contains(f"[{bad}]|^$")
-        if held.any():
-            value = column[int(np.argmax(held.to_numpy()))]
-            raise InputError(
-                f"{column.name} {value!r} holds a blank, tab or line end (or nothing), which this "
-                f"form cannot hold; use the suffix .csv, .jsonl or .parquet",
-                file=name,
-            )
 
 
 def _compression(name: str) -> tuple[str, Callable[[bytes], bytes]]:
@@ -179,7 +125,8 @@ def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
     import polars as pl
 
     inner, squeeze = _compression(str(path))
-    kind = _SUFFIXES.get(Path(inner).suffix.lower(), "tsv")
+    form = _form(inner, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
+    data = squeeze(_written(form, frame, str(path)))
     with written(path) as beside:
-        beside.write_bytes(squeeze(encoded_frame(frame, kind, str(path))))
+        beside.write_bytes(data)

@@ -11,7 +11,8 @@ from qrowd.data.index import Index
 from qrowd.data.scores import ALL, Scores
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
-from qrowd.io.table import Place, as_names, numbers
+from qrowd.io.place import Place
+from qrowd.io.table import as_names, numbers
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import importlib
+import lzma
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
 STDIN = "-"
 START = 1 << 16
+_HEAD = 6
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BROKEN = (
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    lzma.LZMAError,
+    zlib.error,
+    MissingExtraError,
+)
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
     *(".tsv", ".csv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"),
@@ -26,7 +40,10 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2", b"\x28\xb
 
 @dataclass(frozen=True)
 class Source:
-    """One file, or stdin (path None); `name` is what messages call it."""
+    """One file, or stdin (path None); `name` is what messages call it.
+
+    What can be read once only (stdin, a pipe, `<(zcat runs.gz)`) is opened once, and kept.
+    """
 
     name: str
     path: Path | None
@@ -36,48 +53,80 @@ class Source:
         """The file's name without the suffixes of compression and format."""
         return stem(self.name)
 
-    @property
-    def _stdin(self) -> bytes:
-        return _all_of(sys.stdin.buffer)
+    @cached_property
+    def _kept(self) -> bytes | None:
+        """All bytes of what can be read once only; nothing of a file, which can be read again."""
+        if self.path is None:
+            return _all_of_stdin(sys.stdin)
+        return None if self.path.is_file() else self._opened(lambda path: path.read_bytes())
 
     @cached_property
+    def _head(self) -> bytes:
+        """The first bytes as they are."""
+        if self._kept is not None:
+            return self._kept[:_HEAD]
+        return self._opened(_head_of)
+
+    def _opened(self, reading: Callable[[Path], bytes]) -> bytes:
+        assert self.path is not None
+        try:
+            return reading(self.path)
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror}", file=self.name) from None
+
+    @property
     def compression(self) -> str:
         """How the bytes are compressed, by the first of them; "" if they are not."""
-        if self.path is None:
-            return _compression(self._stdin[:6])
-        try:
-            with self.path.open("rb") as file:
-                return _compression(file.read(6))
-        except OSError as error:
-            raise FormatError(f"cannot be opened: {error.strerror}", file=self.name) from None
+        return _compression(self._head)
 
     @cached_property
     def start(self) -> bytes:
-        """The first bytes, decompressed."""
-        if self.path is None:
-            return self.read()[:START]
-        try:
-            with opener(self.compression)(self.path, "rb") as file:
-                return bytes(file.read(START))
-        except Exception:
-            return self.read()[:START]  # which says what is wrong
+        """The first bytes, decompressed, as UTF-8."""
+        if self._kept is None and self.path is not None:
+            with contextlib.suppress(*_BROKEN), opener(self.compression)(self.path, "rb") as file:
+                found = bytes(file.read(START))
+                if not found.startswith(_UTF16):
+                    return found.removeprefix(codecs.BOM_UTF8)
+        return self.read()[:START]  # which says what is wrong, if anything is
 
     def read(self) -> bytes:
-        """All bytes, decompressed. Not kept: ask once, unless something is wrong."""
-        raw = self._stdin if self.path is None else self.path.read_bytes()
-        kind = _compression(raw[:6])
-        return _decompressed(raw, kind, self.name) if kind else raw
+        """All bytes, decompressed, as UTF-8. Those of a file are not kept: ask once."""
+        kept = self._kept
+        raw = self._opened(lambda path: path.read_bytes()) if kept is None else kept
+        kind = _compression(raw[:_HEAD])
+        return self._in_utf8(_decompressed(raw, kind, self.name) if kind else raw)
+
+    def _in_utf8(self, data: bytes) -> bytes:
+        """The bytes without a byte-order mark, and converted if that is UTF-16's."""
+        if not data.startswith(_UTF16):
+            return data.removeprefix(codecs.BOM_UTF8)
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeError:
+            message = "this starts as UTF-16 but is not; save it as UTF-8"
+            raise FormatError(message, file=self.name) from None
 
     @property
     def plain_path(self) -> Path | None:
         """The path, if the file can be read from it as it is."""
-        return None if self.path is None or self.compression else self.path
+        as_it_is = self._kept is None and not self.compression
+        return self.path if as_it_is and not self._head.startswith(_UTF16) else None
+
+
+def _head_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
 
 
 @lru_cache(maxsize=1)
-def _all_of(stream: BinaryIO) -> bytes:
-    """What a stream holds, which can be read once only."""
-    return stream.read()
+def _all_of_stdin(stream: TextIO | None) -> bytes:
+    """What stdin holds, which can be read once only."""
+    if stream is None or stream.closed:
+        raise FormatError("stdin is closed; name a file instead of -", file="stdin")
+    try:
+        return stream.buffer.read()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", file="stdin") from None
 
 
 def stem(name: str) -> str:
@@ -91,10 +140,13 @@ def stem(name: str) -> str:
     return result
 
 
-def sources(given: str | Path | Sequence[str | Path]) -> list[Source]:
+Sources = str | Path | Source | Sequence[str | Path | Source]
+
+
+def sources(given: Sources) -> list[Source]:
     """The files meant by a path, a folder, a glob, `-`, or a sequence of these; sorted by name."""
-    many = [given] if isinstance(given, str | Path) else list(given)
-    found = [source for one in many for source in _expand(str(one))]
+    many = [given] if isinstance(given, str | Path | Source) else list(given)
+    found = [source for one in many for source in _meant(one)]
     if not found:
         raise InputError("no file was named; give at least one")
     if sum(source.path is None for source in found) > 1:
@@ -102,9 +154,28 @@ def sources(given: str | Path | Sequence[str | Path]) -> list[Source]:
     return list({source.name: source for source in found}.values())
 
 
+def opened(given: Any) -> Any:
+    """A path as a source, which keeps what can be read once only; all else as it is."""
+    if not isinstance(given, str | Path) or is_folder(given):
+        return given
+    one, *others = sources(given)
+    return given if others else one
+
+
 def is_folder(given: object) -> bool:
     """Whether this names a folder."""
     return isinstance(given, str | Path) and str(given) != STDIN and Path(given).is_dir()
+
+
+def _meant(given: str | Path | Source) -> list[Source]:
+    if isinstance(given, Source):
+        return [given]
+    name = str(given)
+    try:
+        return list(_expand(name))
+    except OSError as error:
+        short = name if len(name) < 200 else f"{name[:80]}...{name[-20:]}"
+        raise FormatError(f"cannot be read: {error.strerror}", file=short) from None
 
 
 def _expand(name: str) -> Iterator[Source]:
@@ -144,11 +215,11 @@ def _compression(head: bytes) -> str:
 def _decompressed(raw: bytes, kind: str, name: str) -> bytes:
     try:
         return decompressor(kind)(raw)
-    except (EOFError, OSError, ValueError, RuntimeError) as error:
-        raise _broken(name, kind) from error
-    except Exception as error:  # lzma and zstd have error classes of their own
-        if type(error).__name__ in ("LZMAError", "ZstdError", "IsalError", "error"):
-            raise _broken(name, kind) from error
+    except MissingExtraError:
+        raise
+    except Exception as error:  # zstd and isal have error classes of their own
+        if isinstance(error, _BROKEN) or type(error).__name__ in ("ZstdError", "IsalError"):
+            raise _broken(name, kind) from None
         raise
 
 

@@ -1,0 +1,40 @@
+"""One file per format: how it is recognised, read and written.
+
+To add a format, write a module here that ends in
+
+    FORMAT = Format("name", (".suffix",), matches, fields, read, write)
+
+(`Format` says what each of these does) and name the module in `_MODULES` below, before the formats
+that would take its files for theirs: the first that matches reads a file. Everything else
+(`--format`, `save` by suffix, folders, compression, the names of columns, messages with file and
+line) then works for it. What its columns mean is not its business: `qrowd.io.columns` finds that
+out by their names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qrowd.errors import UsageError
+from qrowd.io.formats import csv, json, jsonl, parquet, trec, tsv
+from qrowd.io.formats.format import Format
+from qrowd.io.source import Source
+
+_MODULES = (parquet, json, jsonl, tsv, csv, trec)
+FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
+
+
+def format_of(source: Source, stated: str | None = None) -> Format:
+    """The format of a file: as stated, else by its content."""
+    if stated is None:
+        return next(each for each in FORMATS.values() if each.matches(source))
+    if stated not in FORMATS:
+        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
+    return FORMATS[stated]
+
+
+def format_to_write(name: str) -> Format | None:
+    """The format that a file's suffix names, if it names one."""
+    suffix = Path(name).suffix.lower()
+    known = (each for each in FORMATS.values() if suffix in each.suffixes and each.write)
+    return next(known, None)

@@ -1,0 +1,170 @@
+"""What the formats of text have in common: fields separated by tabs, commas, semicolons, blanks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qrowd.errors import FormatError, InputError
+from qrowd.io.place import Place
+from qrowd.io.source import START, Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def first_line(source: Source) -> str:
+    """The first line that is not blank."""
+    start = source.start.lstrip(b"\r\n")
+    return start.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
+
+
+def refuse_what_is_no_text(source: Source) -> None:
+    """An error for an empty file, and for bytes that are no text."""
+    start = source.start
+    if not start.strip() and (len(start) < START or not source.read().strip()):
+        raise FormatError("the file is empty; fetch or make it again", file=source.name)
+    if b"\0" in start:
+        message = "this is neither text nor Parquet; is it the right file?"
+        raise FormatError(message, file=source.name)
+
+
+def split_fields(line: str, separator: str) -> list[str]:
+    """The fields of one line; blanks separate any number at a time."""
+    if separator in (",", ";"):
+        return next(csv.reader([line], delimiter=separator), [])
+    return line.split() if separator == " " else line.split(separator)
+
+
+def is_number(field: str) -> bool:
+    """Whether this is a number."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def looks_like_trec(line: str) -> bool:
+    """Whether these are TREC's columns: four, the last a number, or six, the fifth a number."""
+    fields = line.split()
+    number = {4: 3, 6: 4}.get(len(fields))
+    return number is not None and is_number(fields[number])
+
+
+def read_delimited(
+    source: Source, separator: str, names: Sequence[str] = (), *, quoted: bool = False
+) -> tuple[Place, pl.DataFrame]:
+    """Columns named by the header, or by `names` where there is none."""
+    import polars as pl
+
+    refuse_what_is_no_text(source)
+    content = source.plain_path or source.read()
+    try:
+        frame = parsed(content, separator, names, quoted=quoted)
+    except pl.exceptions.PolarsError as error:
+        short = _without_empty_last_cells(source, separator, quoted)
+        if short is None:
+            raise bad_text(source, separator, len(names), str(error)) from None
+        frame = parsed(short, separator, names, quoted=quoted)
+    return without_blank_rows(Place(source.name, 0, 1 if names else 2, None, source, quoted), frame)
+
+
+def parsed(
+    content: bytes | Path, separator: str, names: Sequence[str], *, quoted: bool = False
+) -> pl.DataFrame:
+    """All columns as strings."""
+    import polars as pl
+
+    return pl.read_csv(
+        content,
+        has_header=not names,
+        infer_schema=False,
+        schema=dict.fromkeys(names, pl.String) if names else None,
+        missing_columns="insert" if names else None,
+        separator=separator,
+        quote_char='"' if quoted else None,
+        glob=False,
+    )
+
+
+def without_blank_rows(place: Place, frame: pl.DataFrame) -> tuple[Place, pl.DataFrame]:
+    """The rows that hold something, and where they are."""
+    whole = Place(place.name, frame.height, place.first, None, place.source, place.quoted)
+    counts = frame.null_count().row(0) if frame.width else (0,)
+    if not min(counts):
+        return whole, frame
+    full = ~np.logical_and.reduce([column.is_null().to_numpy() for column in frame])
+    if full.all():
+        return whole, frame
+    return whole.of_rows(np.flatnonzero(full)), frame.filter(full)
+
+
+def _without_empty_last_cells(source: Source, separator: str, quoted: bool) -> bytes | None:
+    """The text without separators at the ends of lines, as spreadsheets leave them there; nothing
+    if there are none, or if some line has them and needs them.
+    """
+    text, mark = source.read(), separator.encode()
+    if separator == " " or mark + b"\n" not in text.replace(b"\r\n", b"\n"):
+        return None
+    lines = text.replace(b"\r\n", b"\n").split(b"\n")
+    width = len(split_fields(lines[0].decode("utf-8", "replace"), separator))
+    most = lines[0].count(mark) if quoted else width - 1
+    return b"\n".join(_cut(line, mark, most) for line in lines)
+
+
+def _cut(line: bytes, mark: bytes, most: int) -> bytes:
+    """The line with at most so many separators, as far as those at its end are too many."""
+    over = line.count(mark) - most
+    while over > 0 and line.endswith(mark):
+        line, over = line[: -len(mark)], over - 1
+    return line
+
+
+def bad_text(source: Source, separator: str, width: int, said: str) -> FormatError:
+    """What Polars does not say: the line. Only on the way to an error."""
+    for number, raw in enumerate(source.read().split(b"\n"), 1):
+        try:
+            line = raw.decode("utf-8").rstrip("\r")
+        except UnicodeDecodeError:
+            message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
+            return FormatError(message, file=source.name, line=number)
+        count = len(split_fields(line, separator))
+        width = width or count
+        if line and count > width:
+            message = f"{count} columns where {width} were expected; fix this line"
+            return FormatError(message, file=source.name, line=number)
+    return FormatError(f"cannot be read: {said.splitlines()[0]}", file=source.name)
+
+
+def write_delimited(
+    frame: pl.DataFrame, name: str, separator: str, *, header: bool = True, blanks: str = ""
+) -> bytes:
+    """The frame as text; without quotes if `blanks` says what names may not hold."""
+    into = io.BytesIO()
+    if blanks:
+        _refuse_blanks(frame, blanks, name)
+        frame.write_csv(into, separator=separator, quote_style="never", include_header=header)
+    else:
+        frame.write_csv(into, separator=separator, include_header=header)
+    return into.getvalue()
+
+
+def _refuse_blanks(frame: pl.DataFrame, bad: str, name: str) -> None:
+    """Names that would be read back as two fields, or two lines."""
+    import polars as pl
+
+    for column in frame.select(pl.col(pl.String)):
+        held = column.str.contains(f"[{bad}]|^$")
+        if held.any():
+            value = column[int(np.argmax(held.to_numpy()))]
+            raise InputError(
+                f"{column.name} {value!r} holds a blank, tab or line end (or nothing), which this "
+                f"form cannot hold; use the suffix .csv, .jsonl or .parquet",
+                file=name,
+            )

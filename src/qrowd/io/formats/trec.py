@@ -1,0 +1,91 @@
+"""TREC's files: columns separated by any number of blanks or tabs, without a header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qrowd.errors import InputError, UsageError
+from qrowd.io.formats.delimited import (
+    bad_text,
+    first_line,
+    parsed,
+    refuse_what_is_no_text,
+    split_fields,
+    without_blank_rows,
+    write_delimited,
+)
+from qrowd.io.formats.format import Format, Read
+from qrowd.io.place import Place
+from qrowd.io.source import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def matches(source: Source) -> bool:
+    """Any text that no other format takes."""
+    return True
+
+
+def fields(source: Source) -> list[str]:
+    """The fields of the first line."""
+    refuse_what_is_no_text(source)
+    return split_fields(first_line(source), " ")
+
+
+def read(source: Source, names: Sequence[str] = ()) -> Read:
+    """The text as it is; where blanks separate, and not one each, after squeezing them."""
+    import polars as pl
+
+    refuse_what_is_no_text(source)
+    place = Place(source.name, 0, 1 if names else 2, None, source)
+    if squeezed(source.start) == source.start.strip(b" "):
+        try:
+            frame = parsed(source.plain_path or source.read(), " ", names)
+            if not any(frame.null_count().row(0)):
+                return without_blank_rows(place, frame)
+        except pl.exceptions.PolarsError:
+            pass  # some line further down may have two blanks
+    try:
+        return without_blank_rows(place, parsed(squeezed(source.read()), " ", names))
+    except pl.exceptions.PolarsError as error:
+        raise bad_text(source, " ", len(names), str(error)) from None
+
+
+def squeezed(data: bytes) -> bytes:
+    """Fields separated by one blank each, lines by newlines; the number of lines stays."""
+    for old, new in ((b"\r\n", b"\n"), (b"\t", b" ")):
+        if old in data:
+            data = data.replace(old, new)
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    for old, new in ((b" \n", b"\n"), (b"\n ", b"\n")):
+        if old in data:
+            data = data.replace(old, new)
+    return data.strip(b" ")
+
+
+def write(frame: pl.DataFrame, name: str) -> bytes:
+    """Qrels, runs and judgements in TREC's order; other tables have none."""
+    import polars as pl
+
+    held = tuple(frame.columns)
+    if held == ("topic", "doc", "grade"):
+        frame = frame.select("topic", pl.lit("0").alias("zero"), "doc", "grade")
+    elif held == ("run", "topic", "doc", "rank", "score"):
+        frame = frame.select("topic", pl.lit("Q0").alias("Q0"), "doc", "rank", "score", "run")
+    elif held[:4] == ("topic", "doc", "assessor", "grade"):
+        if len(held) > 4:
+            lost = " and ".join(held[4:])
+            message = f"TREC's four columns cannot hold {lost}; use the suffix .tsv"
+            raise InputError(message, file=name)
+        frame = frame.select("topic", "assessor", "doc", "grade")
+    else:
+        message = f"{name}: this has no TREC form; use .tsv, .csv, .jsonl or .parquet"
+        raise UsageError(message)
+    return write_delimited(frame, name, " ", header=False, blanks=" \t\n\r")
+
+
+SUFFIXES = (".qrels", ".qrel", ".trec", ".run", ".res")
+FORMAT = Format("trec", SUFFIXES, matches, fields, read, write, headed=False)

@@ -1,0 +1,138 @@
+"""Python's own objects as tables: dicts in dicts, and rows that are tuples or dicts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qrowd.errors import UsageError
+from qrowd.io.place import Place
+from qrowd.io.source import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def is_frame(given: object) -> bool:
+    """Whether this is a pandas or Polars data frame."""
+    return type(given).__module__.split(".")[0] in ("polars", "pandas")
+
+
+def names_files(given: object) -> bool:
+    """Whether this is a path, or a sequence that starts with one."""
+    if isinstance(given, list | tuple) and not hasattr(given, "_fields"):
+        return not given or isinstance(given[0], str | Path | Source)
+    return isinstance(given, str | Path | Source)
+
+
+def of_object(given: Any, what: str) -> tuple[Place, pl.DataFrame]:
+    """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
+    if is_frame(given):
+        return of_frame(given)
+    given = _plain(given)
+    if isinstance(given, Mapping):
+        frame, name = _of_mapping(given, what), "the dict"
+    elif isinstance(given, Iterable):
+        frame, name = _of_rows(list(given), what), "the rows"
+    else:
+        raise UsageError(f"cannot read {what} from a {type(given).__name__}")
+    return Place(name, frame.height), frame
+
+
+def of_frame(frame: Any) -> tuple[Place, pl.DataFrame]:
+    """A pandas or Polars data frame."""
+    import polars as pl
+
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    elif not isinstance(frame, pl.DataFrame):
+        frame = pl.DataFrame({str(name): _of_pandas(frame[name]) for name in frame.columns})
+    return Place("the frame", frame.height), frame
+
+
+def _of_pandas(column: Any) -> pl.Series:
+    """A pandas column without pyarrow: numbers and times as they are, all else as text."""
+    import polars as pl
+
+    if column.dtype.kind in "iuf":
+        return pl.Series(column.to_numpy())
+    if column.dtype.kind in "Mm":
+        naive = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
+        return pl.Series(naive.to_numpy())
+    missing = column.isna().to_numpy()
+    return pl.Series([None if no else str(x) for x, no in zip(column, missing, strict=True)])
+
+
+def _plain(given: Any) -> Any:
+    """Ranx's qrels and runs as dicts; all else as it is."""
+    if type(given).__module__.split(".")[0] == "ranx" and hasattr(given, "to_dict"):
+        inside = given.to_dict()
+        return {given.name: inside} if getattr(given, "name", None) else inside
+    return given
+
+
+def _of_mapping(given: Mapping[Any, Any], what: str) -> pl.DataFrame:
+    import polars as pl
+
+    values = [_plain(value) for value in given.values()]
+    if values and all(isinstance(value, Mapping) for value in values):
+        try:
+            return nested_frame(dict(zip(given, values, strict=True)))
+        except (TypeError, ValueError, pl.exceptions.PolarsError):
+            raise UsageError(
+                f"cannot read {what} from this dict; it must be {{topic: {{doc: value}}}}, or "
+                "{name: {topic: {doc: value}}}"
+            ) from None
+    return pl.DataFrame({str(name): value for name, value in given.items()}, strict=False)
+
+
+def _of_rows(rows: list[Any], what: str) -> pl.DataFrame:
+    """Rows that say what their fields are, as those of ir_datasets do."""
+    import polars as pl
+
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    names = getattr(rows[0], "_fields", None) if rows else None
+    if names is None:
+        raise UsageError(
+            f"cannot read {what} from these rows; they must be named tuples or dicts, such as "
+            "those of ir_datasets' qrels_iter()"
+        )
+    columns = zip(*rows, strict=True)
+    return pl.DataFrame(dict(zip(names, map(list, columns), strict=True)), strict=False)
+
+
+def nested_frame(found: Mapping[str, Any]) -> pl.DataFrame:
+    """`{topic: {doc: value}}`, or `{name: {topic: {doc: value}}}`, as a table.
+
+    The value is a `score`, and a `grade` too if all are whole numbers; the name is then that of an
+    `assessor`, else of a `run`.
+    """
+    import polars as pl
+
+    deep = any(isinstance(value, Mapping) for inner in found.values() for value in inner.values())
+    named = found if deep else {"": found}
+    lists = [
+        (name, topic, inner) for name, topics in named.items() for topic, inner in topics.items()
+    ]
+    lengths = [len(inner) for _, _, inner in lists]
+
+    def repeated(values: Iterable[Any]) -> pl.Series:
+        each = zip(values, lengths, strict=True)
+        return pl.Series(list(itertools.chain.from_iterable([str(x)] * n for x, n in each)))
+
+    documents = [str(doc) for _, _, inner in lists for doc in inner]
+    values = pl.Series([value for _, _, inner in lists for value in inner.values()], strict=False)
+    if not len(values) or not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+        raise TypeError
+    whole = not values.dtype.is_float()
+    columns = {
+        ("assessor" if whole else "run"): repeated(name for name, _, _ in lists),
+        "topic": repeated(topic for _, topic, _ in lists),
+        "doc": pl.Series(documents, dtype=pl.String),
+        "score": values,
+        **({"grade": values} if whole else {}),
+    }
+    return pl.DataFrame(columns if deep else dict(list(columns.items())[1:]))

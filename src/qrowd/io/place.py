@@ -1,0 +1,74 @@
+"""Where rows came from: the file and the line that a message names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from qrowd.data.arrays import Array
+from qrowd.errors import FormatError, InputError
+from qrowd.io.source import Source
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, and the line of its first row (0: rows have no lines).
+
+    `kept` says which rows of the file these are, where they are not all. `quoted`: a row may go
+    over several lines.
+    """
+
+    name: str
+    rows: int
+    first: int = 0
+    kept: Array | None = None
+    source: Source | None = None
+    quoted: bool = False
+
+    def line(self, row: int) -> int:
+        """The line of a row; 0 where there are no lines."""
+        if not self.first:
+            return 0
+        at = self.row(row)
+        if self.quoted and self.source is not None:
+            return _quoted_line(self.source.read(), at + self.first - 1)
+        return at + self.first
+
+    def row(self, row: int) -> int:
+        """The row of the file."""
+        return int(self.kept[row]) if self.kept is not None else row
+
+    def of_rows(self, rows: Array) -> Place:
+        """The place of these rows, in this order."""
+        kept = rows if self.kept is None else self.kept[rows]
+        return replace(self, rows=len(rows), kept=kept)
+
+    def error(self, message: str, row: int = -1) -> FormatError:
+        """An error in this file, at this row."""
+        line = self.line(row) if row >= 0 else 0
+        if row >= 0 and not line:
+            message = f"row {self.row(row) + 1}: {message}"
+        return FormatError(message, file=self.name, line=line, row=row)
+
+
+def _quoted_line(data: bytes, record: int) -> int:
+    """The line on which a record of a CSV file starts; quoted fields may hold line ends."""
+    reader = csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
+    line = 1
+    for number, _ in enumerate(reader):
+        if number == record:
+            return line
+        line = reader.line_num + 1
+    return line
+
+
+def placed(error: InputError, places: Sequence[Place]) -> InputError:
+    """An error about a row of the tables one after another, placed in its file and line."""
+    row = error.row
+    for place in places:
+        if 0 <= row < place.rows:
+            return place.error(error.message, row)
+        row -= place.rows
+    return error.at(places[0].name) if len(places) == 1 else error

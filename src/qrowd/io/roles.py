@@ -1,0 +1,91 @@
+"""What columns mean, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SYNONYMS = {
+    "topic": (
+        "topic topic_id topicid topic_no qid query_id queryid request_id query request question"
+    ),
+    "doc": (
+        "doc doc_id docid docno doc_no document_id documentid corpus_id corpusid passage_id "
+        "passageid pid item_id itemid document passage item"
+    ),
+    "assessor": (
+        "assessor assessor_id assessorid worker worker_id workerid annotator annotator_id "
+        "annotatorid judge judge_id judgeid rater rater_id raterid labeler labeler_id labeller "
+        "coder coder_id expert reviewer participant participant_id user user_id userid model "
+        "model_id model_name llm"
+    ),
+    "grade": (
+        "grade label rel relevance relevancy judgment judgement rating relevance_label "
+        "relevance_grade vote answer"
+    ),
+    "seconds": (
+        "seconds duration duration_seconds work_time worktime work_time_in_seconds "
+        "worktimeinseconds elapsed"
+    ),
+    "time": (
+        "time timestamp datetime created created_at submitted submitted_at submit_time submittime"
+    ),
+    "weight": "weight",
+    "run": "run run_id runid tag system system_id",
+    "score": "score sim similarity",
+    "rank": "rank",
+    "place": "place rank",
+    "set": "set set_id",
+    "better": "better preferred winner",
+    "worse": "worse loser",
+    "tied": "tied tie",
+    "measure": "measure metric",
+    "value": "value",
+    "draw": "draw",
+    "given": "given",
+}
+TEXTS = frozenset(["query", "request", "question", "document", "passage", "item"])
+TASK = ("task", "task_id", "taskid", "hit", "hit_id", "hitid", "unit", "unit_id")
+_INSTEAD = {"grade": "score"}  # BEIR's qrels call it so
+
+
+def plain_name(name: str) -> str:
+    """A column's name in small letters, with _ for blanks, hyphens and dots."""
+    return name.strip().lower().translate(str.maketrans(" -.", "___"))
+
+
+def recognised(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
+    """Which of a header's names mean which of the wanted columns: {wanted: name}."""
+    found = {role: each[0] for role, each in candidates(names, wanted).items()}
+    plain = {plain_name(name): name for name in names}
+    task = [plain[name] for name in TASK if name in plain]
+    if task and "doc" in wanted and "doc" not in found:
+        found["doc"] = task[0]
+    elif task and "topic" in wanted and "topic" not in found:
+        found["topic"] = task[0]
+    for role, other in _INSTEAD.items():
+        if role in wanted and role not in found and other not in wanted and other in plain:
+            found[role] = plain[other]
+    return found
+
+
+def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
+    """All names of a header that may mean a wanted column, the likeliest first.
+
+    Where there is a column of ids, one that may hold texts (`query` beside `query_id`) is none.
+    """
+    plain = {plain_name(name): name for name in names}
+    found = {}
+    for role in wanted:
+        known = [name for name in SYNONYMS[role].split() if name in plain]
+        ids = [name for name in known if name not in TEXTS]
+        if known:
+            found[role] = [plain[name] for name in ids or known]
+    return found
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Whether these name columns: two known names, or one and no number."""
+    from qrowd.io.formats.delimited import is_number
+
+    known = len(recognised(fields, tuple(SYNONYMS)))
+    return known >= 2 or (known == 1 and not any(is_number(field) for field in fields))

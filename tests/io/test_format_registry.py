@@ -1,0 +1,57 @@
+"""The registry of formats: each file names its format, and the command line knows them all."""
+
+from __future__ import annotations
+
+import pkgutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from qrowd.cli import options
+from qrowd.errors import UsageError
+from qrowd.io import formats
+from qrowd.io.formats import FORMATS, format_of, format_to_write
+from qrowd.io.source import Source
+
+NO_FORMATS = {"delimited", "format"}
+FRAME = pl.DataFrame(
+    {"topic": ["t1", "t2"], "doc": ["d1", "d2"], "assessor": ["a", "b"], "grade": [1, 0]}
+)
+
+
+def test_every_module_is_a_format_and_every_format_is_an_option() -> None:
+    modules = {each.name for each in pkgutil.iter_modules(formats.__path__)} - NO_FORMATS
+    assert modules == set(FORMATS) == set(options.FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_recognises_what_it_writes(name: str, tmp_path: Path) -> None:
+    write = FORMATS[name].write
+    assert write is not None
+    path = tmp_path / "file"
+    path.write_bytes(write(FRAME, "file"))
+    source = Source(str(path), path)
+    assert format_of(source).name == name
+    names = () if name != "trec" else ("topic", "assessor", "doc", "grade")
+    place, frame = FORMATS[name].read(source, names)
+    found = frame.lazy().select(FRAME.columns).collect()
+    assert place.rows == 2
+    assert [tuple(map(str, row)) for row in found.rows()] == [
+        tuple(map(str, row)) for row in FRAME.rows()
+    ]
+
+
+def test_suffixes_name_one_format_each() -> None:
+    suffixes = [suffix for each in FORMATS.values() for suffix in each.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+    for suffix in suffixes:
+        form = format_to_write(f"FILE{suffix.upper()}")
+        assert form is not None
+        assert suffix in form.suffixes
+    assert format_to_write("file.xlsx") is None
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"format must be one of .*parquet.*, got 'xlsx'"):
+        format_of(Source("x", tmp_path), "xlsx")
