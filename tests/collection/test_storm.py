@@ -1,0 +1,209 @@
+"""A storm of random acts on both engines; after each, every rule is recomputed from the rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from sqlalchemy import select
+from tests.collection.making import PLAN, Clock, Site, material
+
+from qrowd.collection import assignments, audit, concluding, events, people, picking
+from qrowd.collection.building import DocumentRow, Material, add, create_campaign
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.schema import assignment
+from qrowd.collection.schema import audit as audit_table
+from qrowd.collection.showing import Offer
+from qrowd.collection.store import Store, open_store
+from qrowd.collection.verifying import broken
+from qrowd.errors import RuleError
+
+LONG = int(os.environ.get("QROWD_SOAK", "1"))
+WORKERS = st.integers(0, 3)
+_names = count(1)
+
+PLANS = (
+    PLAN,
+    PLAN.replace("[sets]", 'way = "ranked"\naccept = "by hand"\n[qualification]\nsets = 1\n[sets]'),
+    PLAN.replace("[sets]", 'mode = "owner"\n[sets]').replace("target = 2", "target = 1"),
+    PLAN.replace("budget = 100.00", "budget = 4.00")
+    + 'action = "screen-out"\n[techniques]\nreview_share = 0.3\n[checks]\nscreen_out_after = 1\n',
+)
+SMALL = material(topics=2, pool=5, gold_sets=4, qualification=3)
+
+
+class Storm(RuleBasedStateMachine):
+    """Workers, organisers and the clock, each doing what they may or may not do."""
+
+    store: Store
+    clock: Clock
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = next(_names)
+        text = PLANS[self.number % len(PLANS)].replace('"tiny"', f'"storm {self.number}"')
+        self.plan = parse_plan(text)
+        create_campaign(self.store, self.plan, SMALL)
+        self.site = Site(self.store, self.clock, self.plan.campaign.name)
+        self.site.work(audit.launch, "organiser")
+        self.workers = [self.site.worker(f"p{at}") for at in range(4)]
+        self.sent: list[tuple[int, events.Said]] = []
+        self.offers: dict[int, Offer] = {}
+
+    def tried(self, act: Any, *arguments: Any, **named: Any) -> Any:
+        """What an act gives; None where a rule says no."""
+        try:
+            return self.site.work(act, *arguments, **named)
+        except RuleError:
+            return None
+
+    @rule(who=WORKERS)
+    def take(self, who: int) -> None:
+        worker = self.workers[who]
+        if not self.plan.owner:
+            with self.store.read(self.site.name) as work:
+                picks = [row.id for row in picking.pick(work, worker, 5)]
+                assert picking.passed_over(work, worker, picks) == []
+        found = self.site.next(worker)
+        if isinstance(found, Offer):
+            self.offers[worker] = found
+
+    @rule(who=WORKERS, chance=st.randoms(use_true_random=False))
+    def answer_some(self, who: int, chance: Any) -> None:
+        worker = self.workers[who]
+        for shown in self.offers[worker].sets if worker in self.offers else ():
+            for document in shown.documents:
+                kind = chance.choices(("grade", "cannot-tell", "broken", "clear"), (9, 1, 1, 1))[0]
+                said = events.Said(
+                    key=f"{self.number}-{next(_names)}",
+                    place=shown.key,
+                    kind=kind,
+                    position=document.position,
+                    grade=chance.choice((0, 1, 2)) if kind == "grade" else None,
+                    follows=chance.choice((None, None, 0)),
+                )
+                self.tried(events.save, worker, said)
+                self.sent.append((worker, said))
+
+    @rule(who=WORKERS, good=st.booleans())
+    def do_all(self, who: int, good: bool) -> None:
+        worker = self.workers[who]
+        for shown in self.offers[worker].sets if worker in self.offers else ():
+            grades = []
+            for document in shown.documents:
+                right = int(document.title.split()[-1])
+                grade = right if good else 2 - right
+                grades.append(grade)
+                said = events.Said(
+                    key=f"{self.number}-{next(_names)}",
+                    place=shown.key,
+                    kind="grade",
+                    position=document.position,
+                    grade=grade,
+                    seconds=3,
+                )
+                self.tried(events.save, worker, said)
+            if self.plan.ranked:
+                order = sorted(range(len(grades)), key=lambda at: -grades[at])
+                ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
+                key = f"{self.number}-{next(_names)}"
+                said = events.Said(key=key, place=shown.key, kind="ranking", ranks=ranks)
+                self.tried(events.save, worker, said)
+        if worker in self.offers:
+            self.tried(concluding.finish, worker, self.offers[worker].key)
+
+    @rule(at=st.integers(0, 1000), changed=st.booleans())
+    def send_again(self, at: int, changed: bool) -> None:
+        if self.sent:
+            worker, said = self.sent[at % len(self.sent)]
+            self.tried(events.save, worker, replace(said, seconds=9) if changed else said)
+
+    @rule(who=WORKERS)
+    def submit(self, who: int) -> None:
+        worker = self.workers[who]
+        if worker in self.offers:
+            self.tried(concluding.submit, worker, self.offers[worker].key)
+
+    @rule(who=WORKERS)
+    def give_back(self, who: int) -> None:
+        worker = self.workers[who]
+        if worker in self.offers:
+            self.tried(concluding.give_back, worker, self.offers[worker].key)
+
+    @rule(minutes=st.sampled_from((1, 11, 61, 60 * 25, 60 * 24 * 20)))
+    def wait(self, minutes: int) -> None:
+        self.clock.forward(minutes)
+
+    @rule()
+    def sweep(self) -> None:
+        self.site.work(assignments.sweep)
+
+    @rule(act=st.sampled_from(("accept", "exclude", "refuse")), at=st.integers(0, 1000))
+    def decide(self, act: str, at: int) -> None:
+        with self.store.read(self.site.name) as work:
+            own = assignment.c.campaign_id == work.campaign
+            ids = list(work.db.scalars(select(assignment.c.id).where(own)))
+        if ids:
+            self.tried(audit.perform, "organiser", act, {"assignment": ids[at % len(ids)]})
+
+    @rule(act=st.sampled_from(("screen out", "stop", "bonus", "settle")), who=WORKERS)
+    def manage(self, act: str, who: int) -> None:
+        with self.store.read(self.site.name) as work:
+            number = people.worker_of(work, self.workers[who]).number
+        details = {"worker": number, "amount": 30, "workers": [number]}
+        self.tried(audit.perform, "organiser", act, details, sure=True)
+
+    @rule(wanted=st.integers(0, 4))
+    def raise_target(self, wanted: int) -> None:
+        self.tried(audit.perform, "organiser", "raise target", {"target": wanted})
+
+    @rule(amount=st.sampled_from((500, -500)))
+    def fund(self, amount: int) -> None:
+        self.tried(audit.perform, "organiser", "fund", {"amount": amount})
+
+    @rule(at=st.integers(0, 1000))
+    def undo(self, at: int) -> None:
+        with self.store.read(self.site.name) as work:
+            own = audit_table.c.campaign_id == work.campaign
+            ids = list(work.db.scalars(select(audit_table.c.id).where(own)))
+        self.tried(audit.undo, "organiser", ids[at % len(ids)])
+
+    @rule()
+    def extend(self) -> None:
+        name = f"new{next(_names)}"
+        more = Material(documents=[DocumentRow(name, b"x", "page 1")], pool=[("t0", name)])
+        self.site.work(add, more)
+
+    @invariant()
+    def every_rule_holds(self) -> None:
+        with self.store.read(self.site.name) as work:
+            assert broken(work) == []
+
+
+@pytest.fixture
+def storm(url: str) -> Iterator[type[Storm]]:
+    clock = Clock()
+    store = open_store(url, clock=clock, seed=7, new=True)
+    yield type("Storm", (Storm,), {"store": store, "clock": clock})
+    store.engine.dispose()
+
+
+def test_storm(storm: type[Storm]) -> None:
+    run_state_machine_as_test(
+        storm,
+        settings=settings(
+            max_examples=8 * LONG,
+            stateful_step_count=40,
+            deadline=None,
+            derandomize=True,
+            phases=(Phase.generate,),  # a storm is not shrunk: it takes longer than reading it
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
