@@ -19,6 +19,7 @@ _HOMES = {
     "Collection": "simulation.collection",
     "Comparison": "comparison.compare",
     "Consensus": "data.consensus",
+    "Curves": "budget.curves",
     "Documents": "data.documents",
     "Fit": "data.merged",
     "Given": "data.given",
@@ -27,6 +28,7 @@ _HOMES = {
     "Intervals": "comparison.intervals",
     "Judgements": "data.judgements",
     "LabelScores": "comparison.labels",
+    "Loop": "budget.voting",
     "Measure": "evaluation.measure",
     "Merged": "data.merged",
     "Merger": "data.given",
@@ -56,6 +58,7 @@ _HOMES = {
     "compare": "comparison.compare",
     "compare_systems": "comparison.systems",
     "evaluate": "evaluation.engine",
+    "expected_majority": "budget.expectation",
     "get": "registry",
     "holm": "comparison.significance",
     "independence": "quality.independence",
@@ -96,6 +99,7 @@ _HOMES = {
     "tau_ap": "comparison.correlation",
     "tau_b": "comparison.correlation",
     "tfidf": "content.tfidf",
+    "vote_by_vote": "budget.voting",
     "with_text": "content.matching",
 }
 

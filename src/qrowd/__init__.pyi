@@ -11,6 +11,7 @@ from qrowd.comparison.calibration import Calibration as Calibration
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
+from qrowd.budget.curves import Curves as Curves
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given
@@ -19,6 +20,7 @@ from qrowd.data.index import Index as Index
 from qrowd.comparison.intervals import Intervals as Intervals
 from qrowd.data.judgements import Judgements as Judgements
 from qrowd.comparison.labels import LabelScores as LabelScores
+from qrowd.budget.voting import Loop as Loop
 from qrowd.evaluation.measure import Measure as Measure
 from qrowd.data.merged import Merged as Merged
 from qrowd.data.given import Merger as Merger
@@ -48,6 +50,7 @@ from qrowd.quality.couples import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.evaluation.engine import evaluate as evaluate
+from qrowd.budget.expectation import expected_majority as expected_majority
 from qrowd.registry import get as get
 from qrowd.comparison.significance import holm as holm
 from qrowd.quality.independence import independence as independence
@@ -88,6 +91,7 @@ from qrowd.comparison.correlation import tau_a as tau_a
 from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
 from qrowd.content.tfidf import tfidf as tfidf
+from qrowd.budget.voting import vote_by_vote as vote_by_vote
 from qrowd.content.matching import with_text as with_text
 from qrowd.aggregation.scores.regression import RegressionAware as RegressionAware
 from qrowd.aggregation.scores.supervised import SupervisedAware as SupervisedAware

@@ -1,0 +1,1 @@
+"""Spend: what votes buy, one after the other."""

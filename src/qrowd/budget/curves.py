@@ -1,0 +1,164 @@
+"""Accuracy after each vote: curves with intervals, a table of topics, marks of significance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.comparison.significance import interval, topic_weights, wilcoxon
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Index
+from qrowd.errors import ParameterError, UnknownNameError
+
+LEVEL = 0.95
+_REPLICATES = 2000
+ALL = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class Curves(Framed):
+    """accuracy[method, topic, randomisation, point]; `votes` per document at each point.
+
+    A topic's interval is over randomisations: where its mean lies, had they been done without end.
+    That of `all`, the mean of topics, is over topics: they are a sample (percentiles of 2000
+    bootstrap samples of topics).
+    """
+
+    methods: tuple[str, ...]
+    topics: Index
+    votes: Floats
+    accuracy: Floats
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __repr__(self) -> str:
+        what = f"{len(self.topics)} topics, {self.accuracy.shape[2]} randomisations"
+        return f"Curves({', '.join(self.methods)}; {what}, {len(self.votes)} points)"
+
+    def __len__(self) -> int:
+        return len(self.methods) * (len(self.topics) + 1) * len(self.votes)
+
+    def at(self, votes: float) -> int:
+        """The point at which documents have this many votes."""
+        found = np.flatnonzero(np.abs(self.votes - votes) < 1e-9)
+        if not len(found):
+            raise ParameterError(
+                f"labels were not scored at {votes:g} votes per document; the nearest point is "
+                f"{self.votes[np.argmin(np.abs(self.votes - votes))]:g}"
+            )
+        return int(found[0])
+
+    def _code(self, method: str) -> int:
+        if method not in self.methods:
+            raise UnknownNameError.among("method of these curves", method, self.methods)
+        return self.methods.index(method)
+
+    def mean(self, method: str) -> Floats:
+        """The mean over topics at each point."""
+        return np.asarray(self.accuracy[self._code(method)].mean(axis=(0, 1)))
+
+    def means(self) -> Floats:
+        """[method, topic + 1, point]: `all` first, then topics."""
+        each = self.accuracy.mean(axis=2)
+        return np.concatenate([each.mean(axis=1, keepdims=True), each], axis=1)
+
+    def bounds(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+        """Low and high ends of the intervals of `means`."""
+        from scipy.special import stdtrit
+
+        each, copies = self.accuracy.mean(axis=2), self.accuracy.shape[2]
+        low, high = self._over_topics(each, level)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sd = self.accuracy.std(axis=2, ddof=1) if copies > 1 else np.full(each.shape, np.nan)
+            half = stdtrit(max(copies - 1, 1), (1 + level) / 2) * sd / np.sqrt(copies)
+        ends = (np.clip(each - half, 0, 1), np.clip(each + half, 0, 1))
+        return (
+            np.concatenate([low[:, None], ends[0]], axis=1),
+            np.concatenate([high[:, None], ends[1]], axis=1),
+        )
+
+    def _over_topics(self, each: Floats, level: float) -> tuple[Floats, Floats]:
+        """Ends of the interval of the mean over topics of each[..., topic, point]."""
+        if len(self.topics) < 2:
+            nothing = np.full((*each.shape[:-2], each.shape[-1]), np.nan)
+            return nothing, nothing
+        weights = topic_weights(len(self.topics), _REPLICATES, self.seed) / len(self.topics)
+        return interval(np.einsum("bt,...tp->...pb", weights, each), level)
+
+    def gain(self, method: str, over: str, level: float = LEVEL) -> tuple[Floats, Floats, Floats]:
+        """Mean difference in accuracy at each point, and its interval over topics."""
+        pair = (self.accuracy[self._code(method)], self.accuracy[self._code(over)])
+        each = (pair[0] - pair[1]).mean(axis=1)
+        low, high = self._over_topics(each, level)
+        return np.asarray(each.mean(axis=0)), low, high
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`method topic votes accuracy low high`; topic `all` is the mean of topics."""
+        names = Index.of([*self.topics, ALL])
+        order = names.codes([ALL, *self.topics])
+        shape = (len(self.methods), len(order), len(self.votes))
+        method, topic, point = (part.ravel() for part in np.indices(shape))
+        low, high = self.bounds()
+        return {
+            "method": np.array(self.methods, object)[method],
+            "topic": Coded(names, order[topic].astype(np.int32)),
+            "votes": self.votes[point],
+            "accuracy": self.means().ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+
+    def summary(self, level: float = LEVEL) -> dict[str, Sequence[object]]:
+        """At each whole number of votes per document: the mean of topics, and the gain over the
+        first method, both with intervals over topics.
+        """
+        whole = np.flatnonzero(np.abs(self.votes - np.round(self.votes)) < 1e-9)
+        means, (low, high) = self.means()[:, 0], self.bounds(level)
+        columns: dict[str, list[object]] = {
+            name: []
+            for name in ("votes", "method", "accuracy", "low", "high", "gain", "from", "to")
+        }
+        gains = [self.gain(method, self.methods[0], level) for method in self.methods]
+        for point in whole:
+            for m, method in enumerate(self.methods):
+                own = (means[m, point], low[m, 0, point], high[m, 0, point])
+                figures = (*own, *(float(part[point]) for part in gains[m]))
+                row = (int(self.votes[point] + 0.5), method, *map(float, figures))
+                for column, value in zip(columns.values(), row, strict=True):
+                    column.append(value)
+        return dict(columns)
+
+    def table(self, votes: float = 1.0, baseline: str | None = None) -> dict[str, Sequence[str]]:
+        """Accuracy per topic at so many votes per document, with marks of significance.
+
+        `*`: better than the baseline (the first method), `#`: better than all others, by
+        Wilcoxon's signed rank test at .05: over randomisations for a topic, over topics for
+        `overall`.
+        """
+        point, base = self.at(votes), self._code(baseline or self.methods[0])
+        values = self.accuracy[..., point]
+        topics = [_marked(row, base) for row in values.transpose(1, 0, 2)]
+        cells = [*topics, _marked(values.mean(axis=2), base)]
+        columns = {name: [row[at] for row in cells] for at, name in enumerate(self.methods)}
+        return {"topic": [*self.topics, "overall"], **columns}
+
+
+def _marked(values: Floats, base: int) -> list[str]:
+    """The mean of each of values[method, sample], with its mark."""
+    means = values.mean(axis=1)
+    better = _better(values)
+    others = ~np.eye(len(values), dtype=bool)
+    best = [len(values) > 1 and bool(better[m][others[m]].all()) for m in range(len(values))]
+    marks = ["#" if best[m] else "*" if better[m, base] else "" for m in range(len(values))]
+    return [f"{mean:.3f}{mark}" for mean, mark in zip(means, marks, strict=True)]
+
+
+def _better(values: Floats) -> Array:
+    """better[a, b]: whether method a is significantly better than b."""
+    gaps = values[:, None] - values[None, :]
+    gaps = np.where(np.abs(gaps) < 1e-12, 0.0, gaps)
+    p = wilcoxon(gaps) if values.shape[1] > 1 else np.ones(gaps.shape[:2])
+    return np.asarray((gaps.mean(axis=2) > 0) & (p < 0.05))
