@@ -323,3 +323,47 @@ def test_tuning_finds_a_better_ranking_where_there_is_one() -> None:
     found = np.corrcoef(merged.means()[0, 0], truth)[0, 1]
     assert found > 0.9
     assert np.corrcoef(UniformAware().fit(scores_of(values)).means()[0, 0], truth)[0, 1] < 0
+
+
+def test_weights_are_learned_again_on_topics_drawn_anew() -> None:
+    from dataclasses import replace
+
+    from qrowd.aggregation.aware import _Replicate, aware
+
+    made = q.simulate(topics=8, documents=30, assessors=6, votes=4, runs=7, seed=4)
+    train = q.Index.of(list(made.truth.topics)[:3])
+    done = aware(
+        q.get("aware-s"), made.runs, made.judgements, ["AP", "P@5"], gold=made.truth[train]
+    )
+    drawn = _Replicate.of(done.by_each, done.given, np.random.default_rng(0))
+    assert drawn.given.reference is not None
+    assert len(drawn.by_each.topics) == 8
+    assert len(drawn.given.reference.topics) == 3
+    whole = done.given.reference
+    assert whole is not None
+    copies = drawn.by_each.topics.find(drawn.given.reference.topics)
+    for copy, at in enumerate(copies):
+        same = (done.by_each.values == drawn.by_each.values[:, :, [at]]).all(axis=(0, 1, 3))
+        name = done.by_each.topics.names[np.flatnonzero(same)[0]]
+        assert name in train
+        expected = whole[q.Index.of([name])].values[:, :, 0]
+        assert np.array_equal(drawn.given.reference.values[:, :, copy], expected)
+    found = done.resampled(60, seed=2)
+    assert found.averaged
+    assert found.values.shape == (2, 60, 1, 7)
+    wide = q.intervals(found)
+    assert wide.over == "draws"
+    assert (
+        (wide.low <= done.merged.means()[:, 0]) & (done.merged.means()[:, 0] <= wide.high)
+    ).all()
+    seen: list[float] = []
+    learn = type(done.method).accuracies
+
+    class Watched(type(done.method)):  # type: ignore[misc]
+        def accuracies(self, scores: q.Scores, given: q.Given = q.NOTHING) -> Floats:
+            result = np.asarray(learn(self, scores, given))
+            seen.append(float(result[0, 0, 0]))
+            return result
+
+    replace(done, method=Watched()).resampled(10)
+    assert len(set(seen)) > 5

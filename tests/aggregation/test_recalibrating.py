@@ -111,3 +111,31 @@ def test_the_order_of_certain_pairs_stays(made: q.Collection, some: Qrels) -> No
     order = np.argsort(odds[rows])
     steps = np.diff(found.log_odds[rows][order])
     assert (steps > 0).all() or (steps < 0).all()
+
+
+def test_draws_know_that_gold_is_a_sample(merged: Merged, some: Qrels) -> None:
+    """Coefficients are learned again for every draw: draws of a topic's share spread wider."""
+    fixed = recalibrate(merged, some).draws(300, seed=1)
+    found = recalibrate(merged, some, seed=1, draws=300)
+    assert found.samples is not None
+    assert found.samples.shape == (len(merged.pairs), 300)
+    at = found.pairs.locate(some.pairs)
+    assert (found.samples[at] == some.grade[:, None]).all()
+    assert np.abs(found.samples.mean(axis=1) - found.relevant).mean() < 0.06
+    assert fixed.dense is not None
+    free = ~found.given
+    spread = [drawn[free].mean(axis=0).std() for drawn in (fixed.dense, found.samples)]
+    assert spread[1] > 1.2 * spread[0]
+    again = recalibrate(merged, some, seed=1, draws=300).samples
+    assert again is not None
+    assert np.array_equal(found.samples, again)
+
+
+def test_own_draws_stay_related(merged: Merged, some: Qrels) -> None:
+    random = np.random.default_rng(1)
+    drawn = (random.random((len(merged.pairs), 50)) < merged.relevant[:, None]).astype(np.int8)
+    found = recalibrate(replace(merged, samples=drawn), some, draws=40)
+    assert found.samples is not None
+    assert found.samples.shape[1] == 40
+    free = ~found.given
+    assert (found.samples[free] == drawn[free, :40]).mean() > 0.8

@@ -86,3 +86,19 @@ def test_a_scale_without_relevant_grades_has_types_too() -> None:
     found = suspect(evidence)
     assert set(found.type[:7]) == {"good"}
     assert (found.informedness[7:] < 0.4).all()
+
+
+def test_types_are_corrected_for_the_number_of_assessors() -> None:
+    """400 who answer at random: one by one, about ten of them would surely look adversarial."""
+    random = np.random.default_rng(8)
+    pairs = q.Pairs.of([f"t{at % 10}" for at in range(2000)], [f"d{at:04d}" for at in range(2000)])
+    gold = q.Qrels(pairs, random.integers(0, 2, 2000).astype(np.int8))
+    names = q.Index.of(f"a{at:03d}" for at in range(400))
+    pair = np.concatenate([random.choice(2000, 60, replace=False) for _ in range(400)])
+    who = np.repeat(np.arange(400), 60).astype(np.int32)
+    said = random.integers(0, 2, 24_000).astype(np.int8)
+    crowd = q.Judgements(pairs, names, q.Scale((0, 1)), pair.astype(np.int32), who, said)
+    found = suspect(Evidence(crowd, q.Given(gold=gold)))
+    assert (found.informedness + 1.96 * found.error < 0).sum() >= 5
+    assert (found.type == "adversarial").sum() <= 1
+    assert (found.type == "random").mean() > 0.5

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +19,8 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
-from qrowd.data.scores import Scores
-from qrowd.errors import UsageError
+from qrowd.data.scores import MEAN, Scores
+from qrowd.errors import DataWarning, UsageError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.random_assessors import random_scores
@@ -58,9 +59,69 @@ class Aware:
             columns[f"accuracy({name})"] = accuracy.mean(axis=1)
         return AssessorTable(scores.columns, columns)
 
-    def resampled(self, n: int = 1000, seed: int = 0) -> Scores:
-        """Merged scores of `n` panels drawn from the assessors, for intervals."""
-        return resampled_scores(self.by_each, self.accuracies, n, seed)
+    def resampled(self, n: int = 200, seed: int = 0) -> Scores:
+        """Means of merged scores over `n` samples of topics and panels, for intervals over draws.
+
+        In each, topics and assessors are drawn with replacement and the weights learned again, on
+        training topics drawn among themselves. Topics' part in the spread is Student's, as in
+        `intervals`.
+        """
+        random, means = np.random.default_rng(seed), []
+        for _ in range(n):
+            drawn = _Replicate.of(self.by_each, self.given, random)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # said once, of the whole sample
+                accuracies = self.method.accuracies(drawn.by_each, drawn.given)
+            panel = int(random.integers(2**31))
+            means.append(resampled_scores(drawn.by_each, accuracies, 1, panel).means()[:, 0])
+        values = np.stack(means, axis=1)
+        return self._stretched(values, random)
+
+    def _stretched(self, values: Floats, random: np.random.Generator) -> Scores:
+        """Values[measure, replicate, run] with Student's spread about the merged means."""
+        topics, n = len(self.by_each.topics), values.shape[1]
+        spread = topics / random.chisquare(max(topics - 1, 1), n)  # n / (n - 1) unbiased, times t
+        centre = self.merged.means()
+        values = centre + (values - centre) * np.sqrt(spread)[None, :, None]
+        draws = Index.of(f"{draw:0{len(str(n))}d}" for draw in range(n))
+        notes = (
+            *self.merged.notes,
+            "each draw: topics and assessors drawn anew, weights relearned",
+        )
+        return Scores(
+            self.by_each.measures, "draw", draws, Index.of([MEAN]), self.by_each.runs,
+            values[:, :, None], notes,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Replicate:
+    """What a method sees when topics are drawn with replacement: copies have names of their own."""
+
+    by_each: Scores
+    given: Given
+
+    @classmethod
+    def of(cls, by_each: Scores, given: Given, random: np.random.Generator) -> _Replicate:
+        """Training topics and the others are drawn apart, as many as there are."""
+        known = np.zeros(len(by_each.topics), np.bool_)
+        if given.reference is not None:
+            known = given.reference.topics.find(by_each.topics) >= 0
+        groups = [np.flatnonzero(mask) for mask in (known, ~known) if mask.any()]
+        drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
+        trained = known[drawn]
+        names = Index.of(f"{at:05d}" for at in range(len(drawn)))
+        reference = given.reference
+        if reference is not None:
+            kept = Index(names.names[trained])
+            at = reference.topics.find(by_each.topics)[drawn[trained]]
+            reference = replace(reference, topics=kept, values=reference.values[:, :, at])
+        chance = given.random
+        if chance is not None:
+            at = chance.topics.find(by_each.topics)[drawn]
+            chance = replace(chance, topics=names, values=chance.values[:, :, at])
+        scores = replace(by_each, topics=names, values=by_each.values[:, :, drawn])
+        return cls(scores, replace(given, reference=reference, random=chance))
 
 
 def aware(

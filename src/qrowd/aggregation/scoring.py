@@ -36,7 +36,7 @@ class Belief:
     def relevance(self, merged: Merged, runs: RunSet) -> SoftQrels | QrelsSet:
         """Merged probabilities as something that runs can be scored under."""
         if self.sample is not None:
-            merged = recalibrate(merged, self.sample, self.seed)
+            merged = recalibrate(merged, self.sample, self.seed, self.draws)
         if self.informed:
             merged = inform(merged, runs, self.seed)
         return merged.draws(self.draws, self.seed) if self.draws else merged.soft()

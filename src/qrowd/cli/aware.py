@@ -64,7 +64,7 @@ SHARED = (
     click.option(
         "--intervals",
         is_flag=True,
-        help="Intervals of scores and places by resampling assessors and topics.",
+        help="Intervals of scores and places: topics and assessors drawn anew, weights relearned.",
     ),
     click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals."),
     seed_option,
@@ -147,7 +147,7 @@ def _aware(
         from qrowd.comparison.intervals import intervals as intervals_of
 
         draws = done.resampled(seed=seed)
-        deliver_intervals(intervals_of(draws, over="both", level=level, seed=seed), output, as_json)
+        deliver_intervals(intervals_of(draws, level=level, seed=seed), output, as_json)
     else:
         deliver_scores(done.merged, output, as_json)
     for note in () if as_json else done.merged.notes:

@@ -92,7 +92,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 )  # fmt: skip
 @click.option("--over", type=click.Choice(("draws", "topics", "both")),
               help="What the intervals are over: draws of relevance, topics (bootstrap), or both. "
-              "Default: draws where there are any, else topics.")  # fmt: skip
+              "Default: all that there is.")  # fmt: skip
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
 @click.option("-q", "--per-topic", is_flag=True,
               help="Print every topic too (files always have them).")  # fmt: skip

@@ -164,8 +164,9 @@ def intervals(
     `over` says what could have been otherwise. `draws`: the relevance of the documents, on these
     topics; needs scores with a draw axis, as `evaluate(runs, merged.draws())` gives. `topics`: the
     topics, being a sample of those that matter (`replicates` bootstrap samples, each of one topic
-    less than there are, which makes the variance of a mean unbiased). `both`. Default: draws where
-    there are any, else topics.
+    less than there are, which makes the variance of a mean unbiased, and stretched at random as
+    Student's t is wider than the normal, which matters with few topics). `both`. Default: all that
+    there is: both where there are draws and more than one topic.
 
     Draws mean as much as the model behind them: see "Uncertainty" in the documentation for how
     intervals fare when assessors err together.
@@ -178,11 +179,14 @@ def intervals(
     >>> found.probability("run01", "run02") + found.probability("run02", "run01")
     1.0
     """
-    chosen = over or ("draws" if scores.axis == "draw" else "topics")
+    chosen = over or _all_there_is(scores)
     _check(scores, chosen, level, containing)
     means = scores.means()
     sampled = list(means) if chosen == "draws" else _by_topics(scores, chosen, replicates, seed)
-    made = [_of_measure(_defined(one), level) for one in sampled]
+    made = [
+        _of_measure(_defined(one), level, not (values < 0).any())
+        for one, values in zip(sampled, scores.values, strict=True)
+    ]
     mean = means_of(means, axis=1)
     return Intervals(
         measures=scores.measures,
@@ -199,6 +203,12 @@ def intervals(
         notes=scores.notes,
         **{name: np.stack([one[name] for one in made]) for name in made[0]},
     )
+
+
+def _all_there_is(scores: Scores) -> str:
+    if scores.axis != "draw":
+        return "topics"
+    return "both" if len(scores.topics) > 1 else "draws"
 
 
 def _check(scores: Scores, over: str, level: float, containing: float) -> None:
@@ -225,10 +235,26 @@ def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Fl
     draws, count = len(scores.columns), len(scores.topics)
     rounds, size = (-(-replicates // draws), draws) if over == "both" else (1, replicates)
     weights = [topic_weights(count, size, seed + at, size=count - 1) for at in range(rounds)]
+    stretch = [_stretch(count, size, seed + at) for at in range(rounds)]
     blocks = (
         values if over == "both" else means_of(values, axis=0)[None] for values in scores.values
     )
-    return [np.concatenate([_resampled(block, weight) for weight in weights]) for block in blocks]
+    return [
+        np.concatenate([_stretched(block, *way) for way in zip(weights, stretch, strict=True)])
+        for block in blocks
+    ]
+
+
+def _stretch(topics: int, samples: int, seed: int) -> Floats:
+    """sqrt(nu / chi2_nu): what makes deviations of a mean over topics Student's, not normal."""
+    random = np.random.default_rng([seed, topics])
+    return np.asarray(np.sqrt((topics - 1) / random.chisquare(topics - 1, samples)))[:, None]
+
+
+def _stretched(values: Floats, weights: Floats, stretch: Floats) -> Floats:
+    """Means over topics drawn anew, their distance from the mean over all topics stretched."""
+    centre = means_of(values, axis=1)
+    return np.asarray(centre + (_resampled(values, weights) - centre) * stretch)
 
 
 def _defined(samples: Floats) -> Floats:
@@ -256,10 +282,11 @@ def _products(weights: Floats, values: Floats) -> Floats:
     return np.asarray(np.matmul(weights[:, None, :], values)[:, 0, :])
 
 
-def _of_measure(samples: Floats, level: float) -> dict[str, Floats]:
-    """What samples[sample, run] say."""
+def _of_measure(samples: Floats, level: float, floor: bool) -> dict[str, Floats]:
+    """What samples[sample, run] say; with a floor, of scores that are never below 0."""
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(samples, tails, axis=0)
+    low = np.maximum(low, 0.0) if floor else low  # Student's tails know nothing of bounds
     ranks = places(samples)
     place_low, place_high = np.quantile(ranks, tails, axis=0, method="inverted_cdf")
     return {

@@ -198,12 +198,16 @@ class Merged(Framed):
 
     def _new_draws(self, n: int, seed: int) -> Grades:
         random = np.random.default_rng(seed)
-        edges = np.cumsum(self.posterior, axis=1)[:, :-1]
         result = np.zeros((len(self.pairs), n), np.int8)
         for draw in range(n):
-            coin = random.random(len(self.pairs))
-            result[:, draw] = (coin[:, None] >= edges).sum(axis=1)
+            result[:, draw] = self.one_draw(random)
         return result
+
+    def one_draw(self, random: np.random.Generator) -> Grades:
+        """A code for every pair, each drawn on its own from its probabilities."""
+        edges = np.cumsum(self.posterior, axis=1)[:, :-1]
+        coin = random.random(len(self.pairs))
+        return np.asarray((coin[:, None] >= edges).sum(axis=1), np.int8)
 
 
 def tied_argmax(

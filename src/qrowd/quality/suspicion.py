@@ -5,7 +5,10 @@ else what a merging method believes, else the votes of the others. With sensitiv
 specificity against it, *informedness* J = sensitivity + specificity - 1 is 0 for who answers
 without looking, at random or always the same, 1 for the perfect, below 0 for who turns the answers
 around. (Where the scale has no relevant or no non-relevant grade, J is Cohen's kappa.) Shares are
-smoothed by one right and one wrong answer; "surely" means at 1.96 standard errors.
+smoothed by one right and one wrong answer; "surely" means at 1.96 standard errors. What tells
+against somebody (J below 0 or below what is good, sensitivity and specificity apart) has to be sure
+among all assessors with enough data, by Holm's correction: of 1,000 honest ones, tested one by one
+at 5 %, fifty would look suspicious.
 
 First of these that holds:
 
@@ -34,12 +37,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qrowd.comparison.significance import holm
 from qrowd.data.arrays import Array, Floats, Names
 from qrowd.quality.evidence import Evidence, Reference
 
 TYPES = ("good", "sloppy", "random", "uniform", "biased", "adversarial", "too little data")
 SURE, GOOD, APART, LEAN, SAME = 1.96, 0.6, 0.3, 0.15, 0.95
-ENOUGH, SURPRISING = 10, 4.0
+ENOUGH, SURPRISING, LEVEL = 10, 4.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +83,12 @@ def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion
         seen = value[plenty & (value - SURE * error > 0)]
         usual = float(np.median(seen)) if len(seen) else GOOD
         bar = usual / 2
-    surely_above, surely_below = value - SURE * error > 0, value + SURE * error < 0
-    surely_worse = value + SURE * error < usual
+    surely_above = value - SURE * error > 0
+    surely_below, surely_worse = (_sure((end - value) / error, plenty) for end in (0.0, usual))
     rules: list[tuple[Array, str]] = [
         (~plenty, "too little data"),
         (surely_below, "adversarial"),
-        (surely_above & _apart(reference, evidence.two_sided), "biased"),
+        (surely_above & _apart(reference, evidence.two_sided, plenty), "biased"),
         (surely_above & (value >= bar), "good"),
         (surely_above, "sloppy"),
         (_patterned(evidence), "uniform"),
@@ -94,6 +98,15 @@ def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion
     conditions, names = [rule for rule, _ in rules], [name for _, name in rules]
     found = np.select(conditions, names, "too little data").astype(object)
     return Suspicion(found, value, error, np.full(len(found), reference.name, object))
+
+
+def _sure(deviation: Floats, plenty: Array) -> Array:
+    """Whose deviation, in standard errors, is surely above 0 among all who have enough data."""
+    from scipy.special import ndtr
+
+    p = np.where(plenty, 2 * ndtr(-np.abs(deviation)), np.nan)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((holm(p) < LEVEL) & (deviation > 0))
 
 
 def _patterned(evidence: Evidence) -> Array:
@@ -122,15 +135,15 @@ def _smoothed(right: Floats, n: Floats) -> tuple[Floats, Floats]:
     return share, np.sqrt(share * (1 - share) / (n + 2))
 
 
-def _apart(reference: Reference, two_sided: bool) -> Array:
+def _apart(reference: Reference, two_sided: bool, plenty: Array) -> Array:
     if not two_sided:
         return np.zeros(len(reference.n), np.bool_)
     if reference.name == "others":  # their shares pull both towards the middle, unequally
         said = reference.relevant_right + reference.other_n - reference.other_right
         rate, error = _smoothed(said, reference.n)
         lean = np.abs(rate - (reference.relevant_n + 1) / (reference.n + 2))
-        return np.asarray((lean > LEAN) & (lean > SURE * error))
+        return np.asarray((lean > LEAN) & _sure(lean / error, plenty))
     sensitivity, first = _smoothed(reference.relevant_right, reference.relevant_n)
     specificity, second = _smoothed(reference.other_right, reference.other_n)
     apart = np.abs(sensitivity - specificity)
-    return np.asarray((apart > APART) & (apart > SURE * np.hypot(first, second)))
+    return np.asarray((apart > APART) & _sure(apart / np.hypot(first, second), plenty))
