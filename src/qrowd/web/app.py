@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 import qrowd
 from qrowd.collection.store import Store, open_store
 from qrowd.web import problems
-from qrowd.web.api import accounts, campaigns, manage, work
+from qrowd.web.api import accounts, campaigns, manage, results, work
 from qrowd.web.pages import status
 from qrowd.web.settings import Settings
 
@@ -46,7 +46,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    for part in (accounts, campaigns, work, manage, status):
+    for part in (accounts, campaigns, work, manage, results, status):
         app.include_router(part.router)
     return app
 

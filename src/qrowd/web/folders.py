@@ -1,0 +1,46 @@
+"""Where a server keeps files beside its database: uploaded runs and results, by campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from qrowd.collection.store import Store
+from qrowd.errors import RuleError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A campaign in its database, and its folder beside it."""
+
+    store: Store
+    folder: Path
+    campaign: int
+
+    @property
+    def runs(self) -> Path:
+        """The uploaded runs."""
+        return self._made("runs")
+
+    @property
+    def results(self) -> Path:
+        """What jobs have made."""
+        return self._made("results")
+
+    def result(self, name: str) -> Path:
+        """A file that a job has made."""
+        known = {path.name: path for path in self.results.iterdir() if path.is_file()}
+        if name not in known:
+            raise RuleError("not-found", f"there is no result {name!r} yet")
+        return known[name]
+
+    def _made(self, kind: str) -> Path:
+        path = self.folder / "files" / str(self.campaign) / kind
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+def file_name(given: str) -> str:
+    """A name for an uploaded file that is harmless as part of a path."""
+    plain = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in given)
+    return plain.strip(".")[:100] or "file"

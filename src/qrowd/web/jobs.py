@@ -1,0 +1,149 @@
+"""Background jobs: a table of what is to be done, and one process that does it.
+
+Merging, quality, scores and exports never run in a request. A job is leased like a batch: a process
+that dies leaves it to the next one. The process also does what is due (expired leases).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, insert, or_, select, update
+
+from qrowd.collection.assignments import sweep
+from qrowd.collection.schema import campaign, job
+from qrowd.collection.store import Found, Store, Work, new_id, open_store
+from qrowd.errors import QrowdError, RuleError
+from qrowd.web.folders import Place
+from qrowd.web.settings import Settings
+from qrowd.web.tasks import TASKS
+
+LEASE = 10 * 60_000
+SWEEP_EVERY = 20.0  # seconds
+PAUSE = 0.5
+MOST_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Result:
+    """The last finished job of a kind; `age` in milliseconds."""
+
+    number: int
+    kind: str
+    parameters: Mapping[str, Any]
+    finished_at: int
+    age: int
+    result: Mapping[str, Any]
+
+
+def ask(work: Work, kind: str, parameters: Mapping[str, Any]) -> int:
+    """Put a job on the list, unless the same one waits there already; its number."""
+    if kind not in TASKS:
+        raise RuleError("bad-value", f"no job {kind!r}; there are {', '.join(sorted(TASKS))}")
+    text = json.dumps(parameters, sort_keys=True)
+    same = (job.c.campaign_id == work.campaign) & (job.c.kind == kind)
+    waits = same & (job.c.parameters == text) & (job.c.state == "waiting")
+    found = work.db.scalar(select(job.c.id).where(waits).limit(1))
+    if found is not None:
+        return int(found)
+    values = {"campaign_id": work.campaign, "kind": kind, "parameters": text}
+    return new_id(work.db.execute(insert(job).values(**values, made_at=work.now)))
+
+
+def state_of(work: Work, number: int) -> Found:
+    """A job of this campaign."""
+    own = (job.c.id == number) & (job.c.campaign_id == work.campaign)
+    row = work.db.execute(select(job).where(own)).one_or_none()
+    if row is None:
+        raise RuleError("not-found", "there is no such job")
+    return row
+
+
+def latest(work: Work, kind: str) -> Result | None:
+    """The newest finished result of a kind."""
+    own = (job.c.campaign_id == work.campaign) & (job.c.kind == kind) & (job.c.state == "done")
+    query = select(job).where(own).order_by(job.c.finished_at.desc(), job.c.id.desc()).limit(1)
+    row = work.db.execute(query).one_or_none()
+    if row is None:
+        return None
+    made, body = json.loads(row.parameters), json.loads(row.result)
+    return Result(row.id, kind, made, row.finished_at, work.now - row.finished_at, body)
+
+
+# --- doing them -----------------------------------------------------------------------------------
+
+
+def take(store: Store) -> Found | None:
+    """Lease the oldest job that waits, or whose process died."""
+    now = store.clock()
+    with store.transaction() as db:
+        _give_up(db, now)
+        free = or_(
+            job.c.state == "waiting", (job.c.state == "running") & (job.c.leased_until < now)
+        )
+        query = select(job).where(free).order_by(job.c.made_at, job.c.id).limit(1)
+        row = db.execute(query.with_for_update(skip_locked=True)).one_or_none()
+        if row is not None:
+            values = {"state": "running", "leased_until": now + LEASE, "attempts": row.attempts + 1}
+            db.execute(update(job).where(job.c.id == row.id).values(**values))
+    return row
+
+
+def _give_up(db: Connection, now: int) -> None:
+    """Jobs whose process died again and again are not tried for ever."""
+    dead = (job.c.state == "running") & (job.c.leased_until < now)
+    problem = f"the process that ran it died {MOST_ATTEMPTS} times"
+    values = {"state": "failed", "finished_at": now, "problem": problem}
+    db.execute(update(job).where(dead, job.c.attempts >= MOST_ATTEMPTS).values(**values))
+
+
+def run_one(store: Store, folder: Path) -> bool:
+    """Do one job, if there is one; whether there was."""
+    row = take(store)
+    if row is None:
+        return False
+    try:
+        place = Place(store, folder, row.campaign_id)
+        result = TASKS[row.kind](place, json.loads(row.parameters))
+        values = {"state": "done", "result": json.dumps(result), "problem": None}
+    except (QrowdError, ValueError, ArithmeticError, MemoryError) as error:
+        values = {"state": "failed", "problem": f"{type(error).__name__}: {error}"}
+    with store.transaction() as db:
+        done = {**values, "finished_at": store.clock()}
+        db.execute(update(job).where(job.c.id == row.id).values(**done))
+    return True
+
+
+def sweep_all(store: Store) -> int:
+    """Do what is due in every campaign that is not over; how much that was."""
+    with store.snapshot() as db:
+        query = select(campaign.c.id).where(campaign.c.state.in_(("running", "paused")))
+        found = list(db.scalars(query))
+    total = 0
+    for number in found:
+        with store.write(int(number)) as work:
+            total += sweep(work)
+    return total
+
+
+def work_forever(settings: Settings, stop: Any = None) -> None:
+    """The life of the process for jobs; `stop` is an event that ends it."""
+    store = open_store(settings.database)
+    ended = stop or threading.Event()
+    swept = 0.0
+    while not ended.is_set():
+        try:
+            if time.monotonic() - swept > SWEEP_EVERY:
+                sweep_all(store)
+                swept = time.monotonic()
+            busy = run_one(store, settings.folder)
+        except QrowdError:  # the database is busy or away: try again
+            busy = False
+        if not busy:
+            ended.wait(PAUSE)

@@ -1,0 +1,108 @@
+"""A crowd of robots for a campaign: kinds as `simulate` has them, a truth, links to come in by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from sqlalchemy import select
+
+from qrowd.collection import links
+from qrowd.collection.schema import document, gold, pair, topic
+from qrowd.collection.store import Found, Store, Work
+from qrowd.data.qrels import Qrels
+from qrowd.simulation.assessors import confusions, kinds_of, paces, patterns
+from qrowd.simulation.setting import KINDS, Setting
+from qrowd.web.robots.habits import CALM, MEDIAN_SECONDS, Habits
+from qrowd.web.robots.robot import Robot, Truth, pace_of
+
+_GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
+
+
+def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) -> Qrels:
+    """The true grade of every pair: gold's own, else `known`'s, else by chance.
+
+    By chance: relevant with this `prevalence`, by a hash of the names, so the same in every run.
+    """
+    given, scale = _grades(known), work.plan.scale
+    low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
+    high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
+
+    def drawn(row: Found) -> int:
+        chance = _chance(f"{work.plan.campaign.seed} {row.topic} {row.doc}")
+        side = high if chance < prevalence else low
+        return side[int(chance * 1e6) % len(side)]
+
+    rows = _documents(work)
+    grades = [
+        row.grade if row.grade is not None else given.get((row.topic, row.doc), drawn(row))
+        for row in rows
+    ]
+    return Qrels.of([row.topic for row in rows], [row.doc for row in rows], grades)
+
+
+def by_content(work: Work, truth: Qrels) -> Truth:
+    """The truth as a robot can look it up: by the topic's query and the document's hash."""
+    grades = _grades(truth)
+    return {(row.query, row.content): grades[row.topic, row.doc] for row in _documents(work)}
+
+
+def _documents(work: Work) -> Sequence[Found]:
+    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
+    joined = joined.join(document, document.c.id == pair.c.document_id)
+    joined = joined.outerjoin(gold, gold.c.pair_id == pair.c.id)
+    names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
+    query = select(*names, document.c.content, gold.c.grade).select_from(joined)
+    return work.db.execute(query.where(pair.c.campaign_id == work.campaign)).all()
+
+
+def _grades(known: Qrels | None) -> Mapping[tuple[str, str], int]:
+    if known is None:
+        return {}
+    names = zip(known.pairs.topic_names, known.pairs.document_names, strict=True)
+    return dict(zip(names, known.grade.tolist(), strict=True))
+
+
+def _chance(text: str) -> float:
+    """A number in [0, 1) that depends on the text only."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) / 2**56
+
+
+def make_robots(
+    store: Store,
+    name: str,
+    number: int,
+    truth: Truth,
+    *,
+    setting: Setting | None = None,
+    habits: Habits = CALM,
+    seed: int = 0,
+    most_batches: int | None = None,
+) -> list[Robot]:
+    """So many robots of the setting's kinds, each with a link of its own."""
+    random = np.random.default_rng(seed)
+    with store.write(name) as work:
+        grades = work.plan.scale.grades
+        entries = [{"link": links.make_link(work, f"robot {at}", 3650)} for at in range(number)]
+    shape = replace(setting or Setting(), assessors=number, grades=max(2, len(grades)))
+    kind = random.permutation(kinds_of(shape))
+    confusion, pace = confusions(kind, len(grades), random), paces(kind, random)
+    sequence, length = patterns(number, len(grades), random)
+    children = random.spawn(number)
+    return [
+        Robot(
+            f"robot {at}", name, entries[at], tuple(grades), confusion[at], truth, children[at],
+            kind=KINDS[kind[at]],
+            pattern=_pattern(KINDS[kind[at]], sequence[at, : length[at]].tolist()),
+            habits=habits,
+            pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / _GOOD_SECONDS),
+            most_batches=most_batches,
+        )
+        for at in range(number)
+    ]  # fmt: skip
+
+
+def _pattern(kind: str, sequence: list[int]) -> tuple[int, ...]:
+    return tuple(sequence) if kind == "pattern" else ()

@@ -1,0 +1,130 @@
+"""Background jobs: asked for, done elsewhere, the last result with its age; robots as the crowd."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from tests.collection.making import make_site
+from tests.web.serving import API, Server
+
+from qrowd.collection.schema import job
+from qrowd.errors import RuleError
+from qrowd.simulation.setting import Setting
+from qrowd.web import jobs
+from qrowd.web.robots.driving import Clock
+from qrowd.web.robots.rehearsal import Crowd, judge
+
+
+@pytest.fixture
+def judged(server: Server, tmp_path: Path) -> Server:
+    """A server whose campaign was judged by robots."""
+    clock = Clock(server.site.clock.now)
+    object.__setattr__(server.site.store, "clock", clock)
+    crowd = Crowd(robots=10, setting=Setting(sloppy=0, biased=0, random=0, yes=0, no=0))
+    judge(server.site.store, clock, tmp_path, "tiny", crowd)
+    return server
+
+
+def test_results_come_from_jobs(judged: Server) -> None:
+    organiser = judged.token("organiser")
+    client, store = judged.client, judged.site.store
+    assert client.get(f"{API}/results/merge", headers=organiser).status_code == 404
+    asked = client.post(f"{API}/results/merge", json={"method": "ds"}, headers=organiser)
+    assert (asked.status_code, asked.json()["state"]) == (202, "waiting")
+    again = client.post(f"{API}/results/merge", json={"method": "ds"}, headers=organiser)
+    assert again.json()["number"] == asked.json()["number"]
+    assert jobs.run_one(store, judged.settings.folder)
+    assert not jobs.run_one(store, judged.settings.folder)
+    found = client.get(f"{API}/results/merge", headers=organiser).json()
+    assert found["result"]["method"] == "ds"
+    assert found["age"] == 0
+    assert sum(found["result"]["grades"].values()) == found["result"]["pairs"] > 0
+    qrels = client.get(f"{API}/files/merged.qrels", headers=organiser)
+    assert len(qrels.text.splitlines()) == found["result"]["pairs"]
+
+
+def test_quality_systems_and_export(judged: Server) -> None:
+    organiser = judged.token("organiser")
+    client, store = judged.client, judged.site.store
+    run = "".join(f"t{t} Q0 d{t}-{d} {d} {9 - d} mine\n" for t in range(3) for d in range(5))
+    sent = {"file": ("mine.run", run)}
+    stored = client.post(f"{API}/runs", files=sent, headers=organiser)
+    assert stored.json() == {"name": "mine.run", "runs": 1, "topics": 3}
+    for kind in ("quality", "systems", "export"):
+        assert client.post(f"{API}/results/{kind}", json={}, headers=organiser).status_code == 202
+        assert jobs.run_one(store, judged.settings.folder)
+        job_row = client.get(f"{API}/results/{kind}", headers=organiser)
+        assert job_row.status_code == 200, kind
+    systems = client.get(f"{API}/results/systems", headers=organiser).json()["result"]["systems"]
+    assert {row["run"] for row in systems} == {"mine"}
+    manifest = client.get(f"{API}/files/manifest.json", headers=organiser).json()
+    judgements = client.get(f"{API}/files/judgements.tsv", headers=organiser).text
+    assert manifest["files"]["judgements.tsv"]["rows"] == len(judgements.splitlines()) - 1 > 0
+
+
+def test_a_wrong_run_is_refused_and_nothing_is_kept(server: Server) -> None:
+    organiser = server.token("organiser")
+    sent = {"file": ("../../mine.run", "this is no run")}
+    reply = server.client.post(f"{API}/runs", files=sent, headers=organiser)
+    assert reply.status_code == 422
+    assert not list(server.settings.folder.rglob("*mine*"))
+
+
+def test_a_failed_job_says_why(server: Server) -> None:
+    organiser = server.token("organiser")
+    made = server.client.post(f"{API}/results/merge", json={"method": "mv"}, headers=organiser)
+    jobs.run_one(server.site.store, server.settings.folder)
+    found = server.client.get(f"{API}/jobs/{made.json()['number']}", headers=organiser).json()
+    assert (found["state"], "no judgements yet" in found["problem"]) == ("failed", True)
+    wrong = server.client.post(f"{API}/results/nonsense", json={}, headers=organiser)
+    assert wrong.status_code == 422
+
+
+def test_a_job_whose_process_died_is_taken_again_then_given_up(server: Server) -> None:
+    store = server.site.store
+    with store.write("tiny") as work:
+        number = jobs.ask(work, "merge", {"method": "mv"})
+    for attempt in range(jobs.MOST_ATTEMPTS):
+        row = jobs.take(store)
+        assert row is not None
+        assert (row.id, row.attempts) == (number, attempt)
+        assert jobs.take(store) is None
+        server.site.clock.forward(jobs.LEASE / 60_000 + 1)
+    assert jobs.take(store) is None
+    with store.read("tiny") as work:
+        assert "died 3 times" in jobs.state_of(work, number).problem
+        with pytest.raises(RuleError, match="no such job"):
+            jobs.state_of(work, number + 1)
+
+
+def test_what_is_due_is_done(server: Server) -> None:
+    server.site.next(server.site.worker("ann"))
+    assert jobs.sweep_all(server.site.store) == 0
+    server.site.clock.forward(11)
+    assert jobs.sweep_all(server.site.store) == 1
+
+
+def test_jobs_are_rows(server: Server) -> None:
+    store = server.site.store
+    with store.write("tiny") as work:
+        jobs.ask(work, "merge", {"method": "mv"})
+        work.db.execute(
+            update(job).values(state="done", result=json.dumps({"a": 1}), finished_at=5)
+        )
+        found = jobs.latest(work, "merge")
+        assert found is not None
+        assert found.result == {"a": 1}
+        assert work.db.scalar(select(job.c.kind)) == "merge"
+
+
+def test_the_same_seed_gives_the_same_dry_run(tmp_path: Path) -> None:
+    from qrowd.web.robots.rehearsal import dry_run
+
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    one, two = (dry_run(site.store, "tiny", Crowd(robots=6, seed=3)) for _ in range(2))
+    assert (one.requests, one.hours, one.spent) == (two.requests, two.hours, two.spent)
+    assert one.judgements > 0
+    assert not site.work(lambda work: jobs.latest(work, "merge"))
