@@ -55,7 +55,7 @@ SHARED = (
     ),
     click.option(
         "--replicates",
-        type=click.IntRange(min=1),
+        type=click.IntRange(1, 10_000),
         default=100,
         show_default=True,
         help="Random assessors of each kind, for aware-u.",

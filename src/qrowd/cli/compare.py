@@ -36,7 +36,7 @@ _OVER = ("estimate", "reference", "symmetric")
 )  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
               help="Only this measure; may repeat.")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True,
+@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
               help="Samples of topics behind the intervals; 0: no intervals.")  # fmt: skip
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--test", type=click.Choice(_TESTS), default="randomisation", show_default=True,

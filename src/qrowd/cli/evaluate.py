@@ -56,7 +56,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     help="Score under the probabilities that `qrowd merge --probabilities` wrote: expected "
     "measures, or draws.",
 )  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=1), metavar="N",
+@click.option("--draws", type=click.IntRange(1, 1_000_000), metavar="N",
               help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
 @click.option(
     "--recalibrate", metavar="FILE",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
 
 import click
 
 from qrowd import __version__, cli
 from qrowd.errors import QrowdError
 
-_NOT_VERBS = {"main", "method_commands", "options", "output"}
+_NOT_VERBS = {"files", "main", "method_commands", "options", "output"}
 
 
 class Verbs(click.Group):
@@ -62,21 +65,44 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line."""
+    """Run the command line: whatever fails is told in one line, with an exit code."""
     warnings.showwarning = _say_warning
+    sys.stderr = sys.stderr or _nowhere()
+    if sys.stdout is None:
+        _stop("stdout is closed; open it, or send it to a file", 2)
     try:
         command.main(arguments, prog_name="qrowd", standalone_mode=False)
+        sys.stdout.flush()
     except QrowdError as error:
-        click.echo(f"qrowd: {error}", err=True)
-        sys.exit(error.exit_code)
+        _stop(str(error), error.exit_code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
-        click.echo("qrowd: interrupted", err=True)
-        sys.exit(130)
+        _stop("interrupted", 130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, as `head` does
+        sys.stdout = _nowhere()  # the reader of our output went away, as `head` does
         sys.exit(0)
+    except OSError as error:
+        _stop_writing(error)
+    except MemoryError as error:
+        _stop(f"not enough memory: {error}; use fewer draws or samples, or less data", 1)
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    click.echo(f"qrowd: {message}", err=True)
+    sys.exit(code)
+
+
+def _stop_writing(error: OSError) -> NoReturn:
+    """A full disk, a folder that cannot be written to, a file that cannot be read."""
+    name = error.filename or "output"
+    if error.errno == errno.ENOSPC:
+        sys.stdout = _nowhere()  # or what is left in its buffer fails once more at the end
+    _stop(f"{name}: {error.strerror or error}", 1)
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from qrowd.cli.options import parameter_option
+from qrowd.cli.output import say
 from qrowd.errors import UsageError
 
 VERBS = {"judgements": "merge", "scores": "aware", "orders": "rank"}
@@ -61,12 +62,13 @@ def method_command(
     help: str,
 ) -> click.Command:
     """The command of one method: its own parameters, then the shared options; `act` does it."""
-    card = method.card
+    card, spec = method.card, name
 
     @click.pass_context
     def run(ctx: click.Context, /, **given: Any) -> None:
         stated = {name: value for name, value in given.items() if _is_stated(ctx, name)}
         own = {known.name for known in card.params}
+        _say_twice(spec, [known.name for known in card.params], stated)
         changed = _changed(method, {name: stated[name] for name in own & set(stated)})
         for name in COMMON & own & set(given):
             given[name] = _common(changed, name, given[name])
@@ -79,6 +81,17 @@ def method_command(
     options = [parameter_option(known, getattr(method, known.name)) for known in own_params]
     made.params = [*options, *made.params]
     return made
+
+
+def _say_twice(spec: str, params: list[str], stated: dict[str, Any]) -> None:
+    """Which parameters both the spec string and an option set: the option counts."""
+    from qrowd.registry import parse_spec
+
+    _, positional, named = parse_spec(spec)
+    twice = {*params[: len(positional)], *named} & set(stated) & set(params)
+    for name in sorted(twice):
+        flag = f"--{name.replace('_', '-')} {stated[name]}"
+        say(f"warning: {name} is given twice, in {spec!r} and by {flag}, which is used")
 
 
 def _common(method: Any, name: str, otherwise: Any) -> Any:

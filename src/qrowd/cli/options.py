@@ -30,10 +30,13 @@ Loaders (they import what they need when they are called):
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from qrowd.cli.files import checking_files, writable
 
 if TYPE_CHECKING:
     from qrowd.content.matching import WithText
@@ -63,6 +66,10 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
 def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
     """A callback of what is read: `-` may be named once in all of a command."""
     names = value if isinstance(value, tuple) else (value,)
+    if "-" in names and sys.stdin is None:
+        from qrowd.errors import UsageError
+
+        raise UsageError("stdin is closed; name a file instead of -")
     seen = ctx.meta["qrowd.stdin"] = ctx.meta.get("qrowd.stdin", 0) + names.count("-")
     if seen > 1:
         from qrowd.errors import UsageError
@@ -179,16 +186,11 @@ qrels_option = click.option(
 
 
 def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
-    """An option that names a file to write; one that cannot be written is refused at once."""
-    return click.option(*flags, metavar="FILE", callback=_writable, **others)
+    """An option that names a file to write.
 
-
-def _writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
-    if path and path != "-":
-        from qrowd.io.atomic import refuse_unwritable
-
-        refuse_unwritable(path)
-    return path
+    One that cannot be written, that is read too, or that two options name, is refused at once.
+    """
+    return _all(click.option(*flags, metavar="FILE", callback=writable, **others), checking_files)
 
 
 output_option = written_option(
@@ -249,6 +251,7 @@ def load_judgements(
     one = judgements[0] if len(judgements) == 1 else judgements
     found = read_judgements(one, columns=columns, format=format)
     if rel is not None:
+        _warn_of_high("--rel", rel, found.scale.grades)
         found = found.binary(rel)
     return found.with_pool(read_pairs(pairs)) if pairs else found
 
@@ -261,7 +264,25 @@ def load_gold(
         return None
     found = load_qrels(gold)
     cut = gold_rel if gold_rel is not None else rel
-    return found if cut is None else found.binary(cut)
+    if cut is None:
+        return found
+    _warn_of_high("--gold-rel" if gold_rel is not None else "--rel", cut, found.scale.grades)
+    return found.binary(cut)
+
+
+def _warn_of_high(option: str, cut: int, grades: Sequence[int]) -> None:
+    """A cut above every grade makes nothing relevant: hardly meant."""
+    if grades and cut > max(grades):
+        import warnings
+
+        from qrowd.errors import DataWarning
+
+        listed = " ".join(map(str, grades))
+        warnings.warn(
+            f"{option} {cut} is above every grade ({listed}), so nothing counts as relevant",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def load_qrels(qrels: str) -> Qrels:

@@ -75,15 +75,13 @@ def show_json(value: Any) -> None:
 
 def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False) -> None:
     """Pictures as SVG files of a folder, which is made; what could not be drawn is None."""
-    from pathlib import Path
-
-    from qrowd.io.atomic import written
+    from qrowd.io.atomic import made_folder, written
     from qrowd.reporting.quality_figures import standalone
 
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    into = made_folder(folder)
     for name, figure in pictures.items():
         if figure is not None:
-            path = Path(folder) / f"{name}.svg"
+            path = into / f"{name}.svg"
             with written(path) as beside:
                 beside.write_text(standalone(figure), encoding="utf-8")
             say(str(path), quiet)

@@ -55,7 +55,7 @@ from qrowd.cli.options import (
     help="Whether intervals know how the systems rank the documents.",
 )  # fmt: skip
 @click.option(
-    "--draws", type=click.IntRange(min=2), default=1000, show_default=True,
+    "--draws", type=click.IntRange(2, 1_000_000), default=1000, show_default=True,
     help="Qrels drawn from the merged probabilities, for intervals.",
 )  # fmt: skip
 @click.option(

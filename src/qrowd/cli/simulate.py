@@ -72,11 +72,11 @@ def command(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
 def save_collection(made: Collection, folder: Path) -> list[Path]:
     """Write a collection's files; the paths of what was written."""
     from qrowd.data.index import Index
+    from qrowd.io.atomic import made_folder
     from qrowd.io.save import save
 
     names = [f"{name}.run.gz" for name in made.runs.runs]
-    (folder / "runs").mkdir(parents=True, exist_ok=True)
-    _refuse_others(folder / "runs", names)
+    _refuse_others(made_folder(folder / "runs"), names)
     gold = {"gold.qrels": made.gold} if len(made.gold) else {}
     nouns = {"crowd.tsv.gz": made.judgements, **gold, "assessors.tsv": made.assessors}
     for name, noun in nouns.items():

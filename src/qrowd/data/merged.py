@@ -17,6 +17,7 @@ from qrowd.data.runs import RunSet, run_of
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 
+MOST_CELLS = 4_000_000_000  # draws x pairs, a byte each
 TIES = ("coin", "relevant", "nonrelevant")
 _ALMOST = 1e-9
 
@@ -177,6 +178,11 @@ class Merged(Framed):
         """
         if n < 1:
             raise ParameterError(f"draws: n must be at least 1, got {n}")
+        if n * len(self.pairs) > MOST_CELLS:
+            most = MOST_CELLS // max(len(self.pairs), 1)
+            raise ParameterError(
+                f"{n} draws of {len(self.pairs)} pairs are too many; use at most {most}"
+            )
         codes = self._drawn(n, seed)
         alone = f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities"
         notes = () if self.samples is not None or self.copula is not None else (alone,)

@@ -15,14 +15,29 @@ def written(path: str | Path) -> Iterator[Path]:
     """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
-        yield target  # /dev/null, a pipe
+        try:
+            yield target  # /dev/null, a pipe
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
         return
     beside = _beside(target)
     try:
         yield beside
         beside.replace(target.resolve() if target.is_symlink() else target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+def made_folder(path: str | Path) -> Path:
+    """A folder to write files to, made if it is not there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", file=str(folder)) from None
+    return folder
 
 
 def refuse_unwritable(path: str | Path) -> None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--per-topic", is_flag=True,
               help="With --agreement: also for each topic. With --independence: each "
               "topic instead of couples.")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(min=0), default=1000, show_default=True,
+@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
               help="Draws behind the intervals of --agreement; 0 for none.")  # fmt: skip
 @click.option("--resample", type=click.Choice(("pairs", "topics")), default="pairs",
               show_default=True, help="What those draws draw.")  # fmt: skip
