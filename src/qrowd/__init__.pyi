@@ -8,6 +8,7 @@ from qrowd import errors as errors
 from qrowd.comparison.anova import Anova as Anova
 from qrowd.data.merged import AssessorTable as AssessorTable
 from qrowd.comparison.calibration import Calibration as Calibration
+from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
@@ -46,6 +47,7 @@ from qrowd.content.vectors import Vectors as Vectors
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessing import assessors as assessors
+from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.couples import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
