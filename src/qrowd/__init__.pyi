@@ -102,6 +102,7 @@ from qrowd.aggregation.scores.unsupervised import UnsupervisedAware as Unsupervi
 from qrowd.aggregation.scores.uniform import UniformAware as UniformAware
 from qrowd.aggregation.judgements.binmv import BinomialVote as BinomialVote
 from qrowd.aggregation.orders.borda import Borda as Borda
+from qrowd.aggregation.orders.crowd_bt import CrowdBT as CrowdBT
 from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
 from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
@@ -116,6 +117,7 @@ from qrowd.aggregation.judgements.mev import EnoughVotes as EnoughVotes
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.mvnn import NearestNeighbourVote as NearestNeighbourVote
 from qrowd.aggregation.judgements.one_coin import OneCoin as OneCoin
+from qrowd.aggregation.orders.plackett_luce import PlackettLuce as PlackettLuce
 from qrowd.aggregation.judgements.qbinmv import QuantisedBinomialVote as QuantisedBinomialVote
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
