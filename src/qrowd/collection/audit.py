@@ -21,6 +21,7 @@ from qrowd.collection import ledger, people
 from qrowd.collection.assignments import by_id, move
 from qrowd.collection.building import set_priorities
 from qrowd.collection.schema import (
+    appeal,
     assignment,
     audit,
     campaign,
@@ -184,6 +185,27 @@ def _priorities(work: Work) -> dict[tuple[str, str], float]:
     return {(row.name, row.doc): row.priority for row in rows}
 
 
+def _withdraw(work: Work, details: Details) -> None:
+    """Sets that an extension made are offered no more; what is held stays."""
+    own = (judging_set.c.campaign_id == work.campaign) & (judging_set.c.role == "pool")
+    made = (
+        own & (judging_set.c.id > details["after_set"]) & (judging_set.c.id <= details["last_set"])
+    )
+    work.db.execute(update(judging_set).where(made).values(open=0, target=judging_set.c.held))
+
+
+def _only_by_its_function(work: Work, details: Details) -> Details:
+    raise RuleError("not-allowed", "this act has a function of its own")
+
+
+def _reopen_appeal(work: Work, details: Details) -> None:
+    """An appeal is open again; what was accepted for it is excluded, and stays paid."""
+    values = {"answered_at": None, "won": None, "reply": ""}
+    work.db.execute(update(appeal).where(appeal.c.id == details["appeal"]).values(**values))
+    if details.get("assignment"):
+        move(work, by_id(work, int(details["assignment"])), "exclude")
+
+
 def _fund(work: Work, details: Details) -> Details:
     ledger.fund(work, int(details["amount"]))
     return {}
@@ -279,6 +301,8 @@ ACTS: dict[str, Act] = {
     "accept": Act(_moving("accept"), _exclude),
     "exclude": Act(_moving("exclude"), _restore),
     "refuse": Act(_moving("refuse"), _restore),
+    "extend": Act(_only_by_its_function, _withdraw),
+    "answer appeal": Act(_only_by_its_function, _reopen_appeal),
     "bonus": Act(_bonus, _bonus_back),
     "message": Act(_message),
     "settle": Act(_settle),

@@ -8,6 +8,7 @@
 | other.tsv | "cannot tell" and "broken" |
 | orders.tsv | rankings and preferences: ballot, topic, doc, assessor, place |
 | gold.qrels | the experts' grades of pairs of the pool: gold and decisions |
+| merged.qrels, probabilities.tsv | what a merging method makes of the judgements, if asked |
 | manifest.json | what there is, with checksums |
 
 Assessors are numbers (`w7`); machines and experts have their names. Free text is not exported.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, and_, case, func, literal, select
+from sqlalchemy import Select, and_, case, literal, select
 
 from qrowd import __version__
 from qrowd.collection import ledger
@@ -40,8 +41,13 @@ from qrowd.collection.schema import (
     worker,
 )
 from qrowd.collection.states import VALID
+from qrowd.collection.status import events
 from qrowd.collection.store import Found, Work
+from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.io.atomic import written
+from qrowd.io.judgements import read_judgements
+from qrowd.io.qrels import read_qrels
+from qrowd.io.save import save
 
 CHUNK = 20_000
 _CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
@@ -56,11 +62,17 @@ class Exported:
     sha256: str
 
 
-def export(work: Work, folder: str | Path, *, parquet: bool = False) -> list[Exported]:
-    """All files into a folder; `parquet` writes the tables in that form too."""
+def export(
+    work: Work, folder: str | Path, *, parquet: bool = False, merge: Merger | None = None
+) -> list[Exported]:
+    """All files into a folder; `parquet` writes the tables in that form too, `merge` makes qrels
+    and probabilities of the judgements, gold being given.
+    """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     done = [_write(work, target / name, *table(work)) for name, table in _TABLES.items()]
+    if merge is not None and done[0].rows:
+        done += _merged(target, merge)
     if parquet:
         done += [
             _as_parquet(target / one.name, one.rows) for one in done if one.name.endswith("tsv")
@@ -93,6 +105,22 @@ def _chunks(header: Sequence[str], rows: Iterator[Sequence[Any]]) -> Iterator[li
     yield chunk
 
 
+def _merged(folder: Path, merge: Merger) -> list[Exported]:
+    crowd = read_judgements(folder / "judgements.tsv")
+    has_gold = (folder / "gold.qrels").stat().st_size > 0
+    given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
+    merged = merge.fit(crowd, given)
+    save(merged.qrels(), folder / "merged.qrels")
+    save(merged, folder / "probabilities.tsv")
+    return [
+        _seen(folder / name, len(merged.pairs)) for name in ("merged.qrels", "probabilities.tsv")
+    ]
+
+
+def _seen(path: Path, rows: int) -> Exported:
+    return Exported(path.name, rows, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
 def _as_parquet(path: Path, rows: int) -> Exported:
     import polars as pl
 
@@ -101,7 +129,7 @@ def _as_parquet(path: Path, rows: int) -> Exported:
     scanned = pl.scan_csv(path, separator="\t", schema_overrides=names, quote_char=None)
     with written(target) as beside:
         scanned.sink_parquet(beside)
-    return Exported(target.name, rows, hashlib.sha256(target.read_bytes()).hexdigest())
+    return _seen(target, rows)
 
 
 def _write_manifest(work: Work, folder: Path, done: Sequence[Exported]) -> None:
@@ -112,18 +140,12 @@ def _write_manifest(work: Work, folder: Path, done: Sequence[Exported]) -> None:
         "plan_sha256": hashlib.sha256(work.plan.text.encode()).hexdigest(),
         "scale": list(work.plan.scale.grades),
         "relevant_from": work.plan.scale.relevant_from,
-        "events": _events(work),
+        "events": events(work),
         "spent": {"owed": money.owed, "settled": money.settled, "currency": work.plan.pay.currency},
         "files": {one.name: {"rows": one.rows, "sha256": one.sha256} for one in done},
     }
     with written(folder / "manifest.json") as beside:
         beside.write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def _events(work: Work) -> int:
-    joined = event.join(worker, worker.c.id == event.c.worker_id)
-    query = select(func.count()).select_from(joined).where(worker.c.campaign_id == work.campaign)
-    return int(work.db.scalar(query) or 0)
 
 
 # --- the tables -----------------------------------------------------------------------------------

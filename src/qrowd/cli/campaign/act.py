@@ -1,0 +1,65 @@
+"""`qrowd campaign act`: what an organiser does, written down, with an undo."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.campaign.opening import (
+    campaign_option,
+    confirmed,
+    database_argument,
+    opened,
+    who,
+    yes_option,
+)
+from qrowd.cli.output import say
+
+
+@click.command()
+@database_argument
+@click.argument("act", required=False)
+@click.argument("details", nargs=-1, metavar="[KEY=VALUE]...")
+@campaign_option
+@click.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
+@yes_option
+def command(
+    database: str, act: str | None, details: tuple[str, ...], name: str | None,
+    undone: int | None, yes: bool,
+) -> None:  # fmt: skip
+    """Launch, pause, resume or close a campaign, raise a target, send a bonus, and more.
+
+    Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;
+    fund amount=CENTS; `screen out`, stop worker=N; accept, exclude, refuse assignment=N; bonus
+    worker=N amount=CENTS; message worker=N text=...; settle. Amounts are in cents (the currency's
+    smallest unit). What cannot be undone is asked first.
+
+    \b
+    Examples:
+      qrowd campaign act campaign.db pause
+      qrowd campaign act campaign.db "raise target" target=4
+    """
+    from qrowd.collection.audit import ACTS, perform, undo
+    from qrowd.errors import UnknownNameError, UsageError
+
+    if (act is None) == (undone is None):
+        raise UsageError("say what to do, or --undo NUMBER")
+    with opened(database) as store, store.write(store.only(name)) as work:
+        if undone is not None:
+            say(f"act {undo(work, who(), undone)}: act {undone} is undone")
+            return
+        if act not in ACTS:
+            raise UnknownNameError.among("act", str(act), ACTS)
+        sure = ACTS[act].undo is None and confirmed(f"{act} cannot be undone. Do it?", yes)
+        number = perform(work, who(), act, _details(details), sure=sure)
+    say(
+        f"act {number}: {act}; undo it with --undo {number}" if not sure else f"act {number}: {act}"
+    )
+
+
+def _details(given: tuple[str, ...]) -> dict[str, str]:
+    from qrowd.errors import UsageError
+
+    for one in given:
+        if "=" not in one:
+            raise UsageError(f"expected KEY=VALUE, got {one!r}")
+    return dict(one.split("=", 1) for one in given)

@@ -1,0 +1,41 @@
+"""`qrowd campaign export`: results as files."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.campaign.opening import campaign_option, database_argument, opened
+from qrowd.cli.options import json_option
+from qrowd.cli.output import show
+
+
+@click.command()
+@database_argument
+@click.option("-o", "--output", "folder", required=True, metavar="FOLDER",
+              help="The folder to write to; made if it is not there.")  # fmt: skip
+@campaign_option
+@click.option("--merge", metavar="METHOD", default="mv", show_default=True,
+              help="The method that makes qrels and probabilities; none for no such "
+              "files.")  # fmt: skip
+@click.option("--parquet", is_flag=True, help="Tables as Parquet, too.")
+@json_option
+def command(
+    database: str, folder: str, name: str | None, merge: str, parquet: bool, as_json: bool
+) -> None:
+    """Write judgements, orders, gold, qrels and a manifest with checksums; at any time.
+
+    The files are of one moment, whoever is working meanwhile. Assessors are numbers: no names.
+
+    \b
+    Examples:
+      qrowd campaign export campaign.db -o results
+      qrowd campaign export campaign.db -o results --merge ds --parquet
+    """
+    from qrowd.collection.export import export
+    from qrowd.registry import get
+
+    method = None if merge == "none" else get(merge)
+    with opened(database) as store, store.read(store.only(name)) as work:
+        done = export(work, folder, parquet=parquet, merge=method)
+    columns = {key: [getattr(one, key) for one in done] for key in ("name", "rows", "sha256")}
+    show(columns, None, as_json)

@@ -1,0 +1,54 @@
+"""`qrowd campaign pay`: who is owed what."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.campaign.opening import (
+    campaign_option,
+    confirmed,
+    database_argument,
+    opened,
+    who,
+    yes_option,
+)
+from qrowd.cli.options import output_option
+from qrowd.cli.output import say, show
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option("--settle", is_flag=True, help="Mark all of it as paid; this cannot be undone.")
+@output_option
+@yes_option
+def command(database: str, name: str | None, settle: bool, output: str | None, yes: bool) -> None:
+    """List what each worker is owed, with the platform's id, and mark it as paid.
+
+    \b
+    Examples:
+      qrowd campaign pay campaign.db -o owed.tsv
+      qrowd campaign pay campaign.db --settle --yes
+    """
+    from sqlalchemy import select
+
+    from qrowd.collection import audit, ledger
+    from qrowd.collection.schema import person
+
+    with opened(database) as store, store.write(store.only(name)) as work:
+        rows, pay = ledger.owed(work), work.plan.pay
+        ids = {row.worker_id: row for row in work.db.execute(select(person))}
+        people = [ids.get(row.id) for row in rows]
+        table = {
+            "worker": [f"w{row.number}" for row in rows],
+            "platform": [one.platform if one else "" for one in people],
+            "id": [one.platform_id if one else "" for one in people],
+            "amount": [f"{row.amount / 10**pay.digits:.{pay.digits}f}" for row in rows],
+            "currency": [pay.currency for _ in rows],
+        }
+        total = sum(row.amount for row in rows)
+        if settle and rows and confirmed(f"Mark {pay.shown(total)} as paid?", yes):
+            numbers = {"workers": [row.number for row in rows]}
+            audit.perform(work, who(), "settle", numbers, sure=True)
+            say(f"{pay.shown(total)} settled")
+    show(table, output)

@@ -1,0 +1,142 @@
+"""`qrowd campaign`: from a plan to an export, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="campaigns need the extra serve")
+
+import qrowd as q
+from qrowd.cli.main import main
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the example's files."""
+    shutil.copytree(EXAMPLE, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def said(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> str:
+    """What a command says, out and err."""
+    try:
+        main(["campaign", *line.split()])
+        got = 0
+    except SystemExit as stop:
+        got = int(stop.code or 0)
+    out = capsys.readouterr()
+    assert got == code, out.err
+    return out.out + out.err
+
+
+def test_from_a_plan_to_an_export(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "check plan.toml")
+    for word in ("always relevant", "an hour", "batches a worker", "survives"):
+        assert word in text
+    assert "18 pairs of 3 topics" in text
+    assert "18 pairs, 6 sets, 9 batches" in said(capsys, "new plan.toml -o c.db --launch")
+    assert "example: running; 0.0% done" in said(capsys, "status c.db")
+    assert "18 judgements of 1 assessors" in said(capsys, "import c.db machine.tsv")
+    assert "merged.qrels" in said(capsys, "export c.db -o out")
+    assert len(q.read_judgements("out/judgements.tsv")) == 18
+    assert len(q.read_qrels("out/merged.qrels")) == 18
+    said(capsys, "backup c.db -o b.db")
+    said(capsys, "restore b.db -o r.db")
+    said(capsys, "move r.db m.db")
+    said(capsys, "export m.db -o out2")
+    for one in Path("out").iterdir():
+        assert (Path("out2") / one.name).read_bytes() == one.read_bytes()
+
+
+def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "new plan.toml -o c.db --launch")
+    assert "undo it with --undo 2" in said(capsys, "act c.db pause")
+    assert "paused" in said(capsys, "status c.db")
+    said(capsys, "act c.db --undo 2")
+    assert json.loads(said(capsys, "status c.db --json"))["state"] == "running"
+    assert "cannot be undone" in said(capsys, "act c.db message worker=1 text=hello", 2)
+    assert "did you mean pause" in said(capsys, "act c.db pouse", 2)
+
+
+def test_extending_shows_its_cost_and_asks(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "new plan.toml -o c.db --launch")
+    assert "Add --yes" in said(capsys, "extend c.db --target 5", 2)
+    assert "36 judgements" in said(capsys, "extend c.db --target 5 --yes")
+    assert json.loads(said(capsys, "status c.db --json"))["wanted"] == 90
+
+
+def test_an_old_and_a_new_schema_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import sqlite3
+
+    said(capsys, "new plan.toml -o c.db")
+    assert "version" in said(capsys, "upgrade c.db")
+    with sqlite3.connect("c.db") as db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    db.close()
+    assert "newer qrowd" in said(capsys, "status c.db", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "what"),
+    [
+        ([("target = 3", "target = 0")], "target = 0", "at least 1"),
+        ([("gold = 1\n", "gold = 9\n")], "gold = 9", "must have a set that is not gold"),
+        ([("budget = 30.00", "budget = 0.10")], "budget = 0.10", "below the pay of one batch"),
+        ([("size = 3", "sise = 3")], "sise = 3", "did you mean size"),
+        ([("[people]", "[people]\nworkers = 2")], "target = 3", "above the number of workers"),
+        ([("gold = 1\n", "gold = 2\n"), ("[people]", "[people]\nworkers = 3")],
+         'gold = "gold.tsv"', "workers do 9 batches, 18 are needed"),
+        ([('gold = "gold.tsv"', 'gold = "nothing.tsv"')], 'gold = "nothing', "there is no file"),
+        ([("[checks]\n", "[qualification]\nsets = 2\n[checks]\n")], "sets = 2", "the file has 0"),
+        ([("at_least = 0.85", "at_least = 1.5")], "at_least = 1.5", "nobody can pass"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_met_is_refused_at_its_line(
+    here: Path, capsys: pytest.CaptureFixture[str], changes: list[tuple[str, str]], line: str,
+    what: str,
+) -> None:  # fmt: skip
+    plan = Path("plan.toml")
+    for change in changes:
+        assert change[0] in plan.read_text()
+        plan.write_text(plan.read_text().replace(*change))
+    lines = plan.read_text().splitlines()
+    at = next(number for number, text in enumerate(lines, 1) if text.startswith(line))
+    text = said(capsys, "check plan.toml", 1)
+    assert what in text
+    assert f"plan.toml:{at}:" in text
+
+
+def test_gold_that_nobody_can_pass_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("plan.toml").write_text(Path("plan.toml").read_text().replace('"grades"', '"ranked"', 1))
+    rows = Path("gold.tsv").read_text().splitlines()
+    flat = [rows[0], *("\t".join([*row.split("\t")[:2], "0", "so", row[-4:]]) for row in rows[1:])]
+    Path("gold.tsv").write_text("\n".join(flat) + "\n")
+    assert "nobody can pass the NDCG check" in said(capsys, "check plan.toml", 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "what"),
+    [
+        ("status nothing.db", 1, "no such database"),
+        ("status gold.tsv", 1, "not a database"),
+        ("status .", 1, "is a folder"),
+        ("new plan.toml -o nowhere/c.db", 1, "folder does not exist"),
+        ("pya c.db", 2, "did you mean pay"),
+        ("new nothing.toml -o c.db", 1, "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], line: str, code: int, what: str
+) -> None:
+    text = said(capsys, line, code)
+    assert what in text
+    assert len(text.strip().splitlines()) == 1
