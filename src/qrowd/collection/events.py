@@ -12,9 +12,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
-from qrowd.collection.assignments import by_id, late_until, move
+from qrowd.collection.assignments import by_id, late_until, lease_of, move
 from qrowd.collection.expertise import failed_topics, open_questions
 from qrowd.collection.plan import MINUTE
 from qrowd.collection.schema import (
@@ -82,13 +82,49 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
     there = _place(work, worker_id, said.place)
     before = _repeated(work, worker_id, said)
     if before is not None:
-        return _reply(work, there, before, repeated=True, late=False)
+        return _reply(work, there, before, there.expires_at, repeated=True, late=False)
     late = _reopen(work, there)
     there = _place(work, worker_id, said.place) if late else there
     _refuse_what_the_plan_forbids(work, there, said)
     stored = _store(work, there, said)
-    _renew(work, there)
-    return _reply(work, _place(work, worker_id, said.place), stored, repeated=False, late=late)
+    return _reply(work, there, stored, _renew(work, there), repeated=False, late=late)
+
+
+# The statements of every save, built once: building them anew takes longer than running them.
+_PLACE = (
+    select(
+        place.c.id, place.c.shown, place.c.kind, place.c.surplus, place.c.worker_id,
+        place.c.assignment_id, judging_set.c.topic_id, assignment.c.state, assignment.c.leased_at,
+        assignment.c.expires_at, assignment.c.latest_end, assignment.c.kind.label("batch"),
+    )
+    .select_from(
+        place.join(assignment, assignment.c.id == place.c.assignment_id).join(
+            judging_set, judging_set.c.id == place.c.set_id
+        )
+    )
+    .where(
+        place.c.key == bindparam("key"),
+        place.c.worker_id == bindparam("worker"),
+        assignment.c.campaign_id == bindparam("campaign"),
+    )
+)  # fmt: skip
+_REPEATED = (
+    select(event.c.id, event.c.at, event.c.stale, receipt.c.digest)
+    .select_from(event.outerjoin(receipt, receipt.c.event_id == event.c.id))
+    .where(event.c.worker_id == bindparam("worker"), event.c.key == bindparam("key"))
+)
+_LAST = select(answer.c.event_id).where(
+    answer.c.place_id == bindparam("place"), answer.c.position == bindparam("at")
+)
+_SPENT = select(func.coalesce(func.sum(event.c.milliseconds), 0)).where(
+    event.c.place_id.in_(select(place.c.id).where(place.c.assignment_id == bindparam("assignment")))
+)
+_ADD_EVENT, _ADD_RECEIPT, _ADD_NOTE = insert(event), insert(receipt), insert(note)
+_LEASE = (
+    update(assignment)
+    .where(assignment.c.id == bindparam("number"))
+    .values(expires_at=bindparam("until"))
+)
 
 
 def _refuse_malformed(said: Said) -> None:
@@ -108,30 +144,37 @@ def _refuse_malformed(said: Said) -> None:
 
 
 def _place(work: Work, worker_id: int, key: str) -> Found:
-    p, a, s = place.c, assignment.c, judging_set.c
-    joined = place.join(assignment, a.id == p.assignment_id).join(judging_set, s.id == p.set_id)
-    columns = (p.id, p.shown, p.kind, p.surplus, p.worker_id, p.assignment_id, s.topic_id, a.state)
-    times = (a.leased_at, a.expires_at, a.latest_end, a.kind.label("batch"))
-    mine = (p.key == key) & (p.worker_id == worker_id) & (a.campaign_id == work.campaign)
-    found = work.db.execute(select(*columns, *times).select_from(joined).where(mine)).one_or_none()
+    wanted = {"key": key, "worker": worker_id, "campaign": work.campaign}
+    found = work.db.execute(_PLACE, wanted).one_or_none()
     if found is None:
         raise RuleError("not-found", "there is no such set in your batches")
     return found
 
 
-def _repeated(work: Work, worker_id: int, said: Said) -> Found | None:
+@dataclass(frozen=True)
+class _Stored:
+    """An event in the database."""
+
+    id: int
+    at: int
+    stale: bool
+
+
+def _repeated(work: Work, worker_id: int, said: Said) -> _Stored | None:
     """The event that this request stored before, if it did."""
-    mine = (event.c.worker_id == worker_id) & (event.c.key == said.key)
-    joined = event.outerjoin(receipt, receipt.c.event_id == event.c.id)
-    query = select(event.c.id, event.c.at, event.c.stale, receipt.c.digest).select_from(joined)
-    found = work.db.execute(query.where(mine)).one_or_none()
-    if found is not None and found.digest != said.digest():
+    wanted = {"worker": worker_id, "key": said.key}
+    found = work.db.execute(_REPEATED, wanted).one_or_none()
+    if found is None:
+        return None
+    if found.digest != said.digest():
         raise RuleError("key-reused", "this key was used for another answer; make a new key")
-    return found
+    return _Stored(found.id, found.at, bool(found.stale))
 
 
 def _reopen(work: Work, there: Found) -> bool:
     """Whether the answer is late, and its batch was opened again for it."""
+    if there.state == "active" and there.expires_at > work.now:
+        return False
     row = by_id(work, there.assignment_id)
     if row.state == "active" and row.expires_at <= work.now:
         row = move(work, row, "expire")
@@ -214,47 +257,47 @@ def rank_problem(work: Work, given: dict[int, Any], ranks: list[int]) -> str:
     return ""
 
 
-def _store(work: Work, there: Found, said: Said) -> Found:
+def _store(work: Work, there: Found, said: Said) -> _Stored:
     order = order_of(there.shown)
     position = order[said.position - 1] if said.position and said.kind != "ranking" else 0
     ranking = " ".join(map(str, in_set_order(there.shown, said.ranks))) if said.ranks else None
-    at = (answer.c.place_id == there.id) & (answer.c.position == position)
-    last = work.db.scalar(select(answer.c.event_id).where(at)) or 0
+    last = work.db.scalar(_LAST, {"place": there.id, "at": position}) or 0
     stale = said.follows is not None and said.follows != last
     who = {"worker_id": there.worker_id, "place_id": there.id, "position": position}
     what = {"kind": said.kind, "grade": said.grade, "ranking": ranking, "key": said.key}
     when = {"milliseconds": _milliseconds(work, there, said), "at": work.now}
     links = {"follows": said.follows, "stale": int(stale)}
-    made = work.db.execute(insert(event).values(**who, **what, **when, **links))
-    number = new_id(made)
-    work.db.execute(insert(receipt).values(event_id=number, digest=said.digest()))
+    number = new_id(work.db.execute(_ADD_EVENT, {**who, **what, **when, **links}))
+    work.db.execute(_ADD_RECEIPT, {"event_id": number, "digest": said.digest()})
     texts = {"reason": said.reason, "passage": said.passage}
-    for kind, words in texts.items():
-        if words.strip():
-            work.db.execute(insert(note).values(event_id=number, kind=kind, text=words))
-    return work.db.execute(select(event).where(event.c.id == number)).one()
+    notes = [
+        {"event_id": number, "kind": kind, "text": words}
+        for kind, words in texts.items()
+        if words.strip()
+    ]
+    if notes:
+        work.db.execute(_ADD_NOTE, notes)
+    return _Stored(number, work.now, stale)
 
 
 def _milliseconds(work: Work, there: Found, said: Said) -> int:
     """The client's active time, as far as the server's own clock leaves room for it."""
-    mine = select(place.c.id).where(place.c.assignment_id == there.assignment_id)
-    total = select(func.coalesce(func.sum(event.c.milliseconds), 0))
-    spent = int(work.db.scalar(total.where(event.c.place_id.in_(mine))) or 0)
+    spent = int(work.db.scalar(_SPENT, {"assignment": there.assignment_id}) or 0)
     room = max(0, work.now - there.leased_at - spent)
     return int(min(round(said.seconds * 1000), room))
 
 
-def _renew(work: Work, there: Found) -> None:
-    from qrowd.collection.assignments import lease_of
-
+def _renew(work: Work, there: Found) -> int:
+    """When the lease ends now."""
     term, _ = lease_of(work, there.batch)
-    until = max(there.expires_at, min(work.now + term, there.latest_end))
+    until = max(int(there.expires_at), min(work.now + term, int(there.latest_end)))
     if until > there.expires_at:
-        mine = assignment.c.id == there.assignment_id
-        work.db.execute(update(assignment).where(mine).values(expires_at=until))
+        work.db.execute(_LEASE, {"number": there.assignment_id, "until": until})
+    return until
 
 
-def _reply(work: Work, there: Found, row: Found, *, repeated: bool, late: bool) -> Saved:
-    warn = there.expires_at - round(work.plan.hit.warn_minutes * MINUTE)
-    flags = (repeated, bool(row.stale), late, bool(there.surplus))
-    return Saved(row.id, row.at, *flags, there.expires_at, warn)
+def _reply(
+    work: Work, there: Found, row: _Stored, until: int, *, repeated: bool, late: bool
+) -> Saved:
+    warn = until - round(work.plan.hit.warn_minutes * MINUTE)
+    return Saved(row.id, row.at, repeated, row.stale, late, bool(there.surplus), until, warn)

@@ -60,5 +60,7 @@ def _free_places(work: Work, worker_id: int, topic_id: int) -> None:
 
 def failed_topics(work: Work, worker_id: int) -> set[int]:
     """Topics whose questions a worker failed."""
+    if not work.plan.techniques.expertise_share:
+        return set()
     failed = (expertise.c.worker_id == worker_id) & (expertise.c.passed == 0)
     return set(work.db.scalars(select(expertise.c.topic_id).where(failed)))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import Connection, Engine, bindparam, create_engine, event, inspect, select, text
 from sqlalchemy import exc as sql_errors
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
@@ -61,6 +61,11 @@ class Work:
     def key(self) -> str:
         """A new random name, 32 hexadecimal digits."""
         return f"{self.random.getrandbits(128):032x}"
+
+
+_CAMPAIGN = select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
+_BY_ID = _CAMPAIGN.where(campaign.c.id == bindparam("wanted"))
+_BY_NAME = _CAMPAIGN.where(campaign.c.name == bindparam("wanted"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +129,13 @@ class Store:
         raise RuleError("not-found", f"{asked}; in this database: {listed}")
 
     def _work(self, db: Connection, name: str | int, lock: bool) -> Work:
-        column = campaign.c.id if isinstance(name, int) else campaign.c.name
-        wanted = (campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
-        query = select(*wanted).where(column == name)
-        row = db.execute(query).one_or_none()
+        query, wanted = (_BY_ID if isinstance(name, int) else _BY_NAME), {"wanted": name}
+        row = db.execute(query, wanted).one_or_none()
         if row is None:
             raise RuleError("not-found", f"there is no campaign {name!r}")
         if lock and not self.is_sqlite:
             db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
-            row = db.execute(query).one()
+            row = db.execute(query, wanted).one()
         return Work(
             db, row.id, row.name, row.state, parse_plan(row.plan), self.clock(), self.random
         )

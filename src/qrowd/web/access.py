@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from qrowd.collection.schema import account, campaign, member_role, token
 from qrowd.collection.store import Store
@@ -92,14 +92,21 @@ def revoke(db: Connection, now: int, plain: str) -> None:
     db.execute(update(token).where(mine).values(revoked_at=now))
 
 
+_TOKEN = (
+    select(
+        token.c.role, token.c.scopes, token.c.campaign_id, token.c.worker_id, token.c.account_id,
+        token.c.expires_at, token.c.revoked_at, account.c.login,
+    )
+    .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
+    .where(token.c.hash == bindparam("hash"))
+)  # fmt: skip
+_CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
+
+
 def find(store: Store, plain: str) -> Who:
     """Who has this token; an error where nobody has, or it is no longer good."""
     with store.snapshot() as db:
-        t = token.c
-        columns = (t.role, t.scopes, t.campaign_id, t.worker_id, t.account_id, t.expires_at)
-        joined = token.outerjoin(account, account.c.id == t.account_id)
-        query = select(*columns, t.revoked_at, account.c.login).select_from(joined)
-        row = db.execute(query.where(t.hash == hashed(plain))).one_or_none()
+        row = db.execute(_TOKEN, {"hash": hashed(plain)}).one_or_none()
     gone = row is None or row.revoked_at is not None
     if row is None or gone or (row.expires_at is not None and row.expires_at <= store.clock()):
         raise RuleError("no-sign-in", "this sign-in is not valid any more; please sign in again")
@@ -168,7 +175,7 @@ class Member:
 def campaign_id(store: Store, name: str) -> int:
     """A campaign's number by its name."""
     with store.snapshot() as db:
-        found = db.scalar(select(campaign.c.id).where(campaign.c.name == name))
+        found = db.scalar(_CAMPAIGN, {"name": name})
     if found is None:
         raise RuleError("not-found", "there is no such campaign")
     return int(found)
