@@ -74,7 +74,7 @@ def command(
     Examples:
       qrowd compare ds.tsv mv.tsv --reference nist.tsv
       qrowd compare DS=a.tsv AWARE=b.tsv --reference nist.tsv --leave-out train.txt --latex
-      qrowd compare --systems nist.tsv -m AP --baseline bm25
+      qrowd compare --systems nist.tsv -m AP --baseline run01
     """
     _check(scores, reference, systems, baseline)
     options |= {"topics": load_topic_list(topics), "leave_out": load_topic_list(leave_out)}

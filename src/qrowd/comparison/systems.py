@@ -126,7 +126,7 @@ def compare_systems(
     >>> scores = q.evaluate(made.runs, made.truth, ["AP"])
     >>> found = q.compare_systems(scores, baseline="run03")
     >>> [row["run"] for row in found.rows() if row["p"] < 0.05]
-    []
+    ['run05', 'run01']
     """
     _check(scores, baseline, test, correction)
     order = np.argsort(-scores.means()[0, 0], kind="stable")
