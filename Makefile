@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := .venv-core
 
-.PHONY: help demo test setup gates tests core-tests docs bench clean
+.PHONY: help demo test setup gates tests core-tests docs bench soak clean
 help:  ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -54,6 +54,9 @@ test: gates docs tests core-tests  ## Everything that must be green
 bench: setup  ## Benchmarks beside the peers (takes long; see benchmarks/README.md)
 	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m benchmarks
+
+soak: setup  ## How campaigns hold under load, on both engines (takes long)
+	$(BIN)/python -m benchmarks.soak
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) $(CORE) demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -130,7 +130,7 @@ def tally(world: World, merged: Merged, draws: int, seed: int, level: float = 0.
     """Hold the intervals of one belief against the truth of its world."""
     truth = q.evaluate(world.runs, world.truth, ["AP"]).means()[0, 0]
     by_draw = q.evaluate(world.runs, merged.draws(draws, seed), ["AP"])
-    found = q.intervals(by_draw, level=level)
+    found = q.intervals(by_draw, over="draws", level=level)  # the truth is of these topics
     place = q.places(truth)
     a, b = np.triu_indices(len(truth), 1)
     p, won = found.beats[0, a, b], truth[a] > truth[b]

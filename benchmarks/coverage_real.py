@@ -25,7 +25,17 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import BINARY
 
-KEYS = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set")
+KEYS: tuple[str, ...] = (
+    "scores",
+    "places",
+    "width",
+    "places' width",
+    "bias",
+    "P(A>B) said",
+    "P(A>B) true",
+)
+KEYS += ("of .95 and more: true", "share of pairs", "best in set", "set")
+OVER = ("draws", "both")
 DRAWS, SEEDS = 300, 5
 
 
@@ -61,19 +71,28 @@ def sampled(gold: Qrels, seed: int, share: float = 0.05) -> Qrels:
     return gold.select(np.random.default_rng(seed).random(len(gold)) < share)
 
 
-def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[float]:
-    """What the intervals of AP say, beside the official scores."""
-    found = q.intervals(q.evaluate(runs, merged.draws(DRAWS, seed), ["AP"]))
+def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[list[float]]:
+    """What the intervals of AP say, beside the official scores: [over, figure]."""
+    scores = q.evaluate(runs, merged.draws(DRAWS, seed), ["AP"])
+    return [figures(q.intervals(scores, over=over), truth) for over in OVER]
+
+
+def figures(found: q.Intervals, truth: Floats) -> list[float]:
+    """How often intervals and P(A beats B) are right."""
     place = q.places(truth)
     a, b = np.triu_indices(len(truth), 1)
     p, won = found.beats[0, a, b], truth[a] > truth[b]
+    right, sure = np.where(p >= 0.5, won, ~won), np.maximum(p, 1 - p) >= 0.95
     return [
         float(((found.low[0] <= truth) & (truth <= found.high[0])).mean()),
         float(((found.place_low[0] <= place) & (place <= found.place_high[0])).mean()),
         float((found.high - found.low).mean()),
+        float((found.place_high - found.place_low).mean()),
         float((found.mean[0] - truth).mean()),
-        float(np.where(p >= 0.5, p, 1 - p).mean()),
-        float(np.where(p >= 0.5, won, ~won).mean()),
+        float(np.maximum(p, 1 - p).mean()),
+        float(right.mean()),
+        float(right[sure].mean()) if sure.any() else float("nan"),
+        float(sure.mean()),
         float(found.contender[0, truth.argmax()]),
         float(found.contender.sum()),
     ]
@@ -83,15 +102,17 @@ def rows(label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements], method
     """Print the row of a method, and of what rankings, or gold for 5 % of the pairs, make of it."""
     truth = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
     merged = [q.get(method).fit(crowd) for crowd in crowds]
-    corrected = [q.recalibrate(one, sampled(gold, at)) for at, one in enumerate(merged)]
+    corrected = [q.recalibrate(one, sampled(gold, at), at, DRAWS) for at, one in enumerate(merged)]
     for name, beliefs in {
         method: merged,
         f"{method} + rankings": [q.inform(one, runs) for one in merged],
         f"{method}, recalibrated": corrected,
         f"{method}, recalibrated + rankings": [q.inform(one, runs) for one in corrected],
     }.items():
-        figures = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
-        print(f"| {label} | {name} | " + " | ".join(f"{x:.3f}" for x in figures) + " |", flush=True)
+        means = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
+        for over, row in zip(OVER, means, strict=True):
+            cells = " | ".join(f"{x:.3f}" for x in row)
+            print(f"| {label} | {name} | {over} | {cells} |", flush=True)
 
 
 def main() -> None:
@@ -100,8 +121,8 @@ def main() -> None:
     if not (data() / "trec8_t21").is_dir():
         print(f"no real data in {data()}; QROWD_DATA names another folder")
         return
-    print("| collection | belief | " + " | ".join(KEYS) + " |")
-    print("|---|---|" + "---:|" * len(KEYS))
+    print("| collection | belief | over | " + " | ".join(KEYS) + " |")
+    print("|---|---|---|" + "---:|" * len(KEYS))
     gold = q.read_qrels(data() / "trec8_t21" / "nist.qrels.gz").binary(1)
     runs = q.read_runs(str(data() / "trec8_t21" / "runs" / "*"))
     for votes, hard in ((3, 0.0), (5, 0.0), (5, 2.0)):
@@ -110,9 +131,10 @@ def main() -> None:
     gold = q.read_qrels(data() / "dl21" / "gold.qrels.gz").binary(2)
     runs = q.read_runs(str(data() / "dl21" / "runs" / "*"))
     crowd = q.read_judgements(data() / "dl21" / "judgements.tsv.gz")
-    panels = [panel(crowd, 5, seed) for seed in range(SEEDS)]
-    for method in ("ds", "binmv"):
-        rows("DL 2021, 5 machine assessors", runs, gold, panels, method)
+    for size in (5, 55):
+        panels = [panel(crowd, size, seed) for seed in range(SEEDS)]
+        for method in ("ds", "binmv"):
+            rows(f"DL 2021, {size} machine assessors", runs, gold, panels, method)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
 """How right is each judgement-level method on real crowds, beside crowd-kit?
 
     QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy
-        [--sets a b] [--cap 300] [--jobs 1]
+        [--sets a b] [--cap 300] [--jobs 1] [--write docs/choosing-tables.md]
 
-Each set is merged without gold, and with a random half of its gold given (seed 7); what was given
-is never scored. Every registered method that needs no text and no runs takes part with its
-defaults, some with one option, and nothing is tuned. Log loss is clipped at 0.001, so that one
-certain and wrong pair costs 6.9. Seconds are CPU seconds of the fit.
+Each set is merged without gold, and with the gold of a random half of its topics given (seed 7; of
+its pairs, where there is one topic only); what was given is never scored. Every registered method
+that needs no text and no runs takes part with its defaults, some with one option, and nothing is
+tuned. Log loss is that of `score`, in which one certain and wrong pair costs 34.5. Seconds are CPU
+seconds of the fit. Below each table stand the standard errors, over topics, of the best method's
+figures, and of its lead over the majority vote.
 
 `QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit 1.4.2. A
 fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU, `--jobs` of them at
 a time beside ours; what it fails with stands in its row. Rows are told on stderr as they come, a
-table is printed as soon as it is complete, and at the end the sets side by side.
+table is printed as soon as it is complete, and at the end the sets side by side. `--write` makes
+the page of the documentation that holds all of these tables.
 """
 
 from __future__ import annotations
@@ -33,15 +36,25 @@ import numpy as np
 
 import qrowd as q
 from qrowd import registry
+from qrowd.comparison.label_measures import CLIP
 from qrowd.comparison.labels import LabelScores, score_labels
+from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Floats
 
 FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
 PEERS = os.environ.get("QROWD_PEERS", "")
 WORKER = Path(__file__).parent / "_accuracy_worker.py"
-CLIP = 0.001
 MEASURES = ("accuracy", "auc", "log_loss", "precision", "recall", "specificity")
-TITLES = {"accuracy": "Accuracy", "auc": "Area under the ROC curve", "log_loss": "Log loss"}
+TITLES = {
+    "accuracy": "Accuracy",
+    "auc": "Area under the ROC curve",
+    "log_loss": f"Log loss (clipped at {CLIP:g})",
+}
+PAGE = """# Which method: all figures
+
+Written by `python -m benchmarks.merging_accuracy --write docs/choosing-tables.md`, from one run.
+[Which method, when](choosing.md) says what to make of it. The best figure of a set is in bold.
+"""
 NO_GOLD, HALF = "without gold", "half of the gold given"
 OPTIONS = (
     "ds(prior='topic')",
@@ -127,13 +140,14 @@ class Task:
 
     def scored(self, merged: q.Merged | q.SoftQrels) -> LabelScores:
         """On the gold that was not given."""
-        return score_labels(merged, self.gold, given=self.known, clip=CLIP)
+        return score_labels(merged, self.gold, given=self.known)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print two tables for each set, then all sets side by side."""
     asked = _asked(arguments or [])
     found: dict[tuple[str, str], list[Row]] = {}
+    sets: list[str] = []
     with ThreadPoolExecutor(asked.jobs) as pool:
         waiting = [
             (collection, task, [pool.submit(_theirs, name, task) for name in _peers(task.known)])
@@ -142,9 +156,13 @@ def main(arguments: list[str] | None = None) -> None:
         ]
         for collection, task, theirs in waiting:
             if task.known is None:
-                print(_head(collection, task.judgements, task.gold), flush=True)
-            found[collection.name, task.title] = _table(task, theirs)
-    _side_by_side(found)
+                sets.append(_say(_head(collection, task.judgements, task.gold)))
+            rows = found[collection.name, task.title] = _rows(task, theirs)
+            sets.append(_say(_table(task, rows)))
+    side_by_side = _say(_side_by_side(found))
+    if asked.write:
+        page = [PAGE, side_by_side, "## Set by set\n", *sets]
+        asked.write.write_text("\n".join(page), encoding="utf-8")
     if not PEERS:
         print("crowd-kit was left out: QROWD_PEERS names no interpreter that has it")
 
@@ -154,6 +172,7 @@ def _asked(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", default=[], choices=[c.name for c in COLLECTIONS])
     parser.add_argument("--cap", type=int, default=300, help="CPU seconds of a fit of crowd-kit")
     parser.add_argument("--jobs", type=int, default=1, help="fits of crowd-kit at a time")
+    parser.add_argument("--write", type=Path, help="the page to write")
     return parser.parse_args(arguments)
 
 
@@ -183,23 +202,52 @@ def _head(collection: Collection, judgements: q.Judgements, gold: q.Qrels) -> st
 
 
 def half(gold: q.Qrels) -> q.Qrels:
-    """A random half, always the same."""
-    chosen = np.zeros(len(gold), np.bool_)
-    chosen[np.random.default_rng(7).permutation(len(gold))[: len(gold) // 2]] = True
-    return gold.select(chosen)
+    """The gold of a random half of the topics (of one topic, half of its pairs): always the same.
+
+    Pairs of a topic are alike: gold on half of each would tell too much about the other half.
+    """
+    unit = gold.pairs.topic if len(gold.topics) > 1 else np.arange(len(gold))
+    units = np.unique(unit)
+    return gold.select(
+        np.isin(unit, np.random.default_rng(7).permutation(units)[: len(units) // 2])
+    )
+
+
+def errors(rows: list[Row]) -> str:
+    """Standard errors over topics: of the best method's accuracy, and of its lead over the vote."""
+    found = {row.method: row.scores for row in rows if row.scores}
+    best, vote = next(iter(found)), found["`mv`"]
+    if len(vote.topics) < 2:
+        return "one topic: no standard errors over topics\n"
+    used = vote.pairs_by_topic > 0
+    right = [scores.by_topic["accuracy"][used] * scores.pairs_by_topic[used]
+             for scores in (found[best], vote)]  # fmt: skip
+    size = vote.pairs_by_topic[used]
+    lead = right[0] - right[1]
+    without = (lead.sum() - lead) / (size.sum() - size)
+    return (
+        f"s.e. over {used.sum()} topics: accuracy of {best} {found[best].errors['accuracy']:.4f}; "
+        f"its lead over `mv` {lead.sum() / size.sum():+.4f} (s.e. {jackknife_error(without):.4f})\n"
+    )
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _table(task: Task, theirs: list[Future[Row]]) -> list[Row]:
+def _rows(task: Task, theirs: list[Future[Row]]) -> list[Row]:
     ours = [_told(_ours(spec, task)) for spec in _specs()]
-    rows = _best_first(ours) + _best_first([_told(one.result()) for one in theirs])
-    print(f"#### {task.title}\n")
-    print("| method | " + " | ".join(MEASURES).replace("_", " ") + " | seconds |")
-    print("|---" * (len(MEASURES) + 2) + "|")
-    print(*rows, "", sep="\n", flush=True)
-    return rows
+    return _best_first(ours) + _best_first([_told(one.result()) for one in theirs])
+
+
+def _table(task: Task, rows: list[Row]) -> str:
+    header = "| method | " + " | ".join(MEASURES).replace("_", " ") + " | seconds |"
+    rule = "|---" * (len(MEASURES) + 2) + "|"
+    return "\n".join([f"#### {task.title}\n", header, rule, *map(str, rows), "", errors(rows)])
+
+
+def _say(text: str) -> str:
+    print(text, flush=True)
+    return text
 
 
 def _told(row: Row) -> Row:
@@ -211,14 +259,17 @@ def _best_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.scores["accuracy"] if row.scores else 1.0)
 
 
-def _side_by_side(found: dict[tuple[str, str], list[Row]]) -> None:
+def _side_by_side(found: dict[tuple[str, str], list[Row]]) -> str:
     """One table for each measure that compares methods: a column for each set."""
+    parts: list[str] = []
     for title in (NO_GOLD, HALF):
         tables = {name: rows for (name, when), rows in found.items() if when == title}
         for measure in TITLES if tables else ():
-            print(f"### {TITLES[measure]}, {title}\n")
-            print("| method | " + " | ".join(tables) + " |\n" + "|---" * (len(tables) + 1) + "|")
-            print(*_lines(measure, list(tables.values())), "", sep="\n", flush=True)
+            header = "| method | " + " | ".join(tables) + " |"
+            lines = _lines(measure, list(tables.values()))
+            rule = "|---" * (len(tables) + 1) + "|"
+            parts += [f"## {TITLES[measure]}, {title}\n", header, rule, *lines, ""]
+    return "\n".join(parts)
 
 
 def _lines(measure: str, tables: list[list[Row]]) -> list[str]:

@@ -165,8 +165,14 @@ def library_page() -> str:
     things = {name: getattr(qrowd, name) for name in qrowd.__all__}
     nouns = [_noun(name, thing) for name, thing in things.items() if inspect.isclass(thing)]
     verbs = [_verb(name, thing) for name, thing in things.items() if inspect.isfunction(thing)]
+    values = [
+        f"### `{name}`\n\n`{thing!r}`"
+        for name, thing in things.items()
+        if not inspect.isclass(thing) and not inspect.isfunction(thing)
+    ]
     about = "`import qrowd as q`. Methods, measures and rules have their own pages."
-    return "\n\n".join(["# Library", about, "## Verbs", *verbs, "## Nouns", *nouns]) + "\n"
+    parts = ["# Library", about, "## Verbs", *verbs, "## Nouns", *nouns, "## Values", *values]
+    return "\n\n".join(parts) + "\n"
 
 
 def _noun(name: str, thing: type) -> str:

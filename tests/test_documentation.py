@@ -49,6 +49,11 @@ def test_each_card_has_its_heading_and_parameters(kind: str) -> None:
         assert all(f"| `{parameter.name}` |" in page for parameter in card.params)
 
 
+def test_each_public_name_has_its_heading() -> None:
+    headings = re.findall(r"^### `(\w+)`$", generate.library_page(), re.MULTILINE)
+    assert sorted(headings) == sorted(qrowd.__all__)
+
+
 def test_each_command_has_its_heading() -> None:
     page = generate.command_page()
     for path, _, _ in generate.verbs():
@@ -93,11 +98,18 @@ def test_everything_public_has_a_docstring() -> None:
     assert bare == []
 
 
-@pytest.mark.parametrize("name", sorted(_documented()))
+def _with_examples() -> list[str]:
+    """The names whose docstrings have examples; values such as NOTHING have no docstring."""
+    return sorted(name for name, thing in _documented().items() if ">>>" in (thing.__doc__ or ""))
+
+
+def test_most_verbs_and_methods_have_examples() -> None:
+    assert {"DawidSkene", "screen", "study", "report"} <= set(_with_examples())
+
+
+@pytest.mark.parametrize("name", _with_examples())
 def test_examples_are_true(name: str) -> None:
     thing = _documented()[name]
-    if not inspect.isroutine(thing) and not inspect.isclass(thing):
-        return
     if name in WITH_EXTRAS:
         pytest.importorskip(WITH_EXTRAS[name], reason=f"the example of {name} needs an extra")
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
@@ -105,6 +117,7 @@ def test_examples_are_true(name: str) -> None:
     names = vars(sys.modules[thing.__module__]) | {"q": qrowd, "qrowd": qrowd}
     for example in doctest.DocTestFinder(recurse=False).find(thing, name, globs=names):
         runner.run(example, out=said.append)
+    assert runner.tries, f"no example of {name} was found"
     assert not said, "".join(said)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import runpy
 import shlex
 import shutil
 import warnings
@@ -150,6 +151,18 @@ def test_code_of_pages_runs(
     monkeypatch.chdir(tmp_path / "here")
     found = "\n".join(_blocks(page, "python"))
     exec(compile(found, page, "exec"), {})
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+def test_example_scripts_run(
+    script: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
+    assert len(capsys.readouterr().out.splitlines()) >= 3
 
 
 def test_readme_code_is_short() -> None:

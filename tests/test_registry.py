@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import pytest
@@ -50,3 +51,18 @@ def test_alias(dummy: type) -> None:
 def test_bad_specs(dummy: type, spec: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message.replace("(", r"\(")):
         registry.get(spec)
+
+
+def test_a_parameter_may_be_a_list() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Listed:
+        grades: tuple[int, ...] = registry.param((0, 1), "grades")
+        words: tuple[str, ...] = registry.param((), "words")
+
+    grades, words = registry.params_of(Listed)
+    assert grades.check((0, 2), "here") == (0, 2)
+    for wrong in ((0, "a"), 3, (0.5,), (True,)):
+        with pytest.raises(ParameterError, match="a list of whole numbers"):
+            grades.check(wrong, "here")
+    with pytest.raises(ParameterError, match="a list of words"):
+        words.check((1,), "here")

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,14 +80,13 @@ def _committed() -> list[Path]:
 
 
 def test_nothing_committed_names_a_machine() -> None:
-    folders = ["work", "root", "home", "opt", "Users"]
-    marks = [f"/{folder}/".encode() for folder in folders] + [b"file:" + b"///"]
+    folders = "|".join(["work", "root", "home", "opt", "Users"])
+    mark = re.compile(rf"(?<![\w}}])/({folders})/|file:/{{3}}".encode())  # {API}/... is an address
+    assert mark.search(b"cat /" + b"work/x")
     found = [
-        f"{path.relative_to(ROOT)}: {mark.decode()}"
+        f"{path.relative_to(ROOT)}: {bad.group().decode()}"
         for path in _committed()
-        if path.is_file()
-        for mark in marks
-        if mark in path.read_bytes()
+        if path.is_file() and (bad := mark.search(path.read_bytes()))
     ]
     assert found == []
 

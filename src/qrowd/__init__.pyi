@@ -8,6 +8,7 @@ from qrowd import errors as errors
 from qrowd.comparison.anova import Anova as Anova
 from qrowd.data.merged import AssessorTable as AssessorTable
 from qrowd.comparison.calibration import Calibration as Calibration
+from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
@@ -46,6 +47,7 @@ from qrowd.content.vectors import Vectors as Vectors
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessing import assessors as assessors
+from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.couples import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
@@ -100,6 +102,7 @@ from qrowd.aggregation.scores.unsupervised import UnsupervisedAware as Unsupervi
 from qrowd.aggregation.scores.uniform import UniformAware as UniformAware
 from qrowd.aggregation.judgements.binmv import BinomialVote as BinomialVote
 from qrowd.aggregation.orders.borda import Borda as Borda
+from qrowd.aggregation.orders.crowd_bt import CrowdBT as CrowdBT
 from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
 from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
@@ -114,6 +117,7 @@ from qrowd.aggregation.judgements.mev import EnoughVotes as EnoughVotes
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.mvnn import NearestNeighbourVote as NearestNeighbourVote
 from qrowd.aggregation.judgements.one_coin import OneCoin as OneCoin
+from qrowd.aggregation.orders.plackett_luce import PlackettLuce as PlackettLuce
 from qrowd.aggregation.judgements.qbinmv import QuantisedBinomialVote as QuantisedBinomialVote
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank

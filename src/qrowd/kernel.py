@@ -19,7 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from threading import current_thread
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -83,13 +83,23 @@ def _listen() -> None:
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on its first call; cached on disk where a folder is writable."""
+    return _compiled(function, no_cfunc_wrapper=True)
+
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel that only kernels of its own file call, never Python: quicker to compile."""
+    return _compiled(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     from numba import njit
 
     _listen()
+    make = partial(njit, nogil=True, error_model="numpy", **options)
     try:
-        compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled = make(cache=True)(function)
     except RuntimeError:  # numba found no folder to keep its cache in
-        compiled = njit(nogil=True, error_model="numpy")(function)
+        compiled = make()(function)
     return cast("Callable[P, R]", compiled)
 
 

@@ -66,6 +66,7 @@ class Param:
     at_most: float | None = None
     below: float | None = None
     optional: bool = False
+    item: Any = None  # the type of what a tuple holds
 
     @property
     def allowed(self) -> str:
@@ -73,6 +74,8 @@ class Param:
         if self.choices:
             return "one of " + ", ".join(map(str, self.choices))
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+        if self.item is not None:
+            return "a list of " + kinds[self.item].removeprefix("a ") + "s"
         bounds = [
             f"{word} {value:g}"
             for word, value in (
@@ -93,6 +96,8 @@ class Param:
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         fits = isinstance(value, self.type) and isinstance(value, bool) == (self.type is bool)
+        if fits and self.item is not None:
+            fits = all(type(one) is self.item for one in value)
         if not (fits and self._within(value)):
             raise ParameterError(f"{owner}: {self.name} must be {self.allowed}, got {value!r}")
         return value
@@ -272,10 +277,14 @@ def params_of(cls: type) -> tuple[Param, ...]:
 
 
 def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
-    kinds = [kind for kind in (typing.get_args(hint) or (hint,)) if kind is not types.NoneType]
-    optional = types.NoneType in typing.get_args(hint)
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType]
+    kinds = kinds if union else [hint]
     kind = typing.get_origin(kinds[0]) or kinds[0]
-    return Param(field.name, kind, field.default, optional=optional, **field.metadata["param"])
+    item = typing.get_args(kinds[0])[0] if kind is tuple else None
+    about = field.metadata["param"]
+    optional = union and types.NoneType in typing.get_args(hint)
+    return Param(field.name, kind, field.default, optional=optional, item=item, **about)
 
 
 # --- spec strings ---------------------------------------------------------------------------------

@@ -319,7 +319,7 @@ def test_bad_vectors(
 def test_a_topic_of_very_many_documents_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from qrowd.aggregation import alike as module
+    from qrowd.content import alike as module
 
     names = [f"d{i:05d}" for i in range(20_000)]
     rows = crowd({"d00000": "1"}).with_pool(q.Pairs.of(["t"] * len(names), names))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Codes, Floats
+from qrowd.data.given import UNKNOWN
 
 
 def shares_of(votes: Floats) -> Floats:
@@ -14,6 +16,14 @@ def shares_of(votes: Floats) -> Floats:
     total = votes.sum(axis=-1, keepdims=True)
     equal = np.full_like(votes, 1.0 / votes.shape[-1])
     return np.asarray(np.divide(votes, total, out=equal, where=total > 0))
+
+
+def votes_with_gold(fitting: Fitting) -> Floats:
+    """Votes[pairs, grades]; a pair whose gold is known has one vote, the gold."""
+    votes = fitting.judgements.votes.copy()
+    known = np.flatnonzero(fitting.gold != UNKNOWN)
+    votes[known] = np.eye(votes.shape[1])[fitting.gold[known]]
+    return votes
 
 
 @dataclass

@@ -70,13 +70,8 @@ def _graded(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements)
 def confusion_of(record: Record, done: list[int], warmup: int) -> Floats:
     """The posterior mean of P(says h | is g), [assessor, g, h]."""
     assessors, size = record.accuracy.shape[2:]
-    if size > 2:
-        mean = record.confusion.sum(axis=0) / sum(sweeps - warmup for sweeps in done)
-        return np.asarray(mean.reshape(size, assessors, size).transpose(1, 0, 2))
-    kept = min(done) - warmup
-    right = record.accuracy[:, :kept].mean(axis=(0, 1), dtype=np.float64)
-    rows = [[right[:, 0], 1 - right[:, 0]], [1 - right[:, 1], right[:, 1]]]
-    return np.asarray(np.array(rows).transpose(2, 0, 1))
+    mean = record.confusion.sum(axis=0) / sum(sweeps - warmup for sweeps in done)
+    return np.asarray(mean.reshape(size, assessors, size).transpose(1, 0, 2))
 
 
 def beta_parameters(

@@ -77,3 +77,13 @@ def _with_empty(documents: Documents | Vectors, missing: Index) -> Documents | V
         return documents.with_empty(missing)
     texts = dict(zip(documents.index, documents.text, strict=True))
     return Documents.of(texts | dict.fromkeys(missing, ""))
+
+
+def qrels_with_text(
+    qrels: Qrels, documents: Documents | Vectors, *, without: str = "skip"
+) -> tuple[Documents | Vectors, Qrels]:
+    """The same for qrels: documents and pairs that fit together."""
+    missing = Index(qrels.pairs.documents.names).without(documents.index)
+    if without == "alone":
+        return (_with_empty(documents, missing) if len(missing) else documents), qrels
+    return documents, qrels.select(_kept(documents, qrels.pairs.documents)[qrels.pairs.document])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.alike import Alike, votes_with_gold
+from qrowd.aggregation.counting import votes_with_gold
 from qrowd.aggregation.fitting import Fitting
 from qrowd.aggregation.propagating import GaussianSteps
 from qrowd.aggregation.propagation import Sites
+from qrowd.content.alike import Alike
 from qrowd.data.arrays import Floats
 from qrowd.data.copula import Copula
 from qrowd.data.given import NOTHING, Given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from qrowd.aggregation.kernels.gibbs import Record
 
 BLOCK = 20  # sweeps between two looks at the keyboard
+LOOKS = 50  # at R-hat on the way, however many sweeps: a look takes time that grows with them
 
 
 @method("hier-bayes", paper="Carpenter 2011", uses=("gold",), sampled=True)
@@ -120,8 +122,16 @@ class HierBayes:
             own = one_of(record, chain)
             sweeps(first, last, self._dropped, self.scans, layout.crowd, states[chain], own)
 
+        due, worst = 0, math.nan
+
         def told(done: int) -> None:
-            self._tell(done, record, fitting)
+            nonlocal due, worst
+            if fitting.given.progress is not None and done >= due:
+                due, worst = done + self.sweeps // LOOKS, self._worst(record, done)
+            for sweep in range(fitting.steps + 1, done + 1):
+                if fitting.given.progress is not None:
+                    fitting.given.progress(sweep, self.sweeps, worst)
+            fitting.steps = done
 
         done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, told)
         fitting.steps = min(done)
@@ -129,18 +139,13 @@ class HierBayes:
             self._say_interrupted(fitting)
         return done
 
-    def _tell(self, done: int, record: Record, fitting: Fitting) -> None:
-        """Sweeps so far, and the worst R-hat of the hyperparameters over what counts of them."""
+    def _worst(self, record: Record, done: int) -> float:
+        """The worst R-hat of the hyperparameters over what counts of the sweeps so far."""
         from qrowd.comparison.diagnostics import rhat
 
-        if fitting.given.progress is None:
-            return
         dropped = self._dropped if done >= self._dropped + 8 else done // 2
         drawn = record.hyper[:, dropped:done]
-        worst = float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
-        for sweep in range(fitting.steps + 1, done + 1):
-            fitting.given.progress(sweep, self.sweeps, worst)
-        fitting.steps = done
+        return float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
 
     def _say_interrupted(self, fitting: Fitting) -> None:
         if fitting.steps < self._dropped + 8:
@@ -157,7 +162,7 @@ class HierBayes:
         kept = min(done) - self._dropped
         chains = chains_of(record, layout.judgements, self._dropped, min(done))
         parameters = summarise(chains)
-        posterior = self._posterior(layout, record, done)
+        posterior = fitting.clamped(self._posterior(layout, record, done))
         confusion = confusion_of(record, done, self._dropped)
         complaint = unmixed(parameters, kept)
         fitting.settled = not complaint and min(done) == self.sweeps
@@ -176,12 +181,9 @@ class HierBayes:
 
     def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
         """The average of P(z | rest) over all scans of all chains."""
-        rows, size = layout.judgements, layout.grades
         scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
-        posterior = np.full((len(rows.pairs), size), 1.0 / size)
-        free = layout.order[: layout.free]
-        posterior[free, 1:] = record.p.sum(axis=0).T / scans
-        posterior[free, 0] = np.maximum(1.0 - posterior[free, 1:].sum(axis=1), 0.0)
+        posterior = np.full((len(layout.judgements.pairs), layout.grades), 1.0 / layout.grades)
+        posterior[layout.order] = record.p.sum(axis=0) / scans
         return posterior
 
     def _samples(self, layout: Layout, record: Record, done: list[int]) -> Grades:

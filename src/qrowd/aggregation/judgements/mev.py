@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.alike import Alike, nearest_first, votes_with_gold
-from qrowd.aggregation.counting import Counted, shares_of
+from qrowd.aggregation.counting import Counted, shares_of, votes_with_gold
 from qrowd.aggregation.fitting import Fitting
+from qrowd.content.alike import Alike, nearest_first
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Pairs

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Offsets
-from qrowd.kernel import kernel
+from qrowd.kernel import inner, kernel
 
 RULES = {"": 0, "split": 1, "nonrelevant": 2, "relevant": 3, "coin": 4}
 """How scores become a posterior: by their exponentials (soft), or all to the best grade, ties being
@@ -21,7 +21,7 @@ split between the tied ones, or given to the lowest, to the highest, or by a coi
 SOFT, SPLIT, LOWEST, COIN = 0, 1, 2, 4
 
 
-@kernel
+@inner
 def _settle(score: Floats, rule: int, coin: int, out: Floats) -> float:
     """The posterior of one pair from its scores; returns the log of their sum, or the best."""
     size, scale = len(score), 0.0

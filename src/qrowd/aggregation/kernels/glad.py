@@ -7,19 +7,19 @@ import math
 import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Grades, Offsets
-from qrowd.kernel import kernel
+from qrowd.kernel import inner, kernel
 
 STEPS = 2
 
 
-@kernel
+@inner
 def _curvature(decay: float, x: float) -> float:
     """Of the quadratic bound of log sigmoid at x: tanh(x / 2) / (2 x); decay = exp(-|x|)."""
     size = abs(x)
     return (1.0 - decay) / (1.0 + decay) / (2.0 * size) if size > 1e-6 else 0.25
 
 
-@kernel
+@inner
 def _ease(b: float, slope: float, bend: float, mean: float, precision: float) -> float:
     """The log b that climbs slope e^b - bend e^2b / 2 - precision (b - mean)^2 / 2, from b on."""
     beta = math.exp(b)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Grades, Offsets
-from qrowd.kernel import kernel
+from qrowd.kernel import inner, kernel
 
 
-@kernel
+@inner
 def _part(grade: int, label: int, other: int) -> float:
     """What one vote adds to the margin of the label over the other grade; 0 over the slack."""
     if other == label:
@@ -38,7 +38,7 @@ def gather(
                 eta[assessor[v]] += w * dual[i, d] * _part(grade[v], label[i], d)
 
 
-@kernel
+@inner
 def rests(idle: Codes, pair: int) -> bool:
     """Whether a pair rests in this pass; then it has one pass less to rest."""
     if idle[pair] % 64 > 0:
@@ -47,7 +47,7 @@ def rests(idle: Codes, pair: int) -> bool:
     return False
 
 
-@kernel
+@inner
 def may_rest(idle: Codes, pair: int, fine: bool) -> None:
     """A pair that is fine rests about twice as long as the last time: idle = 64 * long + left."""
     longer = min(2 * (idle[pair] // 64) + 1, 31)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qrowd import registry
+from qrowd.comparison.label_measures import CLIP
 from qrowd.comparison.labels import LabelScores
 from qrowd.data.merged import Merged
 from qrowd.reporting import figures
@@ -20,7 +21,11 @@ _MEASURES = {
     "precision": ("precision", "max", "share of pairs called relevant that are"),
     "f1": ("F1", "max", "harmonic mean of precision and sensitivity"),
     "auc": ("AUC", "max", "chance that a relevant pair has a higher probability than another"),
-    "log_loss": ("log loss", "min", "mean surprise at gold, in nats"),
+    "log_loss": (
+        "log loss",
+        "min",
+        f"mean surprise at gold, in nats; probabilities clipped at {CLIP:g}",
+    ),
     "mse": ("Brier", "min", "mean squared distance of probability and gold"),
 }
 

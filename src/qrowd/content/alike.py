@@ -1,4 +1,4 @@
-"""The documents of a pool, topic by topic: how alike they are, and the votes that they have."""
+"""The documents of a pool, topic by topic: how alike they are."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
 from qrowd.content.tfidf import likeness_of
 from qrowd.content.vectors import Vectors
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.documents import Documents
-from qrowd.data.given import UNKNOWN
 from qrowd.data.index import Pairs
 from qrowd.data.likeness import Likeness
 from qrowd.errors import DataWarning, InputError
@@ -67,14 +65,6 @@ class Alike:
                 _say_what_it_needs(self.pairs.topics.names[topic], int(last - first))
                 rows = slice(int(first), int(last))
                 yield rows, self.likeness.cosines(self.code[self.pairs.document[rows]])
-
-
-def votes_with_gold(fitting: Fitting) -> Floats:
-    """Votes[pairs, grades]; a pair whose gold is known has one vote, the gold."""
-    votes = fitting.judgements.votes.copy()
-    known = np.flatnonzero(fitting.gold != UNKNOWN)
-    votes[known] = np.eye(votes.shape[1])[fitting.gold[known]]
-    return votes
 
 
 def nearest_first(cosines: Floats) -> Codes:

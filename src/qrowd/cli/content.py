@@ -1,0 +1,87 @@
+"""`qrowd content check`: whether relevance follows the text."""
+
+from __future__ import annotations
+
+import click
+
+from qrowd.cli.options import (
+    documents_option,
+    json_option,
+    load_content,
+    load_qrels,
+    output_option,
+    qrels_option,
+    quiet_option,
+    seed_option,
+)
+from qrowd.cli.output import put, save_pictures, say, show_json
+from qrowd.errors import UsageError
+
+
+@click.group()
+def command() -> None:
+    """Look at the documents' texts.
+
+    \b
+    Examples:
+      qrowd content check --documents docs.jsonl --qrels nist.qrels
+    """
+
+
+@command.command()
+@documents_option
+@qrels_option
+@click.option("--qrels-rel", type=int, default=1, show_default=True, metavar="GRADE",
+              help="Relevant from this grade on.")  # fmt: skip
+@click.option("--near", type=click.FloatRange(0, 1), default=0.95, show_default=True,
+              metavar="COSINE", help="From which cosine on two documents are "
+              "near-duplicates.")  # fmt: skip
+@click.option("--topic", metavar="TOPIC",
+              help="Whose densities are shown. Default: the topic with most relevant "
+              "documents.")  # fmt: skip
+@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
+              help="Of the interval.")  # fmt: skip
+@click.option("--figures", metavar="FOLDER", help="Draw the similarities.")
+@output_option
+@json_option
+@seed_option
+@quiet_option
+def check(
+    documents: tuple[str, ...], vectors: str | None, without_text: str, qrels: str, qrels_rel: int,
+    near: float, topic: str | None, level: float, figures: str | None, output: str | None,
+    as_json: bool, seed: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Are relevant documents more alike to each other than to others?
+
+    Only then can methods that read documents (gp, mev, mvnn) gain from it. Prints the mean cosine
+    of two relevant documents (inner) and of a relevant and another one (outer), how well they are
+    separated, how often a document is as relevant as its nearest neighbour, and what becomes of
+    that without near-duplicates. -o writes one row per topic.
+
+    \b
+    Examples:
+      qrowd content check --documents docs.jsonl --qrels nist.qrels --json
+      qrowd content check --documents docs.jsonl --qrels nist.qrels -o topics.tsv
+    """
+    from qrowd.content.hypothesis import cluster_test, text_of
+    from qrowd.content.matching import qrels_with_text
+
+    if bool(documents) == bool(vectors):
+        raise UsageError("name the documents: --documents FILE, or --vectors FILE")
+    content, gold = load_content(documents, vectors), load_qrels(qrels).binary(qrels_rel)
+    if without_text != "refuse":
+        content, gold = qrels_with_text(gold, content, without=without_text)
+    found = cluster_test(content, gold, near=near, level=level, seed=seed)
+    if output:
+        put(found, output)
+    if figures:
+        from qrowd.reporting.content_figures import densities, similarities
+
+        pictures = {"similarities": similarities(found), "densities": densities(found, topic)}
+        save_pictures(pictures, figures, quiet)
+    if as_json:
+        show_json(found.to_dict(topic))
+    elif not output:
+        click.echo(text_of(found))
+    for note in () if as_json else found.notes:
+        say(f"note: {note}", quiet)

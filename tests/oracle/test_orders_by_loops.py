@@ -1,0 +1,183 @@
+"""Methods that merge orders against slow plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+
+import qrowd as q
+from qrowd.aggregation.choices import choices
+from qrowd.aggregation.orders.crowd_bt import _noisy
+
+BALLOTS = [
+    ("x", {"a": 1, "b": 2, "c": 2, "d": 3}),
+    ("y", {"a": 1, "b": 1, "d": 2}),
+    ("x", {"d": 1, "c": 2}),
+    ("z", {"b": 1, "c": 2, "a": 3}),
+    ("z", {"c": 1, "a": 1}),
+    ("y", {"a": 1, "c": 1, "b": 1, "d": 2}),
+]
+DOCS = "abcd"
+
+
+def orders() -> q.Orders:
+    rows = [
+        ("t", doc, who, place, f"s{number}")
+        for number, (who, places) in enumerate(BALLOTS)
+        for doc, place in places.items()
+    ]
+    topics, documents, assessors, places, sets = (list(c) for c in zip(*rows, strict=True))
+    return q.Orders.of(topics, documents, assessors, np.array(places), sets)
+
+
+def davidson_luce(at: list[float]) -> float:
+    """Minus the log posterior, by enumeration of all sets of documents that are left."""
+    worth, most = dict(zip(DOCS, at, strict=False)), 3
+    log_delta = {1: 0.0, 2: at[4], 3: at[5]}
+
+    def weight(chosen: tuple[str, ...]) -> float:
+        return math.exp(log_delta[len(chosen)] + sum(worth[d] for d in chosen) / len(chosen))
+
+    total = sum(x * x for x in at) / 18
+    for _, places in BALLOTS:
+        left = sorted(places)
+        for place in sorted(set(places.values())):
+            chosen = tuple(d for d in left if places[d] == place)
+            if len(left) > 1:
+                every = [
+                    s
+                    for k in range(1, min(most, len(left)) + 1)
+                    for s in itertools.combinations(left, k)
+                ]
+                total -= math.log(weight(chosen) / sum(weight(s) for s in every))
+            left = [d for d in left if d not in chosen]
+    return total
+
+
+def noisy(at: list[float]) -> float:
+    """The same for Chen et al.'s model with an accuracy of x, y and z."""
+    worth, logit = dict(zip(DOCS, at, strict=False)), dict(zip("xyz", at[4:], strict=True))
+
+    def sigma(x: float) -> float:
+        return 1 / (1 + math.exp(-x))
+
+    total = sum(worth[d] ** 2 for d in DOCS) / 18
+    for eta in map(sigma, logit.values()):
+        total -= 10 * math.log(eta) + math.log(1 - eta)
+    for who, places in BALLOTS:
+        eta, m = sigma(logit[who]), len(places)
+        for i, j in itertools.permutations(places, 2):
+            share = 1.0 if places[i] < places[j] else 0.5 if places[i] == places[j] else 0.0
+            right = sigma(worth[i] - worth[j])
+            total -= share * 2 / m * math.log(eta * right + (1 - eta) * (1 - right))
+    return total
+
+
+def lowest(function: Callable[[list[float]], float], start: list[float]) -> np.ndarray:
+    found = minimize(function, start, method="BFGS", options={"gtol": 1e-7})
+    return np.asarray(found.x)
+
+
+def test_plackett_luce_with_ties() -> None:
+    found = q.PlackettLuce().fit(orders())
+    made, most = choices(orders(), 3.0, 3.0)
+    assert most == 3
+    at = np.append(found.worth, np.log([found.details["delta(2)"], found.details["delta(3)"]]))
+    for point in (at, np.array([0.3, -1.0, 0.2, 2.0, 0.5, -0.7])):
+        assert made.value(point) == pytest.approx(davidson_luce(point.tolist()), abs=1e-8)
+    assert np.abs(made.slope(at)[0]).max() < 1e-8
+    assert np.allclose(at, lowest(davidson_luce, [0.0] * 6), atol=1e-5)
+    assert found.fit.trace[-1] == pytest.approx(-davidson_luce(at.tolist()), abs=1e-8)
+
+
+def test_crowd_bt() -> None:
+    found = q.CrowdBT().fit(orders())
+    made = _noisy(orders(), 3.0, (10.0, 1.0))
+    at = np.append(found.worth, found.assessors["logit"])
+    for point in (at, np.array([0.3, -1.0, 0.2, 2.0, 0.5, -0.7, 1.0])):
+        assert made.value(point) == pytest.approx(noisy(point.tolist()), abs=1e-8)
+    assert np.abs(made.slope(at)[0]).max() < 1e-8
+    assert np.allclose(at, lowest(noisy, [0.0] * 4 + [2.3] * 3), atol=1e-5)
+
+
+@pytest.mark.parametrize("which", ["plackett-luce", "crowd-bt"])
+def test_derivatives_and_deviations(which: str) -> None:
+    point = np.array([0.3, -1.0, 0.2, 2.0, 0.5, -0.7, 1.0])
+    made = (
+        choices(orders(), 3.0, 3.0)[0]
+        if which == "plackett-luce"
+        else _noisy(orders(), 3.0, (10, 1))
+    )
+    point = point[: 6 if which == "plackett-luce" else 7]
+    gradient, product, _ = made.slope(point)
+    assert np.allclose(gradient, approx_fprime(point, made.value, 1e-7), atol=1e-5)
+    whole = made.hessian(point).toarray()
+    assert np.allclose(whole, np.stack([product(e) for e in np.eye(len(point))]), atol=1e-10)
+    numeric = np.stack(
+        [approx_fprime(point, lambda x, k=k: made.slope(x)[0][k], 1e-7) for k in range(len(point))]
+    )
+    assert np.allclose(whole, numeric, atol=1e-5)
+
+
+@pytest.mark.parametrize("id", ["plackett-luce", "crowd-bt"])
+def test_deviations_are_those_of_the_whole_inverse(id: str) -> None:
+    found = q.get(id).fit(orders())
+    if id == "crowd-bt":
+        at = np.append(found.worth, found.assessors["logit"])
+        hessian = _noisy(orders(), 3.0, (10.0, 1.0)).hessian(at).toarray()
+    else:
+        at = np.append(found.worth, np.log([found.details["delta(2)"], found.details["delta(3)"]]))
+        hessian = choices(orders(), 3.0, 3.0)[0].hessian(at).toarray()
+    inverse = np.linalg.inv(hessian)[:4, :4]
+    centre = np.eye(4) - 0.25
+    assert np.allclose(found.deviation, np.sqrt(np.diag(centre @ inverse @ centre)), rtol=1e-8)
+    ((pairs, covariance),) = found.blocks
+    assert pairs.tolist() == [0, 1, 2, 3]
+    assert np.allclose(covariance, centre @ inverse @ centre, rtol=1e-7, atol=1e-10)
+
+
+def test_for_preferences_it_is_bradley_and_terry() -> None:
+    made = q.Orders.of_preferences(["t"] * 4, list("aaab"), list("bbbc"), ["x"] * 4)
+    found = q.PlackettLuce(spread=100.0).fit(made)
+    free = q.Orders.of_preferences(["t"] * 4, list("aaab"), list("bbba"), ["x"] * 4)
+    assert found.worth[0] > found.worth[1] > found.worth[2]
+    even = q.PlackettLuce(spread=None).fit(free)
+    assert even.worth[0] - even.worth[1] == pytest.approx(math.log(3), abs=1e-9)
+
+
+def test_large_components_have_nearly_the_same_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    one = random.integers(0, 60, 3000)
+    other = (one + random.integers(1, 60, 3000)) % 60
+    names = np.array([f"d{at:02}" for at in range(60)])
+    made = q.Orders.of_preferences(
+        ["t"] * 3000, names[one].tolist(), names[other].tolist(), ["x"] * 3000
+    )
+    exact = q.PlackettLuce().fit(made).deviation
+    monkeypatch.setattr("qrowd.aggregation.laplace.DENSE", 10)
+    near = q.PlackettLuce().fit(made)
+    assert near.blocks == ()
+    assert "approximate" in " ".join(near.fit.notes)
+    assert np.allclose(near.deviation, exact, rtol=0.03)
+
+
+def test_too_many_ways_to_tie_are_refused() -> None:
+    made = q.Orders.of(["t"] * 20, [f"d{at}" for at in range(20)], ["x"] * 20, np.ones(20))
+    with pytest.raises(q.errors.InputError, match="use gauss-rank or borda"):
+        q.PlackettLuce().fit(made)
+
+
+def test_borda() -> None:
+    found = q.Borda().fit(orders())
+    points: dict[str, list[float]] = {doc: [] for doc in DOCS}
+    for _, places in BALLOTS:
+        for doc in places:
+            below = sum(places[o] > places[doc] for o in places)
+            tied = sum(places[o] == places[doc] for o in places) - 1
+            points[doc].append((below + tied / 2) / (len(places) - 1))
+    assert np.allclose(found.worth, [np.mean(points[doc]) for doc in DOCS], atol=1e-12)
