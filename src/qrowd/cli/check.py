@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.options import FORMATS, json_option
+from qrowd.cli.files import grades_option, stated_grades
+from qrowd.cli.options import FORMATS, json_option, once
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
 
@@ -24,17 +25,21 @@ KINDS = (
 
 
 @click.command(short_help="Say what files are, what is in them, and whether they fit together.")
-@click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--gold", metavar="FILE", help="Qrels to hold the judgements and runs against.")
+@click.argument("files", nargs=-1, metavar="FILE...", callback=once)
+@click.option(
+    "--gold", metavar="FILE", callback=once, help="Qrels to hold the judgements and runs against."
+)
 @click.option(
     "--runs",
     multiple=True,
     metavar="FILES",
+    callback=once,
     help="Runs to hold judgements and gold against: a file, a folder or a quoted pattern.",
 )
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
 @click.option("--format", type=click.Choice(FORMATS), help="The format of the FILEs.")
 @click.option("--columns", metavar="NAMES", help="The columns of judgements, as in qrowd merge.")
+@grades_option
 @json_option
 def command(
     files: tuple[str, ...],
@@ -84,6 +89,15 @@ class Checked:
         self.gold: Qrels | None = None
         self.runs: RunSet | None = None
         self.failed = False
+        self._opened: dict[str, Any] = {}
+
+    def source(self, file: str) -> Any:
+        """A file that is looked at several times, opened once."""
+        from qrowd.io.source import opened
+
+        if file not in self._opened:
+            self._opened[file] = opened(file)
+        return self._opened[file]
 
     def add(self, kind: str, files: list[str]) -> None:
         """Read files of one kind; runs as one set, the others one by one."""
@@ -116,9 +130,9 @@ class Checked:
             self.runs = noun
         self.found.append((name, described(noun)))
         if isinstance(noun, Judgements):
-            self._add_ranks(name, files[0])
+            self._add_ranks(name, self.source(files[0]))
 
-    def _add_ranks(self, name: str, file: str) -> None:
+    def _add_ranks(self, name: str, file: Any) -> None:
         """The orders that are in a file of judgements, too."""
         from qrowd.io.describe import described
         from qrowd.io.orders import read_orders
@@ -132,11 +146,13 @@ class Checked:
         from qrowd.io.judgements import read_judgements
         from qrowd.io.runs import read_runs
 
+        found, words = [self.source(file) for file in files], stated_grades()
         if kind == "runs":
-            return read_runs(files, format=self.format)
+            return read_runs(found, format=self.format)
         if kind == "judgements" and (self.columns or self.kind):
-            return read_judgements(files[0], columns=self.columns, format=self.format)
-        return read_any(files[0], kind, format=self.format)
+            columns, format = self.columns, self.format
+            return read_judgements(found[0], columns=columns, format=format, grades=words)
+        return read_any(found[0], kind, format=self.format, grades=words)
 
     def hold_together(self) -> None:
         """Find how judgements, gold and runs overlap."""
@@ -184,7 +200,7 @@ def grouped(checked: Checked, files: tuple[str, ...]) -> dict[str, list[str]]:
     for file in files:
         try:
             kind = checked.kind or ("judgements" if checked.columns else None)
-            kind = kind or kind_of_path(file, checked.format)
+            kind = kind or kind_of_path(checked.source(file), checked.format)
             groups.setdefault(kind, []).append(file)
         except InputError as error:
             checked.fail(error)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.options import json_option, load_topic_list, output_option, seed_option
+from qrowd.cli.options import json_option, load_topic_list, once, output_option, seed_option
 from qrowd.cli.output import put, show_json
 from qrowd.errors import UsageError
 
@@ -22,8 +22,8 @@ _OVER = ("estimate", "reference", "symmetric")
 
 
 @click.command()
-@click.argument("scores", nargs=-1, required=True, metavar="SCORES...")
-@click.option("--reference", metavar="FILE", help="The scores to be near to.")
+@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=once)
+@click.option("--reference", metavar="FILE", callback=once, help="The scores to be near to.")
 @click.option("--systems", is_flag=True,
               help="Instead test the runs of one file of scores against each other.")  # fmt: skip
 @click.option("--baseline", metavar="RUN", default="",

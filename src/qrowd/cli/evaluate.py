@@ -39,7 +39,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @runs_option
 @click.option("--qrels", metavar="FILE", callback=once, help="Score under these qrels.")
 @click.option(
-    "--judgements", multiple=True, metavar="FILE",
+    "--judgements", multiple=True, metavar="FILE", callback=once,
     help="Score under every assessor of these judgements (--per-assessor), or under what a method "
     "makes of them (--method); may repeat.",
 )  # fmt: skip
@@ -52,14 +52,14 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @click.option("--per-assessor", is_flag=True, help="One score for each assessor.")
 @click.option("--columns", metavar="NAMES", help="What the columns of the judgements are.")
 @click.option(
-    "--probabilities", "--merged", metavar="FILE",
+    "--probabilities", "--merged", metavar="FILE", callback=once,
     help="Score under the probabilities that `qrowd merge --probabilities` wrote: expected "
     "measures, or draws.",
 )  # fmt: skip
 @click.option("--draws", type=click.IntRange(1, 1_000_000), metavar="N",
               help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
 @click.option(
-    "--recalibrate", metavar="FILE",
+    "--recalibrate", metavar="FILE", callback=once,
     help="Correct the probabilities by these qrels, which should be of a random sample of the "
     "pairs: for methods that are too sure (--gold-rel makes them binary).",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: none of them may be both, nor written twice."""
+"""Files that a command reads and writes: none may be both, nor written twice; words as grades."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from qrowd.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CHECKED = "_checks_files"
+_GRADES = "qrowd.grades"
 
 
 def writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
@@ -87,3 +88,37 @@ def _read(path: Path, written: dict[Path, str]) -> Iterator[Path]:
             yield from _read(Path(str(path).partition("=")[2]), written)
     except OSError:  # not a path at all, such as a very long expression
         return
+
+
+# --- words as grades ------------------------------------------------------------------------------
+
+
+def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from qrowd.io.words import meaning
+
+        meaning(value)  # which says what is wrong with it
+        ctx.meta[_GRADES] = value
+
+
+_grades = click.option(
+    "--grades",
+    metavar="WORDS",
+    expose_value=False,
+    callback=_keep_grades,
+    help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
+    "unrateable=_' (_ leaves these judgements out).",
+)
+
+
+def grades_option(function: F) -> F:
+    """--grades, once, whichever of a command's groups of options bring it."""
+    known = getattr(function, "__click_params__", [])
+    return function if any(each.name == "grades" for each in known) else _grades(function)
+
+
+def stated_grades() -> str | None:
+    """What --grades said; loaders ask for it."""
+    ctx = click.get_current_context(silent=True)
+    found: str | None = ctx.meta.get(_GRADES) if ctx else None
+    return found

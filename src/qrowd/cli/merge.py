@@ -15,6 +15,7 @@ from qrowd.cli.options import (
     load_documents,
     load_gold,
     load_judgements,
+    once,
     output_option,
     pairs_option,
     quiet_option,
@@ -42,6 +43,7 @@ SHARED = (
     click.option(
         "--priors",
         metavar="FILE",
+        callback=once,
         help="What is known of assessors from before: the --assessors file of an earlier merge.",
     ),
     ties_option,

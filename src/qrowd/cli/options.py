@@ -3,6 +3,7 @@
 Decorators (the parameter that the command gets is the option's long name):
 
     judgements_argument   JUDGEMENTS... --columns --format --rel  -> judgements columns format rel
+                          (and --grades, as gold_option and qrels_option, which loaders know of)
     judgements_if_any     the same, none being allowed
     gold_option           --gold FILE --gold-rel N                -> gold gold_rel
     pairs_option          --pairs FILE                            -> pairs
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from qrowd.cli.files import checking_files, writable
+from qrowd.cli.files import checking_files, grades_option, stated_grades, writable
 
 if TYPE_CHECKING:
     from qrowd.content.matching import WithText
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from qrowd.registry import Param
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec")
+FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec", "mturk")
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
@@ -100,6 +101,7 @@ def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
             help="Make judgements and gold binary: relevant from this grade on. Without it grades "
             "stay as they are, and count as relevant from 1 on.",
         ),
+        grades_option,
     )
 
 
@@ -127,6 +129,7 @@ gold_option = _all(
         help="Make gold binary: relevant from this grade on (where judgements are 0/1 and gold is "
         "not). Default: --rel.",
     ),
+    grades_option,
 )
 
 pairs_option = click.option(
@@ -180,8 +183,15 @@ runs_option = _all(
     ),
 )
 
-qrels_option = click.option(
-    "--qrels", required=True, metavar="FILE", help="Qrels to score the runs with."
+qrels_option = _all(
+    click.option(
+        "--qrels",
+        required=True,
+        metavar="FILE",
+        callback=once,
+        help="Qrels to score the runs with.",
+    ),
+    grades_option,
 )
 
 
@@ -249,7 +259,7 @@ def load_judgements(
     from qrowd.io.qrels import read_pairs
 
     one = judgements[0] if len(judgements) == 1 else judgements
-    found = read_judgements(one, columns=columns, format=format)
+    found = read_judgements(one, columns=columns, format=format, grades=stated_grades())
     if rel is not None:
         _warn_of_high("--rel", rel, found.scale.grades)
         found = found.binary(rel)
@@ -289,7 +299,7 @@ def load_qrels(qrels: str) -> Qrels:
     """The qrels that were named."""
     from qrowd.io.qrels import read_qrels
 
-    return read_qrels(qrels)
+    return read_qrels(qrels, grades=stated_grades())
 
 
 def load_runs(runs: Sequence[str], run_names: str = "auto") -> RunSet:

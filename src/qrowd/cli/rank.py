@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from qrowd.cli.files import stated_grades
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
     gold_option,
@@ -113,7 +114,7 @@ def _load(card: Card, files: tuple[str, ...], rel: int | None) -> tuple[Any, Any
     """The orders, and the judgements where the method takes them."""
     from qrowd.io.ranked import read_ranked
 
-    orders, judgements = read_ranked(list(files))
+    orders, judgements = read_ranked(list(files), stated_grades())
     takes = "judgements" in card.uses
     if not takes and not len(orders):
         raise UsageError(f"{files[0]}: no ranks in it, and {card.id} merges ranks; see gauss-rank")

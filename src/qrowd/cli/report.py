@@ -6,31 +6,30 @@ import click
 
 from qrowd.cli.options import (
     gold_option,
+    judgements_if_any,
     load_gold,
     load_judgements,
     load_runs,
+    once,
     seed_option,
     written_option,
 )
 
 
 @click.command
+@judgements_if_any
 @click.option(
-    "--judgements", multiple=True, required=True, metavar="FILE",
-    help="Judgements: a file or a folder; may repeat.",
+    "--judgements", "further", multiple=True, metavar="FILE", callback=once,
+    help="The same as naming JUDGEMENTS; may repeat.",
 )  # fmt: skip
 @gold_option
 @click.option(
-    "--runs", multiple=True, metavar="FILES",
+    "--runs", multiple=True, metavar="FILES", callback=once,
     help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
 )  # fmt: skip
 @click.option(
-    "--given", metavar="FILE",
+    "--given", metavar="FILE", callback=once,
     help="Qrels that the methods may learn from; left out of every comparison with gold.",
-)  # fmt: skip
-@click.option(
-    "--rel", type=int, metavar="GRADE",
-    help="Make judgements and gold binary: relevant from this grade on.",
 )  # fmt: skip
 @click.option(
     "--screen", "rules", multiple=True, metavar="RULE",
@@ -69,6 +68,9 @@ from qrowd.cli.options import (
 )
 def command(
     judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    further: tuple[str, ...],
     gold: str | None,
     gold_rel: int | None,
     runs: tuple[str, ...],
@@ -87,23 +89,26 @@ def command(
 ) -> None:
     """Write one page about judgements: who judged how well, what follows for systems, how sure.
 
-    Only --judgements are needed. With --runs systems are ranked, with intervals; with --gold all of
+    Only JUDGEMENTS are needed. With --runs systems are ranked, with intervals; with --gold all of
     it is held against gold. The page is one file that needs nothing else. Prints its path.
 
     \b
     Examples:
-      qrowd report --judgements crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
-      qrowd report --judgements crowd.tsv.gz --method mv --method 'ds(prior=topic)'
-      qrowd report --judgements crowd.tsv.gz --screen random-spam --screen uniform-spam
+      qrowd report crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
+      qrowd report crowd.tsv.gz --method mv --method 'ds(prior=topic)'
+      qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
     """
     from qrowd.data.given import NOTHING, Given
+    from qrowd.errors import UsageError
     from qrowd.io.save import save
     from qrowd.reporting.report import report
     from qrowd.reporting.study import MEASURES, study
 
+    if not (judgements or further):
+        raise UsageError("name at least one file of judgements")
     learned = load_gold(given, gold_rel, rel)
     done = study(
-        load_judgements(judgements, rel=rel),
+        load_judgements((*judgements, *further), columns, format, rel),
         load_runs(runs) if runs else None,
         load_gold(gold, gold_rel, rel),
         rules=rules,

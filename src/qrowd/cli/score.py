@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from qrowd.cli.files import grades_option, stated_grades
 from qrowd.cli.options import json_option, once, output_option
 from qrowd.cli.output import put, say, show_json
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     help="Make merged labels binary too: relevant from this grade on.",
 )  # fmt: skip
 @click.option(
-    "--given", metavar="FILE",
+    "--given", metavar="FILE", callback=once,
     help="Qrels that the method was given as gold: these pairs are scored apart. A file of "
     "probabilities marks them itself.",
 )  # fmt: skip
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True,
               help="Bins of the calibration table.")  # fmt: skip
+@grades_option
 @output_option
 @json_option
 def command(
@@ -63,8 +65,9 @@ def command(
     from qrowd.io.probabilities import read_labels
     from qrowd.io.qrels import read_qrels
 
-    labels, truth = read_labels(merged), read_qrels(gold)
-    seen = read_qrels(given) if given else None
+    words = stated_grades()
+    labels, truth = read_labels(merged, grades=words), read_qrels(gold, grades=words)
+    seen = read_qrels(given, grades=words) if given else None
     cut = rel if gold_rel is None else gold_rel
     truth = truth if cut is None else truth.binary(cut)
     labels = labels if rel is None else labels.binary(rel)

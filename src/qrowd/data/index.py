@@ -140,14 +140,20 @@ class Index:
     def hashes(self, codes: Codes) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         """A 64-bit hash of each coded name that depends on the name's UTF-8 bytes alone."""
         used, back = np.unique(codes, return_inverse=True)
-        coded = np.char.encode(self.names[used].astype(str), "utf-8")
-        letters = (
-            coded.view(np.uint8).reshape(len(used), coded.dtype.itemsize) if len(used) else None
-        )
+        coded = [name.encode() for name in self.names[used]]
+        lengths = np.array([len(name) for name in coded], np.int64)
+        order = np.argsort(-lengths, kind="stable")  # the longest first
+        starts = (np.cumsum(lengths) - lengths)[order]
+        letters = np.frombuffer(b"".join(coded), np.uint8)
+        longer = len(lengths) - np.cumsum(np.bincount(lengths))  # names longer than so much
         result = np.full(len(used), 0xCBF29CE484222325, np.uint64)
-        for column in () if letters is None else letters.T:
-            result = np.where(column > 0, (result ^ column) * _PRIME, result)
-        return result[back]
+        for place in range(int(lengths.max(initial=0))):
+            here = slice(longer[place])
+            letter = letters[starts[here] + place]
+            result[here] = np.where(letter > 0, (result[here] ^ letter) * _PRIME, result[here])
+        unsorted = np.empty_like(result)
+        unsorted[order] = result
+        return unsorted[back]
 
 
 def mixed(

@@ -22,6 +22,7 @@ from qrowd.io.runs import read_runs
 from qrowd.io.scores import read_scores
 from qrowd.io.source import Source, is_folder, opened, sources
 from qrowd.io.topics import read_topics
+from qrowd.io.words import Words
 
 if TYPE_CHECKING:
     from qrowd.data.documents import Documents
@@ -108,7 +109,11 @@ def _by_names(source: Source, names: list[str]) -> str:
 
 
 def read_any(
-    source: str | Path | Source, kind: str | None = None, *, format: str | None = None
+    source: str | Path | Source,
+    kind: str | None = None,
+    *,
+    format: str | None = None,
+    grades: Words = None,
 ) -> Noun:
     """The noun that a file holds, whichever it is.
 
@@ -119,23 +124,27 @@ def read_any(
     if kind not in _READERS:
         raise UnknownNameError.among("kind of file", kind, KINDS)
     found: Noun
-    found = _READERS[kind](source, format)
+    found = _READERS[kind](source, format, grades)
     return found
 
 
-def _judgements_or_qrels(source: str | Path | Source, format: str | None) -> Judgements | Qrels:
-    found = read_judgements(source, format=format)
-    return found if len(found.assessors) > 1 else read_qrels(source, format=format)
+def _judgements_or_qrels(
+    source: str | Path | Source, format: str | None, grades: Words
+) -> Judgements | Qrels:
+    found = read_judgements(source, format=format, grades=grades)
+    if len(found.assessors) > 1:
+        return found
+    return read_qrels(source, format=format, grades=grades)
 
 
-_READERS: dict[str, Callable[[Any, str | None], Any]] = {
+_READERS: dict[str, Callable[[Any, str | None, Words], Any]] = {
     "judgements": _judgements_or_qrels,
-    "qrels": lambda source, format: read_qrels(source, format=format),
-    "runs": lambda source, format: read_runs(source, format=format),
-    "scores": lambda source, format: read_scores(source, format=format),
-    "probabilities": lambda source, format: read_probabilities(source, format=format),
-    "assessors": lambda source, format: read_assessors(source, format=format),
-    "topics": lambda source, _: read_topics(source),
-    "documents": lambda source, _: read_documents(source),
-    "orders": lambda source, format: read_orders(source, format=format),
+    "qrels": lambda source, format, grades: read_qrels(source, format=format, grades=grades),
+    "runs": lambda source, format, _: read_runs(source, format=format),
+    "scores": lambda source, format, _: read_scores(source, format=format),
+    "probabilities": lambda source, format, _: read_probabilities(source, format=format),
+    "assessors": lambda source, format, _: read_assessors(source, format=format),
+    "topics": lambda source, *_: read_topics(source),
+    "documents": lambda source, *_: read_documents(source),
+    "orders": lambda source, format, _: read_orders(source, format=format),
 }

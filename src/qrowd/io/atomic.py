@@ -14,18 +14,20 @@ from qrowd.errors import InputError
 def written(path: str | Path) -> Iterator[Path]:
     """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
     target = Path(path)
+    try:
+        yield from _written(target)
+    except OSError as error:  # the disk is full, the folder is read-only, ...
+        raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
+
+
+def _written(target: Path) -> Iterator[Path]:
     if target.exists() and not target.is_file() and not target.is_dir():
-        try:
-            yield target  # /dev/null, a pipe
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
+        yield target  # /dev/null, a pipe
         return
     beside = _beside(target)
     try:
         yield beside
         beside.replace(target.resolve() if target.is_symlink() else target)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
     finally:
         beside.unlink(missing_ok=True)
 
@@ -43,8 +45,12 @@ def made_folder(path: str | Path) -> Path:
 def refuse_unwritable(path: str | Path) -> None:
     """An error if `written` could not write there: worth knowing before the work is done."""
     target = Path(path)
-    if target.is_dir() or not target.exists():
-        _beside(target)
+    try:
+        if target.is_dir() or not target.exists():
+            _beside(target)
+    except OSError as error:
+        shown = str(target) if len(str(target)) < 200 else f"{str(target)[:80]}..."
+        raise InputError(f"cannot be written: {error.strerror}", file=shown) from None
 
 
 def _beside(target: Path) -> Path:

@@ -160,8 +160,8 @@ def _noted(table: Table, form: Format, columns: Columns) -> Table:
     """With a word about four columns of CSV, whose order is anybody's guess."""
     if form.name != "csv" or columns is not None or "assessor" not in table:
         return table
-    second = table.frame["assessor"]
-    if second.n_unique() == 1:  # the second column of qrels
+    second = table.frame["assessor"].unique().to_list()
+    if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
         return table
     note = (
         f"{table.place.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "

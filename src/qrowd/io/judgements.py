@@ -15,7 +15,8 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
-from qrowd.io.place import placed
+from qrowd.io.names import say_what_is_odd
+from qrowd.io.place import Place, placed
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.said import say
 from qrowd.io.source import is_folder, stem
@@ -65,11 +66,34 @@ def read_judgements(
     (topics, topic), (documents, document), (assessors, assessor) = coded
     indexes, codes = (topics, documents, assessors), (topic, document, assessor)
     extras, places = _extras(found), [table.place for table in found]
+    say_what_is_odd(_where(places), topics=topics, documents=documents, assessors=assessors)
     scale = scale or Scale.of(values, relevant_from)
     try:
-        return Judgements.from_codes(indexes, codes, values, scale=scale, **extras)
+        made = Judgements.from_codes(indexes, codes, values, scale=scale, **extras)
     except InputError as error:
         raise placed(error, places) from None
+    if not any("assessor" in table for table in found):
+        _say_of_contradictions(made, _where(places))
+    return made
+
+
+def _where(places: Sequence[Place]) -> str:
+    return places[0].name + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+
+
+def _say_of_contradictions(made: Judgements, where: str) -> None:
+    """Of pairs with two grades by somebody whom no column names."""
+    other = (np.diff(made.pair) == 0) & (np.diff(made.assessor) == 0) & (np.diff(made.grade) != 0)
+    pairs = len(np.unique(made.pair[1:][other]))
+    if pairs:
+        first = made.pair[1:][other][0]
+        topic, document = made.pairs.topic_names[first], made.pairs.document_names[first]
+        have = "pairs have" if pairs > 1 else "pair has"
+        say(
+            f"{where}: {pairs} {have} two grades (topic {topic} document {document}), and there is "
+            "no column for the assessor: all are taken as one assessor's; if a column says who "
+            "judged, name it: --columns assessor=NAME,..."
+        )
 
 
 def _extras(found: list[Table]) -> dict[str, Array]:

@@ -112,11 +112,15 @@ def nested_frame(found: Mapping[str, Any]) -> pl.DataFrame:
     """
     import polars as pl
 
+    if not all(isinstance(inner, Mapping) for inner in found.values()):
+        raise TypeError
     deep = any(isinstance(value, Mapping) for inner in found.values() for value in inner.values())
     named = found if deep else {"": found}
     lists = [
         (name, topic, inner) for name, topics in named.items() for topic, inner in topics.items()
     ]
+    if not all(isinstance(inner, Mapping) for _, _, inner in lists):
+        raise TypeError
     lengths = [len(inner) for _, _, inner in lists]
 
     def repeated(values: Iterable[Any]) -> pl.Series:

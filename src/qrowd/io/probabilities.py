@@ -17,6 +17,7 @@ from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
 from qrowd.io.qrels import qrels_of
 from qrowd.io.table import Table, numbers, stacked, whole_numbers
+from qrowd.io.words import Words
 
 _P = re.compile(r"p\((-?\d+)\)")
 WANTED = Wanted(
@@ -43,9 +44,11 @@ def read_probabilities(
     return _of_table(table, relevant_from)
 
 
-def read_labels(source: str | Path | Any, *, format: str | None = None) -> Merged | Qrels:
+def read_labels(
+    source: str | Path | Any, *, format: str | None = None, grades: Words = None
+) -> Merged | Qrels:
     """Merged labels from a file of probabilities, or of qrels: whichever it is."""
-    (table,) = tables(source, LABELS, None, format)
+    (table,) = tables(source, LABELS, None, format, grades)
     if any(_P.fullmatch(name) for name in table.columns):
         return _of_table(table, 1)
     if "grade" not in table:

@@ -13,6 +13,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.encoding import encoded
+from qrowd.io.names import say_what_is_odd
 from qrowd.io.place import placed
 from qrowd.io.table import Table, stacked, whole_numbers
 from qrowd.io.words import Words
@@ -52,6 +53,7 @@ def qrels_of(found: Sequence[Table]) -> Qrels:
     (topics, topic), (documents, document) = (
         encoded(stacked(found, name)) for name in ("topic", "doc")
     )
+    say_what_is_odd(found[0].place.name, topics=topics, documents=documents)
     try:
         return Qrels.from_codes((topics, documents), (topic, document), grades)
     except InputError as error:

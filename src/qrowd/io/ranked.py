@@ -14,31 +14,39 @@ from qrowd.io.anything import kind_of_path
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
+from qrowd.io.source import Source, opened
+from qrowd.io.words import Words
 
 _RANKED = Wanted("judgements", needed=(), optional=("rank", "place"))
 
 
-def read_ranked(files: Sequence[str | Path]) -> tuple[Orders, Judgements | None]:
+def read_ranked(
+    files: Sequence[str | Path], grades: Words = None
+) -> tuple[Orders, Judgements | None]:
     """The orders and the judgements of these files; one with grades and ranks holds both.
 
     Without any order, there are none over the pool of the judgements.
     """
-    kinds = {file: kind_of_path(file) for file in files}
+    kinds = {file: kind_of_path(file) for file in map(opened, files)}
     for file, kind in kinds.items():
         if kind not in ("orders", "judgements", "qrels"):
             message = f"these are {kind}; expected orders, or judgements with a column rank"
-            raise FormatError(message, file=str(file))
+            raise FormatError(message, file=getattr(file, "name", str(file)))
     graded = [file for file, kind in kinds.items() if kind != "orders"]
     ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file)]
     with ranks_are_read():
-        judgements = read_judgements(graded[0] if len(graded) == 1 else graded) if graded else None
+        judgements = _judgements(graded, grades) if graded else None
     if ranked:
         return read_orders(ranked[0] if len(ranked) == 1 else ranked), judgements
     assert judgements is not None
     return Orders.none(judgements.pairs, judgements.assessors), judgements
 
 
-def has_ranks(file: str | Path) -> bool:
+def _judgements(files: Sequence[str | Path | Source], grades: Words) -> Judgements:
+    return read_judgements(files[0] if len(files) == 1 else files, grades=grades)
+
+
+def has_ranks(file: str | Path | Source) -> bool:
     """Whether a file of judgements has ranks, too."""
     return any("rank" in table for table in tables(file, _RANKED, None, None))
 

@@ -13,6 +13,7 @@ from qrowd.data.runs import RunSet
 from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
+from qrowd.io.names import say_what_is_odd
 from qrowd.io.place import placed
 from qrowd.io.said import say
 from qrowd.io.source import stem
@@ -50,6 +51,7 @@ def read_runs(
         encoded(stacked(found, name)) for name in ("topic", "doc")
     )
     places = [table.place for table in found]
+    say_what_is_odd(places[0].name, runs=runs, topics=topics, documents=documents)
     del found  # millions of strings
     try:
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)

@@ -122,7 +122,7 @@ def _head_of(path: Path) -> bytes:
 def _all_of_stdin(stream: TextIO | None) -> bytes:
     """What stdin holds, which can be read once only."""
     if stream is None or stream.closed:
-        raise FormatError("stdin is closed; name a file instead of -", file="stdin")
+        raise FormatError("there is nothing to read from; name a file instead of -", file="stdin")
     try:
         return stream.buffer.read()
     except OSError as error:
@@ -164,7 +164,12 @@ def opened(given: Any) -> Any:
 
 def is_folder(given: object) -> bool:
     """Whether this names a folder."""
-    return isinstance(given, str | Path) and str(given) != STDIN and Path(given).is_dir()
+    if not isinstance(given, str | Path) or str(given) == STDIN:
+        return False
+    try:
+        return Path(given).is_dir()
+    except OSError:
+        return False  # who reads it says what is wrong
 
 
 def _meant(given: str | Path | Source) -> list[Source]:

@@ -90,7 +90,7 @@ def _no_grade(table: Table, column: str, value: str, row: int) -> str:
     shown = value if len(value) < 80 else f"{value[:77]}..."
     message = f"{column} must be a whole number from {LOWEST} to {HIGHEST}, got {shown!r}"
     if table.place.first == 1 and table.place.line(row) == 1:
-        return message + HEADER_HINT
+        message += HEADER_HINT
     return message + (WORDS_HINT if any(letter.isalpha() for letter in value) else "")
 
 

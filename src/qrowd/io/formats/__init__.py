@@ -16,11 +16,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from qrowd.errors import UsageError
-from qrowd.io.formats import csv, json, jsonl, parquet, trec, tsv
+from qrowd.io.formats import csv, json, jsonl, mturk, parquet, trec, tsv
 from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
 
-_MODULES = (parquet, json, jsonl, tsv, csv, trec)
+_MODULES = (parquet, json, jsonl, tsv, mturk, csv, trec)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def first_line(source: Source) -> str:
     """The first line that is not blank."""
     start = source.start.lstrip(b"\r\n")
+    if b"\n" not in start and len(source.start) >= START:
+        start = source.read().lstrip(b"\r\n")  # a very long line
     return start.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
 
 
