@@ -35,30 +35,34 @@ SHARED = (
         multiple=True,
         required=True,
         metavar="FILE",
-        help="The judgements of the assessors; may repeat.",
+        help="The judgements of the assessors. Repeatable.",
     ),
-    click.option("--columns", metavar="NAMES", help="What the columns of the judgements are."),
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
+    ),
     click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
         metavar="MEASURE",
-        help="AP, nDCG@20, ... as `qrowd measures` lists them; may repeat. Default: AP.",
+        help="AP, nDCG@20, ... (see `qrowd measures`). Repeatable. Default: AP.",
     ),
     gold_option,
     click.option(
         "--train-topics",
         metavar="FILE|TOPICS|SHARE",
-        help="Where gold is used: a file with one topic a line, topics separated by commas, or a "
-        "share (0.3) drawn by --seed. Default: every topic that gold has.",
+        help="Topics to learn from gold on: a file with one topic per line, topics separated by "
+        "commas, or a random share such as 0.3. Default: every topic that has gold.",
     ),
     click.option(
         "--replicates",
         type=click.IntRange(1, 10_000),
         default=100,
         show_default=True,
-        help="Random assessors of each kind, for aware-u.",
+        help="Number of random assessors of each kind, for aware-u.",
     ),
     written_option("--assessors", help="Write the weight of each assessor."),
     click.option(
@@ -66,7 +70,13 @@ SHARED = (
         is_flag=True,
         help="Intervals of scores and places: topics and assessors drawn anew, weights relearned.",
     ),
-    click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals."),
+    click.option(
+        "--level",
+        type=float,
+        default=0.9,
+        show_default=True,
+        help="Confidence level of the intervals.",
+    ),
     seed_option,
     output_option,
     json_option,
@@ -85,10 +95,11 @@ def _command_of(name: str, method: Any) -> click.Command:
     subcommand_metavar="METHOD --runs FILES --judgements FILE [OPTIONS]",
 )
 def command() -> None:
-    """Merge the scores of runs under each assessor, without ever making one truth (AWARE).
+    """Score runs under each assessor, then merge the scores instead of the judgements (AWARE).
 
-    METHOD is one of those below, or one with parameters, as in "aware-u(gap='tau')"; the names of
-    the thesis (sup_apc, sgl_fro_msd) are understood. Its options: `qrowd aware aware-s --help`.
+    METHOD is one of the methods below, with parameters if you like: "aware-u(gap='tau')". The
+    thesis's names (sup_apc, sgl_fro_msd) work too. For a method's options, see `qrowd aware aware-s
+    --help`.
 
     \b
     Examples:

@@ -23,32 +23,47 @@ _OVER = ("estimate", "reference", "symmetric")
 
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=once)
-@click.option("--reference", metavar="FILE", callback=once, help="The scores to be near to.")
+@click.option(
+    "--reference",
+    metavar="FILE",
+    callback=once,
+    help="The reference scores, such as those under gold.",
+)
 @click.option("--systems", is_flag=True,
               help="Instead test the runs of one file of scores against each other.")  # fmt: skip
 @click.option("--baseline", metavar="RUN", default="",
               help="With --systems: test every run against this one only.")  # fmt: skip
-@click.option("--topics", metavar="FILE", help="Compare on these topics only (one on each line).")
+@click.option(
+    "--topics", metavar="FILE", help="Compare on these topics only: a file with one topic per line."
+)
 @click.option(
     "--leave-out", metavar="FILE",
-    help="Topics not to compare on, such as those that a method was trained on: one on each line, "
-    "or the first column of qrels.",
+    help="Topics to leave out, such as those a method was trained on: a file with one topic per "
+    "line, or qrels.",
 )  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="Only this measure; may repeat.")  # fmt: skip
+              help="Compare this measure only. Repeatable.")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
-              help="Samples of topics behind the intervals; 0: no intervals.")  # fmt: skip
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+              help="Bootstrap samples of topics for the intervals; 0 for none.")  # fmt: skip
+@click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
 @click.option("--test", type=click.Choice(_TESTS), default="randomisation", show_default=True,
-              help="Between estimates (systems), paired over topics.")  # fmt: skip
+              help="Test between estimates (or systems), paired over topics.")  # fmt: skip
 @click.option("--correction", type=click.Choice(_CORRECTIONS), default="holm", show_default=True,
-              help="For the number of tests.")  # fmt: skip
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of the marks.")
+              help="Correction for the number of tests.")  # fmt: skip
+@click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="Significance level of the marks."
+)
 @click.option("--over", type=click.Choice(_OVER), default="estimate", show_default=True,
-              help="The ranking that tau_AP walks down.")  # fmt: skip
+              help="The ranking whose top tau_AP weighs most.")  # fmt: skip
 @click.option("--rank-ties", type=click.Choice(("independent", "together")),
               default="independent", show_default=True,
-              help="How tau_AP breaks ties: anew in each ranking, or in both alike.")  # fmt: skip
+              help="How tau_AP breaks ties: in each ranking separately, or alike.")  # fmt: skip
 @click.option("--latex", is_flag=True, help="Print LaTeX.")
 @output_option
 @json_option
@@ -58,7 +73,7 @@ def command(
     topics: str | None, leave_out: str | None, measures: tuple[str, ...], output: str | None,
     latex: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Compare rankings of systems with a reference's, or systems with each other.
+    """Compare rankings of systems with a reference ranking, or systems with each other.
 
     SCORES are files that `qrowd evaluate -o` wrote; each is named by its file, or as in
     NAME=FILE. Prints, for each measure, Kendall's tau_a and tau_b, tau_AP, rank-biased overlap,

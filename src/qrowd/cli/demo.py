@@ -15,16 +15,16 @@ DRAWS = 1000
 @click.command
 @click.option(
     "-o", "--output", "folder", metavar="FOLDER", default="demo", show_default=True,
-    help="Where the files go; made if it is not there.",
+    help="Output folder; created if needed.",
 )  # fmt: skip
 @seed_option
 @quiet_option
 def command(folder: str, seed: int, quiet: bool) -> None:
-    """Show the whole way on a simulated collection.
+    """Run everything on a simulated collection and write a report.
 
     Simulates a small collection judged by good, sloppy, biased and spamming assessors, merges the
-    judgements in several ways, scores the systems, compares with gold, and writes one page with
-    all of it. The last line printed is the path of that page.
+    judgements with several methods, scores the systems, compares with gold, and writes a one-page
+    report. The last line printed is its path.
 
     \b
     Examples:

@@ -37,66 +37,73 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 
 @click.command()
 @runs_option
-@click.option("--qrels", metavar="FILE", callback=once, help="Score under these qrels.")
+@click.option("--qrels", metavar="FILE", callback=once, help="Score the runs under these qrels.")
 @click.option(
     "--judgements", multiple=True, metavar="FILE", callback=once,
-    help="Score under every assessor of these judgements (--per-assessor), or under what a method "
-    "makes of them (--method); may repeat.",
+    help="Score under each assessor of these judgements (--per-assessor), or under the result of "
+    "merging them (--method). Repeatable.",
 )  # fmt: skip
 @click.option("--method", metavar="SPEC",
-              help="Merge the judgements so first: ds, hier-bayes, \"ds(max_iter=50)\", ... as "
-              "`qrowd methods` lists them. With --draws, the method's own posterior draws where it "
-              "has them.")  # fmt: skip
+              help="Merge the judgements with this method first: ds, hier-bayes, "
+              "\"ds(max_iter=50)\", ... (see `qrowd methods`). --draws uses the method's own "
+              "posterior draws if it has them.")  # fmt: skip
 @gold_option
 @documents_option
-@click.option("--per-assessor", is_flag=True, help="One score for each assessor.")
-@click.option("--columns", metavar="NAMES", help="What the columns of the judgements are.")
+@click.option("--per-assessor", is_flag=True, help="Give each assessor a score of their own.")
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
+)
 @click.option(
     "--probabilities", "--merged", metavar="FILE", callback=once,
-    help="Score under the probabilities that `qrowd merge --probabilities` wrote: expected "
-    "measures, or draws.",
+    help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
+    "or draws with --draws.",
 )  # fmt: skip
 @click.option("--draws", type=click.IntRange(1, 1_000_000), metavar="N",
-              help="Score N qrels drawn from the probabilities, or by the method.")  # fmt: skip
+              help="Score under N qrels drawn from the probabilities.")  # fmt: skip
 @click.option(
     "--recalibrate", metavar="FILE", callback=once,
-    help="Correct the probabilities by these qrels, which should be of a random sample of the "
-    "pairs: for methods that are too sure (--gold-rel makes them binary).",
+    help="Correct overconfident probabilities with these qrels, which should cover a random sample "
+    "of the pairs (--gold-rel makes them binary).",
 )  # fmt: skip
 @click.option(
     "--informed", is_flag=True,
-    help="Let the runs' rankings speak about relevance too, beside the votes: better scores where "
+    help="Use the runs' rankings as evidence of relevance besides the votes: better scores when "
     "pairs have few votes (see Uncertainty in the documentation).",
 )  # fmt: skip
 @click.option(
     "--unjudged", type=click.FloatRange(0, 1), default=0.0, metavar="P",
-    help="For expected measures: documents outside the pool are relevant with this probability.",
+    help="For expected measures: the probability that a document outside the pool is relevant.",
 )  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="AP, nDCG@20, P(rel=2)@10, ... as `qrowd measures` lists them; may repeat. "
+              help="AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
               "Default: AP and nDCG@20.")  # fmt: skip
 @click.option("--rel", type=click.IntRange(min=0), metavar="GRADE",
               help="Relevant from this grade on, for every measure that does not say so itself "
               "(trec_eval's -l); nDCG and other measures with gains stay graded.")  # fmt: skip
 @click.option(
     "--topics", type=click.Choice(("qrels", "both")), default="qrels", show_default=True,
-    help="Mean over all topics of the judgements (a run without one scores 0 there), or over "
-    "those that a run has too.",
+    help="Average over all judged topics (a run without a topic scores 0 there), or only over "
+    "topics that a run also has.",
 )  # fmt: skip
 @click.option("--keep", type=click.Choice(("topics", "means")), default="topics",
-              show_default=True, help="What is kept of many draws.")  # fmt: skip
+              show_default=True, help="Keep the scores of each draw by topic, or only their "
+              "means.")  # fmt: skip
 @click.option(
     "--intervals", is_flag=True,
-    help="How sure it all is: intervals of scores and places, the probability of being the best, "
-    "and (in JSON) of beating each other run.",
+    help="Print intervals for scores and ranks, and the probability of being the best run (in JSON "
+    "also of beating each other run).",
 )  # fmt: skip
 @click.option("--over", type=click.Choice(("draws", "topics", "both")),
-              help="What the intervals are over: draws of relevance, topics (bootstrap), or both. "
+              help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
               "Default: all that there is.")  # fmt: skip
-@click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
+@click.option(
+    "--level", type=float, default=0.9, show_default=True, help="Confidence level of the intervals."
+)
 @click.option("-q", "--per-topic", is_flag=True,
-              help="Print every topic too (files always have them).")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="No messages.")
+              help="Print every topic (files always have them).")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print no messages.")
 @output_option
 @json_option
 @seed_option
@@ -105,10 +112,10 @@ def command(
     topics: str, keep: str, unjudged: float, intervals: bool, over: str | None, level: float,
     per_topic: bool, quiet: bool, output: str | None, as_json: bool, **sources: Any,
 ) -> None:  # fmt: skip
-    """Score runs under judgements: certain, of every assessor, or random.
+    """Score runs under qrels, under each assessor, or under uncertain relevance.
 
-    Prints the mean of each run, the best one first; -o writes all topics (`run topic measure
-    value`), or with --intervals the table of intervals.
+    Prints the mean of each run, best first. -o writes every topic (`run topic measure value`), or
+    with --intervals the table of intervals.
 
     \b
     Examples:

@@ -53,10 +53,10 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="qrowd")
 def command() -> None:
-    """Relevance judgements from many assessors: merge them, score systems, say how sure.
+    """Turn the judgements of many assessors into relevance judgements and scores you can trust.
 
-    Results go to stdout, or to the file given by -o; messages to stderr. `-` reads stdin.
-    Exit code 2: misuse. Exit code 1: bad data.
+    Results go to stdout, or to a file with -o; messages go to stderr. A file named - is stdin.
+    Exit codes: 1 for bad data, 2 for a wrong command line.
     """
 
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @output_option
 @json_option
 def command(measure: str | None, output: str | None, as_json: bool) -> None:
-    """List the measures of runs, or show one in full.
+    """List the measures, or describe one.
 
     A measure is written with its parameters in brackets and its cutoff after an @: AP, P@10,
     AP(rel=2), nDCG(dcg='exp-log2')@20. The names of ir_measures and of trec_eval (map,
-    ndcg_cut_20) are understood too.
+    ndcg_cut_20) work too.
 
     \b
     Examples:

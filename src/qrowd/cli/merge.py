@@ -44,14 +44,14 @@ SHARED = (
         "--priors",
         metavar="FILE",
         callback=once,
-        help="What is known of assessors from before: the --assessors file of an earlier merge.",
+        help="Prior knowledge about assessors: the --assessors file of an earlier merge.",
     ),
     ties_option,
     seed_option,
     output_option,
     written_option("--probabilities", help="Write the probability of each grade."),
     written_option("--ranking", help="Write the consensus ranking as a run, by expected grades."),
-    written_option("--assessors", help="Write what was learned of each assessor."),
+    written_option("--assessors", help="Write what was learned about each assessor."),
     written_option(
         "--parameters",
         help="Write every parameter's mean, interval and diagnostics (hier-bayes, hier-vb).",
@@ -59,7 +59,8 @@ SHARED = (
     click.option(
         "--figures",
         metavar="FOLDER",
-        help="Draw votes against estimates, assessors and, where there are chains, these.",
+        help="Folder for figures (SVG): votes against estimates, assessors, and sampler "
+        "chains if any.",
     ),
     quiet_option,
 )
@@ -78,8 +79,9 @@ def _command_of(name: str, method: Any) -> click.Command:
 def command() -> None:
     """Merge the judgements of many assessors into qrels.
 
-    METHOD is one of those below, or one with parameters, as in 'ds(max_iter=50)'. What each one
-    believes and whence it comes: `qrowd methods ds`. Its options: `qrowd merge ds --help`.
+    METHOD is one of the methods below, with parameters if you like: 'ds(max_iter=50)'. For the
+    model and the paper behind a method, see `qrowd methods ds`; for its options, `qrowd merge ds
+    --help`.
 
     \b
     Examples:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @output_option
 @json_option
 def command(method: str | None, output: str | None, as_json: bool) -> None:
-    """List the methods of merging, or show one in full.
+    """List the merging methods, or describe one.
 
-    `needs` are things without which a method cannot run, `uses` those from which it profits.
+    `needs` lists what a method cannot run without, `uses` what it can make use of.
     Methods of level `judgements` make qrels (`qrowd merge`), those of level `scores` merge the
     scores of systems under each assessor (`qrowd aware`), those of level `orders` rankings and
     preferences (`qrowd rank`).

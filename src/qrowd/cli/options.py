@@ -85,21 +85,21 @@ def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
         click.option(
             "--columns",
             metavar="NAMES",
-            help="What the columns are: topic=query,doc=url,assessor=who,grade=stars for a file "
-            "with a header of its own; topic,doc,assessor,grade (in this order; _ skips one) for a "
-            "file without.",
+            help="Which columns to read. For a file with its own header: "
+            "topic=query,doc=url,assessor=who,grade=stars. For a file without a header, all "
+            "columns in order (_ skips one): topic,doc,assessor,grade.",
         ),
         click.option(
             "--format",
             type=click.Choice(FORMATS),
-            help="The format of the judgements, where the content does not tell.",
+            help="The file format of the judgements, if it is not detected correctly.",
         ),
         click.option(
             "--rel",
             type=int,
             metavar="GRADE",
-            help="Make judgements and gold binary: relevant from this grade on. Without it grades "
-            "stay as they are, and count as relevant from 1 on.",
+            help="Make judgements and gold binary: this grade and higher ones are relevant. "
+            "By default grades are kept, and 1 and higher count as relevant.",
         ),
         grades_option,
     )
@@ -120,14 +120,14 @@ gold_option = _all(
         "--gold",
         metavar="FILE",
         callback=once,
-        help="Qrels that are trusted, for some of the pairs.",
+        help="Trusted qrels for some of the pairs.",
     ),
     click.option(
         "--gold-rel",
         type=int,
         metavar="GRADE",
-        help="Make gold binary: relevant from this grade on (where judgements are 0/1 and gold is "
-        "not). Default: --rel.",
+        help="Make gold binary: this grade and higher ones are relevant (for graded gold "
+        "beside 0/1 judgements). Default: --rel.",
     ),
     grades_option,
 )
@@ -136,8 +136,8 @@ pairs_option = click.option(
     "--pairs",
     metavar="FILE",
     callback=once,
-    help="Pairs (as qrels, or a table with topic and doc) that belong to the pool though nobody "
-    "judged them.",
+    help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "
+    "and doc.",
 )
 
 documents_option = _all(
@@ -172,14 +172,14 @@ runs_option = _all(
         required=True,
         metavar="FILES",
         callback=once,
-        help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
+        help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
     ),
     click.option(
         "--run-names",
         type=click.Choice(("auto", "tag", "file")),
         default="auto",
         show_default=True,
-        help="What names a run: its tag, its file, or the tag unless files share one.",
+        help="Name runs by their tag, by their file, or by the tag unless two files share one.",
     ),
 )
 
@@ -206,8 +206,8 @@ def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
 output_option = written_option(
     "-o",
     "--output",
-    help="Write there instead of stdout; the suffix says how: .tsv .csv .json .jsonl .parquet, "
-    "or TREC's form; .gz .xz .bz2 .zst after it compress.",
+    help="Output file instead of stdout. The suffix sets the format: .tsv .csv .json .jsonl "
+    ".parquet, or TREC format; add .gz .xz .bz2 or .zst to compress.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -217,8 +217,8 @@ ties_option = click.option(
     type=click.Choice(("coin", "relevant", "nonrelevant")),
     default="coin",
     show_default=True,
-    help="Which of equally likely grades: a fair coin (the same for the same seed), the highest, "
-    "the lowest.",
+    help="How to choose between equally likely grades: a coin flip (set by --seed), the "
+    "highest, or the lowest.",
 )
 
 seed_option = click.option(
@@ -226,10 +226,12 @@ seed_option = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of all that is random.",
+    help="Random seed.",
 )
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="Print no messages and no progress."
+)
 
 
 def parameter_option(known: Param, default: Any) -> click.Option:

@@ -20,52 +20,52 @@ from qrowd.cli.options import (
 @judgements_if_any
 @click.option(
     "--judgements", "further", multiple=True, metavar="FILE", callback=once,
-    help="The same as naming JUDGEMENTS; may repeat.",
+    help="The same as naming JUDGEMENTS. Repeatable.",
 )  # fmt: skip
 @gold_option
 @click.option(
     "--runs", multiple=True, metavar="FILES", callback=once,
-    help="Runs in TREC's form: a file, a folder or a quoted pattern ('runs/*.gz'); may repeat.",
+    help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
 )  # fmt: skip
 @click.option(
     "--given", metavar="FILE", callback=once,
-    help="Qrels that the methods may learn from; left out of every comparison with gold.",
+    help="Qrels that the methods may learn from. Left out of every comparison with gold.",
 )  # fmt: skip
 @click.option(
     "--screen", "rules", multiple=True, metavar="RULE",
-    help="Leave out assessors whom this rule doubts, such as random-spam; may repeat.",
+    help="Leave out assessors whom this rule doubts, such as random-spam. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--method", "methods", multiple=True, metavar="METHOD",
-    help="A way of merging, with parameters as in 'ds(prior=topic)'; may repeat.  "
+    help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
     "[default: mv, ds, hier-vb; for more than two grades mv, wmv-iter, ds]",
 )  # fmt: skip
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-    help="A measure of runs; may repeat, the first one leads.  [default: AP, nDCG@20]",
+    help="A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]",
 )  # fmt: skip
 @click.option(
     "--chosen", metavar="METHOD",
-    help="The way of merging that intervals come from.  [default: hier-bayes, hier-vb, ds, or the "
-    "last, whichever is there]",
+    help="The merging method that the intervals are based on.  [default: hier-bayes, hier-vb or ds "
+    "if used, else the last one]",
 )  # fmt: skip
 @click.option(
     "--informed/--no-informed", default=True, show_default=True,
-    help="Whether intervals know how the systems rank the documents.",
+    help="Use the systems' rankings as evidence of relevance in the intervals.",
 )  # fmt: skip
 @click.option(
     "--draws", type=click.IntRange(2, 1_000_000), default=1000, show_default=True,
-    help="Qrels drawn from the merged probabilities, for intervals.",
+    help="Number of qrels drawn from the merged probabilities for the intervals.",
 )  # fmt: skip
 @click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
-    show_default=True, help="The level of the intervals.",
+    show_default=True, help="Confidence level of the intervals.",
 )  # fmt: skip
 @seed_option
-@click.option("--title", default="Judgements of a crowd", show_default=True, help="The heading.")
-@written_option(
-    "-o", "--output", default="report.html", show_default=True, help="Where the page goes."
+@click.option(
+    "--title", default="Judgements of a crowd", show_default=True, help="Title of the page."
 )
+@written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
     judgements: tuple[str, ...],
     columns: str | None,
@@ -87,7 +87,7 @@ def command(
     title: str,
     output: str,
 ) -> None:
-    """Write one page about judgements: who judged how well, what follows for systems, how sure.
+    """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
 
     Only JUDGEMENTS are needed. With --runs systems are ranked, with intervals; with --gold all of
     it is held against gold. The page is one file that needs nothing else. Prints its path.

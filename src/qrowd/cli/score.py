@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 @click.argument("gold", callback=once)
 @click.option(
     "--gold-rel", type=int, metavar="GRADE",
-    help="Make gold binary: relevant from this grade on (where merged labels are 0/1 and gold is "
-    "not). Default: --rel.",
+    help="Make gold binary: this grade and higher ones are relevant (for graded gold beside 0/1 "
+    "labels). Default: --rel.",
 )  # fmt: skip
 @click.option(
     "--rel", type=int, metavar="GRADE",
-    help="Make merged labels binary too: relevant from this grade on.",
+    help="Make merged labels binary: this grade and higher ones are relevant.",
 )  # fmt: skip
 @click.option(
     "--given", metavar="FILE", callback=once,
-    help="Qrels that the method was given as gold: these pairs are scored apart. A file of "
-    "probabilities marks them itself.",
+    help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
+    "probabilities marks them already.",
 )  # fmt: skip
-@click.option("--per-topic", is_flag=True, help="Also one line per topic.")
+@click.option("--per-topic", is_flag=True, help="Also print one line per topic.")
 @click.option(
     "--calibration", is_flag=True,
-    help="Also whether probabilities mean what they say: the table of a reliability diagram, and "
-    "the Brier score's parts.",
+    help="Also print how well the probabilities are calibrated: the table of a reliability "
+    "diagram, and the parts of the Brier score.",
 )  # fmt: skip
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Bins of the calibration table.")  # fmt: skip
+              help="Number of bins of the calibration table.")  # fmt: skip
 @grades_option
 @output_option
 @json_option
@@ -49,11 +49,11 @@ def command(
     """Score merged labels against gold.
 
     MERGED is a file of qrels, or of probabilities as `qrowd merge --probabilities` writes them;
-    GOLD is a file of qrels. Only pairs that both have are scored, and pairs whose gold was given
-    to the method are left out and scored apart.
+    GOLD is a file of qrels. Only pairs that both have are scored. Pairs whose gold was given to
+    the method are scored separately.
 
-    Quantised answers are one grade per pair; fractional ones count a probability p as p of an
-    answer "relevant". -o writes one row per topic.
+    Quantised figures score the most likely grade of each pair; fractional ones count a probability
+    p as p of the answer "relevant". -o writes one row per topic.
 
     \b
     Examples:

@@ -31,18 +31,16 @@ def _option(known: Param) -> click.Option:
 @click.command(params=[_option(known) for known in params_of(Setting)])
 @click.option(
     "-o", "--output", "folder", metavar="FOLDER", default="simulated", show_default=True,
-    help="Where the files go; made if it is not there.",
+    help="Output folder; created if needed.",
 )  # fmt: skip
-@click.option(
-    "--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings instead."
-)
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
 @quiet_option
 def command(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
     """Simulate a collection with known truth.
 
-    Topics, documents, runs of systems that are better and worse, and a crowd that judges:
-    good, sloppy, biased and adversarial assessors, and spammers of several kinds. Writes to the
-    folder
+    Makes topics, documents, runs of better and worse systems, and judgements by a crowd of good,
+    sloppy, biased and adversarial assessors and several kinds of spammers. Writes these files to
+    the folder:
 
     \b
       crowd.tsv.gz     the judgements: topic doc assessor grade seconds time

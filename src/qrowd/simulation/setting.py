@@ -63,7 +63,7 @@ class Setting:
     adversarial: float = param(0.02, "weight of assessors who say the opposite", at_least=0)
     model: str = param(
         "kinds",
-        "whence assessors come: the kinds above, or the populations of Carpenter 2011",
+        "where assessors come from: the kinds above (kinds), or the populations of Carpenter 2011",
         choices=("kinds", "carpenter"),
     )
     seed: int = param(0, "seed of the random numbers", at_least=0)

@@ -33,18 +33,20 @@ if TYPE_CHECKING:
 @gold_option
 @click.option(
     "--merge", metavar="METHOD",
-    help="A merging method (ds, 'mv', 'two-coin', ...) whose belief gives estimated accuracies, "
-    "and whose result a screening is measured on.",
+    help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
+    "--screen, show how its result changes.",
 )  # fmt: skip
 @click.option(
     "--sort", default="judgements", show_default=True, metavar="COLUMN",
-    help="Order the assessors by this column; -COLUMN ascends where plain descends.",
+    help="Sort the assessors by this column; -COLUMN reverses the order.",
 )  # fmt: skip
-@click.option("--show", "shown", metavar="NAMES", help="Only these columns, separated by commas.")
+@click.option(
+    "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
+)
 @click.option("--enough", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Judgements below which nobody is suspected of anything.")  # fmt: skip
+              help="Do not suspect assessors with fewer judgements than this.")  # fmt: skip
 @click.option("--agreement", "agreeing", is_flag=True,
-              help="Coefficients of agreement instead of the table.")  # fmt: skip
+              help="Print coefficients of agreement instead of the table.")  # fmt: skip
 @click.option("--independence", "independent", is_flag=True,
               help="Whether assessors err together, and who with whom, instead of the "
               "table.")  # fmt: skip
@@ -52,33 +54,36 @@ if TYPE_CHECKING:
               help="With --agreement: also for each topic. With --independence: each "
               "topic instead of couples.")  # fmt: skip
 @click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
-              help="Draws behind the intervals of --agreement; 0 for none.")  # fmt: skip
+              help="Bootstrap samples for the intervals of --agreement; 0 for none.")  # fmt: skip
 @click.option("--resample", type=click.Choice(("pairs", "topics")), default="pairs",
-              show_default=True, help="What those draws draw.")  # fmt: skip
+              show_default=True, help="What the bootstrap samples.")  # fmt: skip
 @click.option(
     "--screen", "rules", multiple=True, metavar="RULE",
-    help="Leave out whom this rule doubts; may repeat; 'A & B' must both doubt. -o gets the "
-    "judgements that are kept, stdout the account. Rules: gold-accuracy, binary-score, "
-    "ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, suspected.",
+    help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
+    "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
+    "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
+    "suspected.",
 )  # fmt: skip
 @click.option("--down-weight", is_flag=True,
-              help="With --screen: keep the doubted, with a smaller weight.")  # fmt: skip
+              help="With --screen: give doubted assessors a smaller weight instead.")  # fmt: skip
 @click.option("--each", type=click.IntRange(min=0), default=25, show_default=True,
-              help="With --screen and --merge: fit again without each of so many.")  # fmt: skip
+              help="With --screen and --merge: for how many assessors to show the effect of "
+              "each.")  # fmt: skip
 @click.option("--simulate-checks", is_flag=True,
-              help="How often which workers pass the checks on gold.")  # fmt: skip
+              help="How often good and bad workers would pass the checks on gold.")  # fmt: skip
 @click.option("--binary-at-least", type=float, default=0.85, show_default=True,
-              help="With --simulate-checks: the bound of the binary score.")  # fmt: skip
+              help="With --simulate-checks: the lowest binary score that passes.")  # fmt: skip
 @click.option("--ndcg-at-least", type=float, default=0.62, show_default=True,
-              help="With --simulate-checks: the bound of the NDCG score.")  # fmt: skip
+              help="With --simulate-checks: the lowest NDCG score that passes.")  # fmt: skip
 @click.option("--accuracy-at-least", type=float, default=0.6, show_default=True,
-              help="With --simulate-checks: the bound of accuracy.")  # fmt: skip
+              help="With --simulate-checks: the lowest accuracy that passes.")  # fmt: skip
 @click.option("--ideal", type=click.Choice(("tied", "standard")), default="tied",
               show_default=True,
-              help="With --simulate-checks: the ideal of the NDCG score.")  # fmt: skip
+              help="With --simulate-checks: how the NDCG score treats ties in the ideal "
+              "ranking.")  # fmt: skip
 @click.option("--curve", is_flag=True,
-              help="With --simulate-checks: the shares over all thresholds instead.")  # fmt: skip
-@click.option("--figures", metavar="FOLDER", help="Also draw pictures (SVG) there.")
+              help="With --simulate-checks: print the pass rate at every threshold.")  # fmt: skip
+@click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
 @output_option
 @json_option
 @seed_option
@@ -88,12 +93,12 @@ def command(
     gold: str | None, gold_rel: int | None, agreeing: bool, independent: bool,
     rules: tuple[str, ...], simulate_checks: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Who to trust: assessors, agreement, spam, and the checks on gold.
+    """Find out whom to trust: assessors, agreement, spam, and checks on gold.
 
     Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on
-    gold, estimates of a merging method, seconds, runs of the same answer, trust, spam statistics.
-    Off a terminal, and with -o, all columns. Gold may have more grades than the judgements: it
-    counts as relevant from --gold-rel on (default: --rel, else 1).
+    gold, estimates of a merging method, seconds, repeated answers, trust, spam statistics. A
+    terminal shows the main columns; files and pipes get all of them. Gold may have more grades
+    than the judgements: --gold-rel and higher count as relevant (default: --rel, else 1).
 
     \b
     Examples:
