@@ -72,6 +72,19 @@ def test_what_did_not_mix_is_named(crowd: q.Judgements) -> None:
     assert not merged.fit.converged
 
 
+def test_the_remedy_is_named_and_works(real_data: Any) -> None:
+    """The 1979 data have five assessors: more sweeps alone do not help."""
+    crowd = q.read_judgements(real_data / "dawid_skene_1979" / "judgements.tsv.gz")
+    with pytest.warns(NotConvergedWarning, match="set kappa_min=1 and sweeps=8000"):
+        assert not q.HierBayes().fit(crowd).fit.converged
+    assert q.HierBayes(kappa_min=1, sweeps=8000).fit(crowd).fit.converged
+
+
+def test_without_small_populations_more_sweeps_are_the_remedy(crowd: q.Judgements) -> None:
+    with pytest.warns(NotConvergedWarning, match="allow more sweeps: sweeps=80"):
+        q.HierBayes(sweeps=20, kappa_min=1).fit(crowd)
+
+
 def test_a_contrary_crowd_is_said() -> None:
     """One heavy assessor against several light ones: the population wins, and it is said."""
     random = np.random.default_rng(1)

@@ -11,6 +11,7 @@ import numpy as np
 from qrowd.aggregation.fitting import Fitting
 from qrowd.aggregation.hierarchy import (
     CONTRARY,
+    MOST_RHAT,
     assessor_columns,
     chains_of,
     confusion_of,
@@ -19,6 +20,7 @@ from qrowd.aggregation.hierarchy import (
 )
 from qrowd.aggregation.sampling import Layout, blank, lay_out, one_of, side_by_side, start
 from qrowd.data.arrays import Floats, Grades
+from qrowd.data.chains import ParameterTable
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -169,7 +171,7 @@ class HierBayes:
         if complaint:
             fitting.notes.append(Caution(complaint))
         if complaint and min(done) == self.sweeps:
-            message = f"{spec_of(self)}: {complaint}; allow more sweeps"
+            message = f"{spec_of(self)}: {complaint}; {self._remedy(parameters)}"
             warnings.warn(message, NotConvergedWarning, stacklevel=3)
         columns = assessor_columns(layout.judgements, posterior, confusion, parameters)
         if (fitting.gold < 0).all() and contrary(layout.judgements, confusion):
@@ -178,6 +180,17 @@ class HierBayes:
         warmup = record.hyper[:, : self._dropped]
         details = Details(chains=chains, parameters=parameters, warmup=warmup)
         return fitting.merged(posterior, columns, details=details, samples=samples)
+
+    def _remedy(self, parameters: ParameterTable) -> str:
+        """What helps: a size of a population that wanders near 0 needs more than patience."""
+        more = f"sweeps={4 * self.sweeps}"
+        sizes = np.array([str(name).startswith("kappa") for name in parameters.parameter])
+        if self.kappa_min < 1 and (parameters["rhat"][sizes] > MOST_RHAT).any():
+            return (
+                "few assessors or topics leave the sizes of populations (kappa) open: "
+                f"set kappa_min=1 and {more}"
+            )
+        return f"allow more sweeps: {more}"
 
     def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
         """The average of P(z | rest) over all scans of all chains."""
