@@ -198,3 +198,52 @@ def test_sizes_stay_above_their_smallest(method: Any, crowd: q.Judgements) -> No
         table = method.fit(crowd).details["parameters"]
     for name in ("kappa_prevalence", "kappa_specificity", "kappa_sensitivity"):
         assert 6.0 - 1e-9 <= table.of(name, "mean")[0] < 1e4
+
+
+@pytest.mark.parametrize("preset", [{}, {"grades": 3}])
+def test_log_likelihood_by_loops(preset: dict[str, Any]) -> None:
+    made = q.simulate(topics=2, documents=8, assessors=4, votes=3, seed=5, **preset)
+    rows, gold = made.judgements, made.gold[made.gold.topics.split(0.5, seed=1)[0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        merged = q.HierBayes(sweeps=60, draws=21).fit(rows, q.Given(gold=gold))
+    chains = merged.details.chains
+    assert chains is not None
+    assert chains.likelihood is not None
+    found = chains.likelihood.work_out()
+    assert found.shape == (3, 7, len(chains.likelihood.pairs))
+    assert np.isfinite(found).all()
+    if len(rows.scale) > 2:
+        return
+    known = dict(
+        zip(gold.pairs.topic_names + " " + gold.pairs.document_names, gold.grade, strict=True)
+    )
+    pair_names = rows.pairs.topic_names + " " + rows.pairs.document_names
+    at = chains.likelihood.draws[4]
+    for column, name in enumerate(chains.likelihood.pairs):
+        pair = int(np.flatnonzero(pair_names == name)[0])
+        p = float(chains["prevalence"][1, at, rows.pairs.topic[pair]])
+        both = np.array([1 - p, p])
+        for who, said in zip(
+            rows.assessor[rows.pair == pair], rows.grade[rows.pair == pair], strict=True
+        ):
+            yes = float(chains["sensitivity"][1, at, who])
+            no = float(chains["specificity"][1, at, who])
+            both *= [no, 1 - yes] if said == 0 else [1 - no, yes]
+        whole = both[known[name]] if name in known else both.sum()
+        np.testing.assert_allclose(found[1, 4, column], np.log(whole), rtol=2e-4)
+
+
+def test_arviz_leaves_one_out(crowd: q.Judgements) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arviz = pytest.importorskip("arviz", reason="an extra")
+        chains = q.HierBayes(sweeps=600).fit(crowd).details.chains
+        assert chains is not None
+        found = arviz.loo(chains.to_arviz(log_likelihood=True))
+    assert np.isfinite(float(getattr(found, "elpd_loo", getattr(found, "elpd", np.nan))))
+
+
+def test_more_draws_than_memory_are_refused(crowd: q.Judgements) -> None:
+    with pytest.raises(ParameterError, match="GB of memory; ask for fewer"):
+        q.HierBayes(sweeps=10**9, draws=10**9).fit(crowd)

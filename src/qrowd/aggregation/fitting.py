@@ -83,7 +83,8 @@ class Fitting:
             if self.settled:
                 return
         message = f"{spec_of(self.method)} has not settled after {at_most} iterations"
-        warnings.warn(f"{message}; allow more of them", NotConvergedWarning, stacklevel=3)
+        remedy = f"allow more of them: max_iter={4 * at_most}"
+        warnings.warn(f"{message}; {remedy}", NotConvergedWarning, stacklevel=3)
 
     def gain(self, objective: float) -> float:
         """Note the objective (a log-likelihood, say) in the trace; what it gained."""

@@ -11,12 +11,14 @@ import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Grades, Offsets
 from qrowd.data.judgements import Judgements
+from qrowd.errors import ParameterError
 from qrowd.kernel import threads
 
 if TYPE_CHECKING:
     from qrowd.aggregation.kernels.gibbs import Crowd, Record, State
 
 PARETO = 1.5
+MOST_BYTES = 16_000_000_000  # of draws that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,15 +129,24 @@ def blank(layout: Layout, chains: int, sweeps: int, warmup: int, draws: int) -> 
 
     rows, size, kept = layout.judgements, layout.grades, sweeps - warmup
     cells, draws = len(rows.assessors) * size, min(draws, kept)
+    _check_room(chains * (kept * 4 * (cells + len(rows.topics) * size) + draws * len(rows.pairs)))
     return Record(
         np.zeros((chains, sweeps, size + 1, size + 1)),
         np.zeros((chains, kept, len(rows.assessors), size), np.float32),
         np.zeros((chains, kept, len(rows.topics), size - 1), np.float32),
         np.zeros((chains, draws, len(layout.order)), np.int8),
-        np.zeros((chains, draws, size, cells), np.float32),
+        np.zeros((chains, draws if size > 2 else 0, size, cells), np.float32),
         np.zeros((chains, len(layout.order), size)),
         np.zeros((chains, size, cells)),
     )
+
+
+def _check_room(size: int) -> None:
+    if size > MOST_BYTES:
+        raise ParameterError(
+            f"hier-bayes: this many sweeps, draws and chains would take {size / 1e9:.0f} GB of "
+            f"memory; ask for fewer, so that it is at most {MOST_BYTES / 1e9:.0f} GB"
+        )
 
 
 def one_of(record: Record, chain: int) -> Record:

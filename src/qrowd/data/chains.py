@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Names
+from qrowd.data.arrays import Array, Floats, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.errors import InputError, MissingExtraError
+from qrowd.errors import InputError, MissingExtraError, UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The log-likelihood of every pair's judgements at some of the draws.
+
+    `draws` are the places of these draws in each chain; `work_out()` gives [chain, draw, pair].
+    """
+
+    draws: Offsets
+    pairs: Names
+    work_out: Callable[[], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +35,7 @@ class Chains:
     values: Mapping[str, Array]
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labels: Mapping[str, Names] = field(default_factory=dict)
+    likelihood: Likelihood | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.values.items():
@@ -64,23 +77,42 @@ class Chains:
             names = (np.where(names == "", "", names + ":")[:, None] + more[None, :]).ravel()
         return names
 
-    def to_arviz(self) -> Any:
-        """As what the installed arviz works on (InferenceData before 1.0, a DataTree since)."""
-        import warnings
+    def to_arviz(self, log_likelihood: bool = False) -> Any:
+        """As what the installed arviz works on (InferenceData before 1.0, a DataTree since).
 
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                import arviz
-        except ImportError:
-            raise MissingExtraError.needed("arviz's form of the draws", "arviz") from None
+        With `log_likelihood` also that of each pair's judgements, the pair's grade summed out, for
+        `arviz.loo`: at those draws at which relevance was drawn, and only these are handed over.
+        """
+        arviz = _arviz()
+        axes, labels, groups = dict(self.axes), dict(self.labels), {"posterior": dict(self.values)}
+        if log_likelihood:
+            if self.likelihood is None:
+                raise UsageError(
+                    "these chains have no log-likelihood; a whole fit of hier-bayes does"
+                )
+            at = self.likelihood.draws
+            groups["posterior"] = {name: value[:, at] for name, value in self.values.items()}
+            groups["log_likelihood"] = {"judgements": self.likelihood.work_out()}
+            axes["judgements"], labels["pair"] = ("pair",), self.likelihood.pairs
         shape: dict[str, Any] = {
-            "coords": {axis: list(names) for axis, names in self.labels.items()},
-            "dims": {name: list(axes) for name, axes in self.axes.items()},
+            "coords": {axis: list(names) for axis, names in labels.items()},
+            "dims": {name: list(names) for name, names in axes.items()},
         }
         if int(arviz.__version__.split(".")[0]) < 1:
-            return arviz.from_dict(posterior=dict(self.values), **shape)
-        return arviz.from_dict({"posterior": dict(self.values)}, **shape)
+            return arviz.from_dict(**groups, **shape)
+        return arviz.from_dict(groups, **shape)
+
+
+def _arviz() -> Any:
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import arviz
+    except ImportError:
+        raise MissingExtraError.needed("arviz's form of the draws", "arviz") from None
+    return arviz
 
 
 @dataclass(frozen=True, eq=False)

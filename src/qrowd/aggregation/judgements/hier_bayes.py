@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,10 @@ from qrowd.aggregation.hierarchy import (
     contrary,
     unmixed,
 )
+from qrowd.aggregation.pointwise import likelihood_of
 from qrowd.aggregation.sampling import Layout, blank, lay_out, one_of, side_by_side, start
 from qrowd.data.arrays import Floats, Grades
-from qrowd.data.chains import ParameterTable
+from qrowd.data.chains import Likelihood, ParameterTable
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -103,8 +105,9 @@ class HierBayes:
         record = blank(layout, self.chains, self.sweeps, self._dropped, each)
         done = self._run(layout, record, fitting)
         samples = self._samples(layout, record, done)
+        likelihood = likelihood_of(record, layout) if min(done) == self.sweeps else None
         record = record._replace(z=record.z[:, :0].copy())  # its memory is free for what follows
-        return self._merged(layout, record, done, fitting, samples)
+        return self._merged(layout, record, done, fitting, samples, likelihood)
 
     @property
     def _dropped(self) -> int:
@@ -157,12 +160,19 @@ class HierBayes:
         warnings.warn(message, NotConvergedWarning, stacklevel=5)
 
     def _merged(
-        self, layout: Layout, record: Record, done: list[int], fitting: Fitting, samples: Grades
+        self,
+        layout: Layout,
+        record: Record,
+        done: list[int],
+        fitting: Fitting,
+        samples: Grades,
+        likelihood: Likelihood | None,
     ) -> Merged:
         from qrowd.comparison.diagnostics import summarise
 
         kept = min(done) - self._dropped
         chains = chains_of(record, layout.judgements, self._dropped, min(done))
+        chains = replace(chains, likelihood=likelihood)
         parameters = summarise(chains)
         posterior = fitting.clamped(self._posterior(layout, record, done))
         confusion = confusion_of(record, done, self._dropped)

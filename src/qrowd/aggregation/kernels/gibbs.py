@@ -66,7 +66,7 @@ class Record(NamedTuple):
     accuracy: Array  # float32[kept sweeps, assessors, grades]: P(says c | is c)
     prevalence: Array  # float32[kept sweeps, topics, grades - 1]
     z: Grades  # [draws, pairs]
-    said: Array  # float32[draws, grades, assessors * grades]: P(says h | is c)
+    said: Array  # float32[draws, grades, assessors * grades]: P(says h | is c); empty for two
     p: Floats  # [pairs, grades], sums of P(z = c | rest)
     confusion: Floats  # [grades, assessors * grades], sums of P(says h | is c)
 
@@ -369,7 +369,7 @@ def _note(sweep: int, warmup: int, crowd: Crowd, state: State, record: Record) -
             record.accuracy[at, m, c] = state.share[1 + c, m, c]
             for g in range(grades):
                 record.confusion[c, m * grades + g] += state.share[1 + c, m, g]
-                if drawn:
+                if drawn and len(record.said) > 0:
                     record.said[draw, c, m * grades + g] = state.share[1 + c, m, g]
     if drawn:
         for pair in range(len(state.z)):
