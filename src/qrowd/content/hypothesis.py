@@ -195,7 +195,7 @@ def cluster_test(
     >>> vectors = q.Vectors.of("abcd", [[1, 0, 1], [1, 0.2, 1], [0, 1, 0.3], [0, 1, 0]])
     >>> test = q.cluster_test(vectors, q.Qrels.of(["t"] * 4, list("abcd"), [1, 1, 0, 0]))
     >>> round(test.inner, 2), round(test.outer, 2), test.separation
-    (0.99, 0.16, 1.0)
+    (0.99, 0.17, 1.0)
     """
     if not len(qrels):
         raise InputError("these qrels have no pairs: nothing to test")
