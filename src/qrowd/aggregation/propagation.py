@@ -12,7 +12,6 @@ All arrays have copies first, [copies, documents]: one fit has one copy, the loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from qrowd.aggregation.probit import Tilted, tilted
 from qrowd.data.arrays import Floats, Mask
 
 _LEAST = 1e-12
-_ORDERS = (3, 4)
+_FINE = 32  # nodes of the densities that probabilities are read from
 
 
 @dataclass
@@ -32,14 +31,20 @@ class Sites:
     no: Floats
     spread: float
     constant: float | None = None
-    nodes: int = 32
+    nodes: int = 20
     step: float = 1.0
     moved: float = np.inf
 
     def __post_init__(self) -> None:
         self.precision = np.zeros_like(self.yes)
         self.shift = np.zeros_like(self.yes)
-        self.refresh()
+        copies, n = self.yes.shape
+        self.right = np.hstack([self.cosines, np.ones((n, 1))])[None]
+        self.covariance: Floats = np.broadcast_to(self.cosines, (copies, n, n))
+        self.variance: Floats = np.ones((copies, n))
+        self.pull: Floats = np.ones((copies, n))
+        self.base: Floats = np.zeros((copies, n))
+        self.set_constant()
 
     @property
     def voted(self) -> Mask:
@@ -48,10 +53,10 @@ class Sites:
 
     def refresh(self) -> None:
         """The posterior from the sites."""
-        copies, n = self.yes.shape
-        left = np.broadcast_to(np.eye(n), (copies, n, n)) + self.cosines * self.precision[:, None]
-        ones = np.ones((n, 1))
-        found = np.linalg.solve(left, np.hstack([self.cosines, ones])[None])
+        n = len(self.cosines)
+        left = self.cosines * self.precision[:, None]
+        np.einsum("cii->ci", left)[:] += 1.0
+        found: Floats = np.asarray(np.linalg.solve(left, self.right), np.float64)
         self.covariance, self.pull = found[:, :, :n], found[:, :, n]
         self.variance = np.maximum(np.einsum("cii->ci", self.covariance), _LEAST)
         self.base = np.einsum("cij,cj->ci", self.covariance, self.shift)
@@ -97,7 +102,7 @@ class Sites:
     def densities(self) -> Tilted:
         """Each document's own density of f: exact where documents are not alike."""
         mean, variance = self.cavity()
-        return tilted(mean, variance, self.yes, self.no, self.nodes)
+        return tilted(mean, variance, self.yes, self.no, _FINE)
 
     def relevant(self) -> Floats:
         """P(relevant) by Gaussian marginals: within .002 of `corrected`, and quick."""
@@ -112,18 +117,17 @@ class Sites:
         the standardised moments $E\,He_l = \lambda_{jl}$ changes the density of i by the factor
         $1 + \sum_l \lambda_{jl} r_{ij}^l He_l(z_i) / l!$, with r the posterior correlation.
         """
-        from numpy.polynomial.hermite_e import hermeval
         from scipy.special import ndtr
 
-        found = self.densities()
+        found, alike = self.densities(), self._correlation()
         z = (found.at - self.mean[..., None]) / np.sqrt(self.variance)[..., None]
-        alike = self._correlation()
+        z2, squared = z * z, alike * alike
+        third, fourth = z * (z2 - 3), z2 * (z2 - 6) + 3  # He_3, He_4
         factor = np.ones_like(z)
-        for order in _ORDERS:
-            wave = hermeval(z, np.eye(order + 1)[order])
+        for wave, power, below in ((third, squared * alike, 6), (fourth, squared * squared, 24)):
             skew = np.where(self.voted, (found.weight * wave).sum(axis=-1), 0.0)
-            share = np.einsum("cij,cj->ci", alike**order, skew) / factorial(order)
-            factor += share[..., None] * wave
+            share = (power @ skew[..., None]) / below
+            factor += share * wave
         weight = found.weight * np.maximum(factor, 0.0)
         return np.asarray((weight * ndtr(found.at)).sum(axis=-1) / weight.sum(axis=-1))
 

@@ -35,18 +35,17 @@ class Alike:
     @classmethod
     def of(cls, pairs: Pairs, documents: Documents | Likeness) -> Alike:
         """An error that lists the documents of the pool that are not among these."""
-        used = np.unique(pairs.document)
-        names = pairs.documents.names[used]
-        missing = [str(name) for name in names if name not in documents.index]
-        if missing:
+        code = documents.index.find(pairs.documents)
+        lacking = np.unique(pairs.document[code[pairs.document] < 0])
+        if len(lacking):
+            missing = [str(name) for name in pairs.documents.names[lacking]]
             raise InputError(
-                f"{len(missing)} of {len(used)} judged documents have no text: "
-                f"{' '.join(missing[:_LISTED])}{' ...' * (len(missing) > _LISTED)}; add them, or "
-                "leave them out or alone: q.with_text(...), on the command line --without-text "
-                "skip or --without-text alone"
+                f"{len(missing)} of {len(np.unique(pairs.document))} judged documents have no "
+                f"text: {' '.join(missing[:_LISTED])}{' ...' * (len(missing) > _LISTED)}; add "
+                "them, or leave them out or alone: q.with_text(...), on the command line "
+                "--without-text skip or --without-text alone"
             )
-        likeness = likeness_of(documents)
-        return cls(pairs, likeness, likeness.index.find(pairs.documents))
+        return cls(pairs, likeness_of(documents), code)
 
     @property
     def notes(self) -> list[str]:

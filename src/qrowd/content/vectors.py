@@ -41,6 +41,9 @@ class Vectors:
             )
         _refuse_repeated(names)
         _refuse_not_finite(rows, names)
+        if hasattr(rows, "eliminate_zeros"):
+            rows = rows.copy()
+            rows.eliminate_zeros()
         index = Index.of(names)
         order = np.argsort(index.codes(names), kind="stable")
         return cls(index, unit_rows(rows[order]))
@@ -75,8 +78,9 @@ class Vectors:
     @property
     def empty(self) -> Array:
         """Which documents have no content."""
-        square = self.rows.multiply(self.rows) if hasattr(self.rows, "multiply") else self.rows**2
-        return np.asarray(np.asarray(square.sum(axis=1)).ravel() == 0)
+        if hasattr(self.rows, "indptr"):
+            return np.asarray(np.diff(self.rows.indptr) == 0)
+        return np.asarray(~self.rows.any(axis=1))
 
 
 def unit_rows(rows: Any) -> Any:

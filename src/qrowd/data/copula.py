@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,27 +15,27 @@ _BLOCK = 256  # draws at a time
 
 @dataclass(frozen=True, eq=False)
 class Copula:
-    """A Gaussian copula over a pool's pairs, one factor[pairs, rank] per topic, in pair order.
+    """A Gaussian copula over a pool's pairs: correlation[pairs, pairs] per topic, in pair order.
 
-    factor @ factor.T is the correlation of the topic's pairs; topics are independent. A draw gives
+    Topics are independent. A draw gives
     each pair a standard normal number, and the pair's probabilities turn it into a grade: so the
     share of each grade is its probability, whatever the probabilities are, and pairs that are
     correlated get the same grade more often than chance.
     """
 
-    factors: tuple[Floats, ...]
+    correlations: tuple[Floats, ...]
 
     def __post_init__(self) -> None:
-        fixed = tuple(freeze(factor, np.float64) for factor in self.factors)
-        object.__setattr__(self, "factors", fixed)
-
-    @classmethod
-    def of(cls, correlations: Sequence[Floats]) -> Copula:
-        """From the topics' correlation matrices, singular ones too."""
-        return cls(tuple(_factor(one) for one in correlations))
+        fixed = tuple(freeze(each, np.float64) for each in self.correlations)
+        object.__setattr__(self, "correlations", fixed)
 
     def __len__(self) -> int:
-        return sum(len(factor) for factor in self.factors)
+        return sum(len(each) for each in self.correlations)
+
+    @cached_property
+    def factors(self) -> tuple[Floats, ...]:
+        """Roots of the correlations."""
+        return tuple(_factor(each) for each in self.correlations)
 
     def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
         """Codes[pairs, n] with the shares of posterior[pairs, grades]."""

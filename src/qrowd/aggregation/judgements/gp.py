@@ -64,7 +64,7 @@ class GaussianProcess:
     mean: float | None = param(None, "the constant c; none: learned from the votes")
     spread: float = param(2.0, "standard deviation of c before the votes", above=0)
     max_iter: int = param(200, "sweeps over all documents at most", at_least=1)
-    tol: float = param(1e-9, "settled when no posterior mean moves by more", above=0)
+    tol: float = param(1e-7, "settled when no posterior mean moves by more", above=0)
     clamp: bool = param(True, "gold fixes its pairs and counts as one vote for neighbours")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
@@ -82,7 +82,7 @@ class GaussianProcess:
         p = np.zeros(len(votes))
         for rows, sites in topics:
             p[rows] = sites.corrected()[0]
-        copula = Copula.of([sites.together() for _, sites in topics])
+        copula = Copula(tuple(sites.together() for _, sites in topics))
         posterior = np.stack([1 - p, p], axis=1)
         return fitting.merged(posterior, unvoted="believed", copula=copula)
 
