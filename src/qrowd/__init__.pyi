@@ -95,6 +95,7 @@ from qrowd.comparison.correlation import tau_b as tau_b
 from qrowd.content.tfidf import tfidf as tfidf
 from qrowd.budget.voting import vote_by_vote as vote_by_vote
 from qrowd.content.matching import with_text as with_text
+from qrowd.aggregation.judgements.auto import Automatic as Automatic
 from qrowd.aggregation.scores.regression import RegressionAware as RegressionAware
 from qrowd.aggregation.scores.supervised import SupervisedAware as SupervisedAware
 from qrowd.aggregation.scores.tuned import TunedAware as TunedAware

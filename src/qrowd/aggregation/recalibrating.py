@@ -56,7 +56,7 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
             f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
         )
     known, truth = at[found], merged.scale.relevant[codes].astype(np.float64)
-    regression = _Regression(merged.log_odds, merged.pairs.topic, known, truth)
+    regression = Regression(merged.log_odds, merged.pairs.topic, known, truth)
     made = _moved_to(merged, regression.corrected(), seed)
     posterior, given = made.posterior.copy(), merged.given.copy()
     posterior[known], given[known] = np.eye(len(merged.scale))[codes], True
@@ -96,7 +96,7 @@ def _moved_to(merged: Merged, odds: Floats, seed: int) -> Merged:
     return with_log_odds(merged, np.where(merged.given, merged.log_odds, odds), seed)
 
 
-def _drawn(merged: Merged, regression: _Regression, draws: int, seed: int) -> Grades:
+def _drawn(merged: Merged, regression: Regression, draws: int, seed: int) -> Grades:
     """One draw of relevance from each of so many regressions, each learned again."""
     random = np.random.default_rng(seed)
     columns = []
@@ -110,7 +110,7 @@ def _drawn(merged: Merged, regression: _Regression, draws: int, seed: int) -> Gr
 
 
 @dataclass(frozen=True, eq=False)
-class _Regression:
+class Regression:
     """What was said of every pair (log odds), and the `truth` of the known ones."""
 
     said: Floats

@@ -57,8 +57,9 @@ class Couple:
 class Independence:
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
-    `together` is None where the check has no degrees of freedom. `by_topic` has each topic's
-    figure before the allowance for degrees of freedom (NaN without pairs that two judged).
+    They do from .045 on, if the interval leaves 0 out; `together` is None where the check has no
+    degrees of freedom. `by_topic` has each topic's figure before the allowance for degrees of
+    freedom (NaN without pairs that two judged).
     """
 
     rho: float
@@ -77,7 +78,7 @@ class Independence:
     @property
     def together(self) -> bool | None:
         """Whether the assessors err together; None: it cannot be told."""
-        return None if self.freedom < 1 else bool(self.rho >= TOGETHER)
+        return None if self.freedom < 1 else bool(self.rho >= TOGETHER and self.low > 0)
 
     @property
     def verdict(self) -> str:

@@ -1,0 +1,228 @@
+"""The method to begin with: it looks at the crowd, and at gold if there is any, and chooses."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.judgements.ds import DawidSkene
+from qrowd.aggregation.judgements.stack import Stacking
+from qrowd.aggregation.recalibrating import Regression, recalibrate
+from qrowd.aggregation.reweighing import with_log_odds
+from qrowd.data.arrays import Array, Codes, Floats, Mask
+from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels
+from qrowd.errors import NotConvergedWarning
+from qrowd.quality.independence import independence
+from qrowd.registry import method, param
+
+ENOUGH = 20  # judged gold pairs, of two topics or more, from which on gold chooses
+FOLDS = 5
+TEMPER = 0.1  # correlation of errors that the probabilities of ds allow for
+CHECKED = 200_000  # judgements at most whose independence is checked
+REPLICATES = 5
+MODEL = DawidSkene(smoothing=1.0)
+
+
+@method("auto", paper="qrowd", uses=("gold",))
+class Automatic:
+    r"""The method to begin with: chosen by gold where there is enough, else by a check.
+
+    **Without gold** no method can know which is better, the vote or `ds`: where assessors err
+    independently `ds` is, often by far; where they err together the vote is, and `ds` is much too
+    sure. `qrowd quality --independence` tells which. Two beliefs are made. One is `ds` (with
+    `smoothing=1`), its odds brought down as if each two assessors' errors correlated by $r = 0.1$:
+
+    $$t_{ig} \propto \mathrm{ds}_{ig}^{\,1 / (1 + r (n_i - 1))}$$
+
+    with $n_i$ the votes of pair $i$. The other is the vote, in which an assessor whom `ds` finds to
+    mislead (for two grades: sensitivity + specificity < 1) is counted the other way round; with
+    $x_{ig}$ these votes and $K$ the number of grades,
+
+    $$v_{ig} = \frac{x_{ig} + 1}{n_i + K}, \qquad m_{ig} = \frac{v_{ig} + t_{ig}}{2}$$
+
+    Where the check finds that assessors err together it is $v$; where it does not, or cannot tell,
+    the mean $m$.
+
+    **With gold** for 20 judged pairs or more, in at least two topics, the vote, `ds` and, for two
+    grades, `stack` are each recalibrated (see `recalibrate`), and the one whose log loss is the
+    smallest on gold of topics held out (five folds of topics) is kept. What `stack` says of a gold
+    pair is learned without the pair's fold. Gold pairs keep their gold. The draws that are kept
+    for intervals each come from a recalibration of their own, on topics drawn with replacement.
+
+    What was chosen and why is among the notes of the fit, and `merge` prints it.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(
+    ...     ["t"] * 9, list("aaabbbccc"), ["ann", "bob", "eve"] * 3, [1, 1, 0, 0, 0, 0, 1, 1, 0]
+    ... )
+    >>> merged = q.Automatic().fit(crowd)
+    >>> merged.qrels().grade.tolist()
+    [1, 0, 1]
+    >>> merged.fit.notes[0]
+    'chosen: the mean of the vote and of ds'
+
+    References: ours; how it fares is on the page "Which method, when".
+    """
+
+    draws: int = param(200, "draws kept for intervals, where gold chose", at_least=1)
+    seed: int = param(0, "of the check's made-up crowds", at_least=0)
+
+    def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
+        """The probability of each grade, for every pair of the pool."""
+        fitting = Fitting.of(self, judgements, given)
+        known = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
+        topics = np.unique(fitting.judgements.pairs.topic[known])
+        if len(known) >= ENOUGH and len(topics) > 1:
+            beliefs = _Beliefs(fitting, NOTHING)
+            made = _by_gold(fitting, beliefs, known, self.draws)
+            posterior, samples = made.posterior, made.samples
+        else:
+            beliefs = _Beliefs(fitting, replace(given, progress=None))
+            posterior, samples = self._by_check(fitting, beliefs), None
+        columns = {"informedness": beliefs.informedness}
+        return fitting.merged(posterior, columns, samples=samples)
+
+    def _by_check(self, fitting: Fitting, beliefs: _Beliefs) -> Floats:
+        found = independence(
+            fitting.judgements,
+            MODEL,
+            beliefs.given,
+            replicates=REPLICATES,
+            most=CHECKED,
+            seed=self.seed,
+        )
+        kept = "the vote" if found.together else "the mean of the vote and of ds"
+        fitting.notes += [f"chosen: {kept}", f"because {found.verdict}"]
+        return beliefs.vote if found.together else beliefs.mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Beliefs:
+    """What `ds` and the vote believe, each made when it is first asked for."""
+
+    fitting: Fitting
+    given: Given
+
+    @cached_property
+    def ds(self) -> Merged:
+        """The fit of Dawid and Skene's model."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)
+            return MODEL.fit(self.fitting.judgements, self.given)
+
+    @cached_property
+    def informedness(self) -> Floats:
+        """How far each assessor tells grades apart: 0 at chance, below 0 who misleads."""
+        grades = self.ds.scale.grades
+        right = sum(np.nan_to_num(self.ds.assessors[f"p({g}|{g})"], nan=0.5) for g in grades)
+        return np.asarray((right - 1) / (len(grades) - 1))
+
+    @cached_property
+    def votes(self) -> Floats:
+        """Votes[pair, grade]; the vote of somebody who misleads is for the other grades."""
+        rows, size = self.fitting.judgements, len(self.fitting.judgements.scale)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        misleads = self.informedness[rows.assessor] < 0
+        result = np.zeros((len(rows.pairs), size))
+        for code in range(size):
+            said = rows.grade == code
+            share = np.where(misleads, ~said / (size - 1), said)
+            result[:, code] = np.bincount(rows.pair, weight * share, len(rows.pairs))
+        return result
+
+    @cached_property
+    def tempered(self) -> Floats:
+        """The posterior of ds with errors that correlate allowed for."""
+        total = self.fitting.vote_totals[:, None]
+        log = np.log(np.maximum(self.ds.posterior, 1e-300))
+        log = log / (1 + TEMPER * np.maximum(total - 1, 0))
+        odds = np.exp(log - log.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    @property
+    def vote(self) -> Floats:
+        """The smoothed vote."""
+        smoothed = self.votes + 1
+        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of the smoothed vote and ds."""
+        return np.asarray((self.vote + self.tempered) / 2)
+
+
+# --- with gold ------------------------------------------------------------------------------------
+
+
+def _by_gold(fitting: Fitting, beliefs: _Beliefs, known: Codes, draws: int) -> Merged:
+    """The belief that predicts gold of held-out topics best, recalibrated on all of it."""
+    rows = fitting.judgements
+    truth = rows.scale.relevant[fitting.gold[known]].astype(np.float64)
+    topic = rows.pairs.topic
+    fold = _folds(fitting, topic[known])
+    said = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
+    if rows.scale.binary:
+        said["stack"] = _stacked(fitting, known, fold)
+    losses = {name: _loss(odds, topic, known, truth, fold) for name, odds in said.items()}
+    best = min(losses, key=lambda name: losses[name])
+    listed = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+    fitting.notes += [
+        f"chosen: {best}, recalibrated on {len(known)} gold pairs of {len(np.unique(topic[known]))}"
+        " topics",
+        f"because its log loss is the smallest on gold of topics held out: {listed}",
+    ]
+    if len(set(truth)) == 1:
+        fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
+    base = beliefs.ds if best == "ds" else replace(beliefs.ds, posterior=beliefs.vote)
+    return recalibrate(with_log_odds(base, said[best]), _gold(fitting, known), draws=draws)
+
+
+def _gold(fitting: Fitting, known: Array) -> Qrels:
+    """The gold of these pairs."""
+    rows = fitting.judgements
+    inside = np.zeros(len(rows.pairs), np.bool_)
+    inside[known] = True
+    grades = np.array(rows.scale.grades, np.int8)[fitting.gold[inside]]
+    return Qrels(rows.pairs.select(inside), grades)
+
+
+def _folds(fitting: Fitting, topic: Codes) -> Array:
+    """The fold of each gold pair: whole topics, dealt out in the order of their hashes."""
+    topics = np.unique(topic)
+    order = np.argsort(fitting.judgements.topics.hashes(topics), kind="stable")
+    fold = np.zeros(len(fitting.judgements.topics), np.int64)
+    fold[topics[order]] = np.arange(len(topics)) % FOLDS
+    return fold[topic]
+
+
+def _loss(odds: Floats, topic: Codes, known: Codes, truth: Floats, fold: Array) -> float:
+    """The log loss on held-out gold after recalibration on the rest."""
+    total = 0.0
+    for out in (fold == part for part in np.unique(fold)):
+        after = Regression(odds, topic, known[~out], truth[~out]).corrected()[known[out]]
+        total += float(np.logaddexp(0.0, np.where(truth[out] > 0, -after, after)).sum())
+    return total / len(known)
+
+
+def _stacked(fitting: Fitting, known: Codes, fold: Array) -> Floats:
+    """Log odds by `stack`; on gold pairs as learned from gold of other folds."""
+    every = np.ones(len(known), np.bool_)
+    result = _stack(fitting, known, every)
+    for out in (fold == part for part in np.unique(fold)):
+        result[known[out]] = _stack(fitting, known, ~out)[known[out]]
+    return result
+
+
+def _stack(fitting: Fitting, known: Codes, used: Mask) -> Floats:
+    """Log odds by a stack that has seen this part of the gold."""
+    given = Given(gold=_gold(fitting, known[used]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        return Stacking(clamp=False).fit(fitting.judgements, given).log_odds

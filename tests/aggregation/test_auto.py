@@ -1,0 +1,155 @@
+"""`auto`: by the check without gold, by held-out topics with gold, and it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qrowd as q
+
+
+def crowd(
+    hard: float = 0.0, assessors: int = 8, pairs: int = 900, liars: int = 0, seed: int = 0
+) -> tuple[q.Judgements, q.Qrels]:
+    """Assessors of various skill; pairs that are hard for all; the last ones turn answers round."""
+    random = np.random.default_rng(seed)
+    truth = (random.random(pairs) < 0.4).astype(np.int8)
+    skill = random.uniform(0.5, 2.0, assessors)
+    odds = skill[None, :] - hard * random.normal(size=(pairs, 1))
+    right = random.random((pairs, assessors)) < 1 / (1 + np.exp(-odds))
+    right[:, assessors - liars :] = ~right[:, assessors - liars :]
+    said = np.where(right, truth[:, None], 1 - truth[:, None])
+    pair, who = (part.ravel() for part in np.indices(said.shape))
+    topics = np.array([f"t{at % 9}" for at in range(pairs)], object)
+    docs = np.array([f"d{at:04d}" for at in range(pairs)], object)
+    names = np.array([f"a{at:02d}" for at in range(assessors)], object)
+    rows = q.Judgements.of(topics[pair], docs[pair], names[who], said.ravel())
+    return rows, q.Qrels.of(topics, docs, truth)
+
+
+def some(gold: q.Qrels, topics: int) -> q.Qrels:
+    return gold[q.Index(gold.topics.names[:topics])]
+
+
+def score(
+    method: str, rows: q.Judgements, gold: q.Qrels, given: q.Qrels | None = None
+) -> q.LabelScores:
+    return q.score_labels(q.get(method).fit(rows, q.Given(gold=given)), gold)
+
+
+def test_the_vote_where_assessors_err_together() -> None:
+    rows, _ = crowd(hard=2.5)
+    merged = q.Automatic().fit(rows)
+    assert merged.fit.notes[0] == "chosen: the vote"
+    assert "err together" in merged.fit.notes[1]
+    votes = rows.votes + 1
+    np.testing.assert_allclose(merged.posterior, votes / votes.sum(axis=1, keepdims=True))
+
+
+def test_the_mean_where_they_do_not() -> None:
+    rows, gold = crowd()
+    merged = q.Automatic().fit(rows)
+    assert merged.fit.notes[0] == "chosen: the mean of the vote and of ds"
+    ds = q.DawidSkene(smoothing=1).fit(rows)
+    odds = ds.log_odds / (1 + 0.1 * 7)
+    vote = (rows.votes[:, 1] + 1) / 10
+    expected = (vote + 1 / (1 + np.exp(-odds))) / 2
+    np.testing.assert_allclose(merged.relevant, expected, atol=1e-9)
+    found = q.score_labels(merged, gold)
+    assert found["log_loss"] < score("mv", rows, gold)["log_loss"]
+    assert found["accuracy"] > q.score_labels(ds, gold)["accuracy"] - 0.01
+
+
+def test_who_misleads_is_counted_the_other_way_round() -> None:
+    rows, gold = crowd(liars=3, assessors=9)
+    merged = q.Automatic().fit(rows)
+    assert (merged.assessors["informedness"][-3:] < 0).all()
+    assert q.score_labels(merged, gold)["accuracy"] > score("mv", rows, gold)["accuracy"] + 0.03
+
+
+def test_three_assessors_and_graded_ones() -> None:
+    rows, _ = crowd(assessors=3)
+    assert "cannot be told" in q.Automatic().fit(rows).fit.notes[1]
+    made = q.simulate("graded", grades=4, topics=4, documents=60, assessors=9, votes=5, seed=2)
+    merged = q.Automatic().fit(made.judgements)
+    assert merged.posterior.shape[1] == 4
+    right = (merged.grades() == made.truth.grade).mean()
+    assert right > (q.MajorityVote().fit(made.judgements).grades() == made.truth.grade).mean()
+
+
+@pytest.mark.parametrize("hard", [0.0, 2.5])
+def test_gold_chooses_and_corrects(hard: float) -> None:
+    rows, gold = crowd(hard=hard)
+    merged = q.Automatic().fit(rows, q.Given(gold=some(gold, 4)))
+    assert "recalibrated on 400 gold pairs of 4 topics" in merged.fit.notes[0]
+    assert "topics held out" in merged.fit.notes[1]
+    assert merged.given.sum() == 400
+    found = q.score_labels(merged, gold)
+    for other in ("ds", "mv"):
+        assert found["log_loss"] < score(other, rows, gold, some(gold, 4))["log_loss"] + 0.01
+
+
+def test_too_little_gold_is_kept_and_does_not_choose() -> None:
+    rows, gold = crowd()
+    for few in (some(gold, 1), gold.select(np.arange(len(gold)) % 90 == 0)):
+        merged = q.Automatic().fit(rows, q.Given(gold=few))
+        assert "the mean of the vote and of ds" in merged.fit.notes[0]
+        assert merged.given.sum() == len(few)
+
+
+def test_gold_of_one_kind_is_said() -> None:
+    rows, gold = crowd()
+    only = some(gold, 4).select(some(gold, 4).grade == 1)
+    merged = q.Automatic().fit(rows, q.Given(gold=only))
+    assert any("of one kind" in note for note in merged.fit.notes)
+    assert np.isfinite(merged.posterior).all()
+
+
+def test_graded_with_gold_has_no_stack() -> None:
+    made = q.simulate("graded", grades=3, topics=6, documents=60, assessors=9, votes=5, seed=2)
+    given = made.truth[q.Index(made.truth.topics.names[:3])]
+    merged = q.Automatic().fit(made.judgements, q.Given(gold=given))
+    assert "stack" not in merged.fit.notes[1]
+    np.testing.assert_allclose(merged.posterior.sum(axis=1), 1.0)
+
+
+def test_real_crowds(real_data: Path) -> None:
+    """A short form of benchmarks/auto.py: as good as the better of mv and ds, neither of which is
+    safe by itself; and with gold for five topics better than the assessor who is best on these.
+    """
+    lost: dict[str, list[float]] = {"auto": [], "mv": [], "ds": []}
+    for name, rel, cut in (("dl21", 1, 2), ("snow2008_rte", 1, 1), ("spectral_bluebird", 2, 2)):
+        folder = real_data / name
+        rows = q.read_judgements(folder / "judgements.tsv.gz").binary(rel)
+        gold = q.read_qrels(folder / "gold.qrels.gz").binary(cut)
+        if name == "dl21":
+            busy = np.flatnonzero(rows.per_assessor > 0.9 * len(rows.pairs))[::5]
+            rows = rows.of_assessors(q.Index(rows.assessors.names[busy]))
+        found = {method: score(method, rows, gold)["accuracy"] for method in lost}
+        for method, accuracy in found.items():
+            lost[method].append(max(found["mv"], found["ds"]) - accuracy)
+    assert max(lost["auto"]) <= 0.01
+    assert min(max(lost["mv"]), max(lost["ds"])) > 0.01
+
+
+def test_five_topics_of_gold(real_data: Path) -> None:
+    rows = q.read_judgements(real_data / "dl21" / "judgements.tsv.gz")
+    busy = np.flatnonzero(rows.per_assessor > 0.9 * len(rows.pairs))[::4]
+    rows = rows.of_assessors(q.Index(rows.assessors.names[busy]))
+    gold = q.read_qrels(real_data / "dl21" / "gold.qrels.gz").binary(2)
+    given = gold[q.Index(gold.topics.names[::11])]
+    held = gold[gold.topics.without(given.topics)]
+    code = np.full(len(rows.pairs), -1)
+    accuracy = []
+    for part in (given, held):
+        code[:] = -1
+        code[rows.pairs.locate(part.pairs)] = part.grade
+        inside = code[rows.pair] >= 0
+        same = rows.grade[inside] == code[rows.pair[inside]]
+        count = np.bincount(rows.assessor[inside], minlength=len(rows.assessors))
+        accuracy.append(np.bincount(rows.assessor[inside], same, len(count)) / count)
+    best = accuracy[1][accuracy[0].argmax()]
+    merged = q.Automatic().fit(rows, q.Given(gold=given))
+    assert q.score_labels(merged, held)["accuracy"] > best
