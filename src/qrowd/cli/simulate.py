@@ -47,6 +47,8 @@ def command(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
       gold.qrels       the true grades (of the share of pairs given by --gold)
       runs/            one file per system
       assessors.tsv    the truth about the assessors
+      orders.tsv       rankings of sets by the same assessors (with --orders)
+      topics.jsonl, docs.jsonl    topics and documents with made text (with --text)
 
     The same options give the same files.
 
@@ -54,6 +56,7 @@ def command(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
     Examples:
       qrowd simulate -o tryout --topics 10 --assessors 20 --votes 3 --seed 7
       qrowd simulate -o graded --preset graded --topics 5 --documents 40
+      qrowd simulate -o ranks --topics 5 --documents 30 --orders --text 0.6
       qrowd simulate -o spam --topics 5 --good 0.3 --random 0.5 --yes 0.2
     """
     from pathlib import Path
@@ -76,7 +79,9 @@ def save_collection(made: Collection, folder: Path) -> list[Path]:
     names = [f"{name}.run.gz" for name in made.runs.runs]
     _refuse_others(made_folder(folder / "runs"), names)
     gold = {"gold.qrels": made.gold} if len(made.gold) else {}
+    more = {"orders.tsv": made.orders, "topics.jsonl": made.topics, "docs.jsonl": made.documents}
     nouns = {"crowd.tsv.gz": made.judgements, **gold, "assessors.tsv": made.assessors}
+    nouns |= {name: noun for name, noun in more.items() if noun is not None}
     for name, noun in nouns.items():
         save(noun, folder / name)
     for run, name in zip(made.runs.runs, names, strict=True):

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Offsets
+from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
+from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import Scale
+from qrowd.data.topics import Topics
 from qrowd.errors import ParameterError, UnknownNameError
 from qrowd.registry import params_of
-from qrowd.simulation import assessors, assignment, carpenter, judging, systems
+from qrowd.simulation import assessors, assignment, carpenter, judging, ranking, systems, texts
 from qrowd.simulation.setting import KINDS, PRESETS, Setting
 
 
@@ -28,7 +31,8 @@ class Collection:
     `truth` has every pair of the pool, `gold` the share of them that was asked for. `assessors` has
     each one's kind, sensitivity, specificity and accuracy as they are, not as they happened to
     come out; `confusion[assessor, true, said]` is behind them. `quality` is the signal of each run,
-    `difficulty` how misleading each pair is (the lower, the more).
+    `difficulty` how misleading each pair is (the lower, the more). `orders` are the same assessors'
+    rankings of sets, `topics` and `documents` have made text, where these were asked for.
     """
 
     setting: Setting
@@ -40,6 +44,9 @@ class Collection:
     confusion: Floats
     quality: Floats
     difficulty: Floats
+    orders: Orders | None = None
+    topics: Topics | None = None
+    documents: Documents | None = None
 
     def __repr__(self) -> str:
         return f"Collection({self.judgements!r}, {self.runs!r})"
@@ -59,7 +66,7 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     setting = _changed(preset, changes)
     if setting.model == "carpenter":
         return _like_carpenter(setting)
-    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(4)]
+    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(6)]
     strength, grade = systems.relevance(setting, streams[0])
     quality = systems.qualities(setting, streams[1])
     ranked, scores = systems.rankings(setting, strength, quality, streams[1])
@@ -70,9 +77,12 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     crowd = _crowd(setting, streams[2])
     difficulty = streams[3].standard_normal(len(pairs))
     truth = Qrels(pairs, grade[pool])
+    sets = ranking.sets_of(pairs, setting.size, streams[4]) if setting.orders else None
+    judgements = _judged(setting, crowd, truth, difficulty, sets, streams[3])
+    written = texts.made(setting, topics, documents, grade, streams[5])
     return Collection(
         setting=setting,
-        judgements=_judged(setting, crowd, truth, difficulty, streams[3]),
+        judgements=judgements,
         truth=truth,
         gold=truth.select(streams[3].random(len(pairs)) < setting.gold),
         runs=_runs(setting, (topics, documents), ranked, scores),
@@ -80,11 +90,18 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
         confusion=crowd.confusion,
         quality=quality,
         difficulty=difficulty,
+        orders=None
+        if sets is None
+        else ranking.ranked(setting, judgements, (sets, crowd.kind, strength[pool]), streams[4]),
+        topics=written[0],
+        documents=written[1],
     )
 
 
 def _like_carpenter(setting: Setting) -> Collection:
     """No runs, two grades, no difficulty: what Carpenter's model has and nothing else."""
+    if setting.orders or setting.text is not None:
+        raise ParameterError("simulate: model=carpenter has neither orders nor text")
     if setting.grades != 2 or setting.runs or setting.difficulty or setting.timed:
         raise ParameterError(
             "simulate: model=carpenter has two grades and no runs, difficulty or times; "
@@ -161,9 +178,10 @@ def _judged(
     crowd: judging.Crowd,
     truth: Qrels,
     difficulty: Floats,
+    sets: Codes | None,
     random: np.random.Generator,
 ) -> Judgements:
-    pair, assessor = _rows(setting, crowd, truth.pairs, random)
+    pair, assessor = _rows(setting, crowd, truth.pairs, sets, random)
     twice = random.random(len(pair)) < setting.again
     pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
     said = judging.answers(
@@ -178,9 +196,15 @@ def _judged(
 
 
 def _rows(
-    setting: Setting, crowd: judging.Crowd, pairs: Pairs, random: np.random.Generator
+    setting: Setting,
+    crowd: judging.Crowd,
+    pairs: Pairs,
+    sets: Codes | None,
+    random: np.random.Generator,
 ) -> tuple[Offsets, Codes]:
-    """Rows of (pair, assessor)."""
+    """Rows of (pair, assessor); whoever judges one document of a set judges all of it."""
+    if sets is not None and not setting.whole:
+        return _rows_by_set(setting, crowd, sets, random)
     n = setting.topics if setting.whole else len(pairs)
     counts = assignment.vote_counts(n, setting.votes, setting.assessors, random)
     unit, assessor = assignment.assigned(counts, crowd.workload, random)
@@ -189,6 +213,18 @@ def _rows(
     sizes = np.diff(pairs.topic_starts)[unit]
     shift = np.repeat(pairs.topic_starts[unit] - (np.cumsum(sizes) - sizes), sizes)
     return np.arange(int(sizes.sum())) + shift, np.repeat(assessor, sizes)
+
+
+def _rows_by_set(
+    setting: Setting, crowd: judging.Crowd, sets: Codes, random: np.random.Generator
+) -> tuple[Offsets, Codes]:
+    sizes = np.bincount(sets)
+    order, starts = np.argsort(sets, kind="stable"), np.cumsum(sizes) - sizes
+    counts = assignment.vote_counts(len(sizes), setting.votes, setting.assessors, random)
+    unit, assessor = assignment.assigned(counts, crowd.workload, random)
+    wide = sizes[unit]
+    inside = np.arange(int(wide.sum())) - np.repeat(np.cumsum(wide) - wide, wide)
+    return order[np.repeat(starts[unit], wide) + inside], np.repeat(assessor, wide)
 
 
 def _runs(setting: Setting, names: tuple[Index, Index], ranked: Offsets, scores: Floats) -> RunSet:

@@ -61,6 +61,18 @@ class Setting:
     no: float = param(0.04, "weight of always-no spammers", at_least=0)
     pattern: float = param(0.02, "weight of spammers who repeat a pattern", at_least=0)
     adversarial: float = param(0.02, "weight of assessors who say the opposite", at_least=0)
+    orders: bool = param(False, "whether assessors also rank sets of documents")
+    size: int = param(5, "documents of each set that is ranked", at_least=2)
+    consistent: bool = param(True, "whether ranks put what the assessor graded higher first")
+    insight: float = param(
+        0.8, "how well ranks follow the true order (0: at random)", at_least=0, at_most=1
+    )
+    text: float | None = param(
+        None,
+        "strength of made text: what it says about relevance (0: nothing); none: no text",
+        at_least=0,
+        at_most=1,
+    )
     model: str = param(
         "kinds",
         "where assessors come from: the kinds above (kinds), or the populations of Carpenter 2011",

@@ -1,0 +1,71 @@
+"""Made text: words of no language, of which some are a topic's own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Grades
+from qrowd.data.documents import Documents
+from qrowd.data.index import Index
+from qrowd.data.topics import Topics
+from qrowd.simulation.setting import Setting
+
+_SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
+_WORDS, _OWN, _LENGTH = 3000, 40, 80
+_SAME, _RELEVANT, _OTHER = 0.2, 0.4, 0.02  # shares of a topic's own words
+
+
+def made(
+    setting: Setting,
+    topics: Index,
+    documents: Index,
+    grade: Grades,
+    random: np.random.Generator,
+) -> tuple[Topics | None, Documents | None]:
+    """Topics and documents with text, where it was asked for.
+
+    A document draws some of its words from its topic's own, the others from a common vocabulary
+    with Zipf's frequencies. At strength 0 that share is the same for all; at strength 1 it is high
+    for relevant documents, the more so the higher the grade, and nearly none for the others.
+    """
+    if setting.text is None:
+        return None, None
+    words = _vocabulary(_WORDS + _OWN * len(topics), random)
+    own = words[_WORDS:].reshape(len(topics), _OWN)
+    share = _shares(setting, grade)
+    texts = [
+        _text(words[:_WORDS], own[at // grade.shape[1]], p, random) for at, p in enumerate(share)
+    ]
+    titles = np.array([" ".join(text.split()[:5]) for text in texts], object)
+    found = Documents(documents, np.array(texts, object), title=titles)
+    return _topics(topics, own), found
+
+
+def _shares(setting: Setting, grade: Grades) -> Floats:
+    """The share of the topic's own words in each document."""
+    assert setting.text is not None
+    relevant = _OTHER + (_RELEVANT - _OTHER) * grade.ravel() / max(int(grade.max()), 1)
+    return np.asarray((1 - setting.text) * _SAME + setting.text * relevant)
+
+
+def _vocabulary(n: int, random: np.random.Generator) -> Array:
+    """Different words of two to four syllables."""
+    found: dict[str, None] = {}
+    while len(found) < n:
+        count = random.integers(2, 5)
+        found["".join(random.choice(_SYLLABLES, count))] = None
+    return np.array(list(found), dtype=object)
+
+
+def _text(common: Array, own: Array, share: float, random: np.random.Generator) -> str:
+    length = max(int(random.poisson(_LENGTH)), 10)
+    rank = np.minimum(random.zipf(1.3, length), len(common)) - 1
+    mine = random.random(length) < share
+    words = np.where(mine, own[random.integers(0, len(own), length)], common[rank])
+    return " ".join(words.tolist())
+
+
+def _topics(topics: Index, own: Array) -> Topics:
+    query = np.array([" ".join(words[:3]) for words in own], object)
+    about = np.array([f"Documents about {' '.join(words[:8])}." for words in own], object)
+    return Topics(topics, query=query, description=about)
