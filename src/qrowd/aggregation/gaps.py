@@ -13,6 +13,7 @@ An assessor who judged nothing on a topic has NaN there; gaps are over the topic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,6 @@ from qrowd.aggregation.kernels.gaps import density_sums, squared_distances
 from qrowd.comparison.correlation import tau_ap, tau_b
 from qrowd.data.arrays import Floats, Mask
 
-GAPS = ("fro", "rmse", "kld", "tau", "apc")
-RANKINGS = ("tau", "apc")
 GRID = np.linspace(0.0, 1.0, 100)
 BANDWIDTH = 0.015
 FLOOR = 2.0**-52
@@ -52,6 +51,21 @@ def topic_means(scores: Floats, topics: Mask) -> Floats:
     return np.asarray(sums / counts[:, None, None])
 
 
+@dataclass(frozen=True)
+class Gap:
+    """One way to hold the scores under an assessor against those under a reference.
+
+    `overall` gives [assessor, reference] over all topics, `by_topic` [assessor, reference, topic].
+    `close` makes of a gap how near the reference is (1: equal), `far` how far (0: equal), both in
+    [0, 1]; `close` takes the scale of a divergence and whether a reversed ranking counts as near.
+    """
+
+    overall: Callable[[Floats, Floats, Divergence], Floats]
+    by_topic: Callable[[Floats, Floats, Divergence], Floats]
+    close: Callable[[Floats, float, bool], Floats]
+    far: Callable[[Floats, float], Floats]
+
+
 def overall_gaps(
     gap: str, scores: Floats, references: Floats, divergence: Divergence = AS_IS
 ) -> Floats:
@@ -59,28 +73,33 @@ def overall_gaps(
 
     Not normalised: `fro` comes divided by sqrt(|T||S|), `tau` and `apc` as correlations.
     """
-    topics = judged_topics(scores)
-    if gap == "fro":
-        squares = np.nan_to_num(squared_distances(scores, references)).sum(axis=2)
-        cells = np.maximum(topics.sum(axis=1), 1) * scores.shape[2]
-        return np.asarray(np.sqrt(squares / cells[:, None]))
-    if gap == "kld":
-        return _overall_divergence(scores, references, topics, divergence)
-    own, other = _own_means(scores, topics), topic_means(references, topics)
-    if gap == "rmse":
-        return np.asarray(np.sqrt(((own[:, None] - other) ** 2).mean(axis=2)))
-    return _correlations(gap, own[:, None], other)
+    return GAPS[gap].overall(scores, references, divergence)
 
 
 def topic_gaps(
     gap: str, scores: Floats, references: Floats, divergence: Divergence = AS_IS
 ) -> Floats:
     """The gap of each assessor to each reference on each topic, [assessor, reference, topic]."""
-    if gap in ("fro", "rmse"):
-        return np.asarray(np.sqrt(squared_distances(scores, references) / scores.shape[2]))
-    if gap == "kld":
-        return _topic_divergence(scores, references, divergence)
-    return np.stack([_correlations(gap, own, references) for own in scores])
+    return GAPS[gap].by_topic(scores, references, divergence)
+
+
+# --- distances of scores --------------------------------------------------------------------------
+
+
+def _frobenius(scores: Floats, references: Floats, _: Divergence) -> Floats:
+    squares = np.nan_to_num(squared_distances(scores, references)).sum(axis=2)
+    cells = np.maximum(judged_topics(scores).sum(axis=1), 1) * scores.shape[2]
+    return np.asarray(np.sqrt(squares / cells[:, None]))
+
+
+def _error_of_means(scores: Floats, references: Floats, _: Divergence) -> Floats:
+    topics = judged_topics(scores)
+    own, other = _own_means(scores, topics), topic_means(references, topics)
+    return np.asarray(np.sqrt(((own[:, None] - other) ** 2).mean(axis=2)))
+
+
+def _row_errors(scores: Floats, references: Floats, _: Divergence) -> Floats:
+    return np.asarray(np.sqrt(squared_distances(scores, references) / scores.shape[2]))
 
 
 def _own_means(scores: Floats, topics: Mask) -> Floats:
@@ -88,8 +107,24 @@ def _own_means(scores: Floats, topics: Mask) -> Floats:
     return np.asarray(np.nan_to_num(scores).sum(axis=1) / counts[:, None])
 
 
-def _correlations(gap: str, own: Floats, other: Floats) -> Floats:
-    return tau_ap(own, other) if gap == "apc" else tau_b(own, other)
+# --- correlations of rankings ---------------------------------------------------------------------
+
+Correlation = Callable[[Floats, Floats], Floats]
+
+
+def _of_means(correlation: Correlation) -> Callable[[Floats, Floats, Divergence], Floats]:
+    def overall(scores: Floats, references: Floats, _: Divergence) -> Floats:
+        topics = judged_topics(scores)
+        return correlation(_own_means(scores, topics)[:, None], topic_means(references, topics))
+
+    return overall
+
+
+def _of_rows(correlation: Correlation) -> Callable[[Floats, Floats, Divergence], Floats]:
+    def by_topic(scores: Floats, references: Floats, _: Divergence) -> Floats:
+        return np.stack([correlation(own, references) for own in scores])
+
+    return by_topic
 
 
 # --- Kullback-Leibler divergence ------------------------------------------------------------------
@@ -117,9 +152,8 @@ def _sums(values: Floats) -> Floats:
     return density_sums(np.nan_to_num(values, nan=np.inf), GRID, BANDWIDTH)  # inf adds nothing
 
 
-def _overall_divergence(
-    scores: Floats, references: Floats, topics: Mask, divergence: Divergence
-) -> Floats:
+def _overall_divergence(scores: Floats, references: Floats, divergence: Divergence) -> Floats:
+    topics = judged_topics(scores)
     own = _log_densities(_sums(scores).sum(axis=1), divergence.floor)
     sums = _sums(references)
     if topics.all():
@@ -135,3 +169,33 @@ def _topic_divergence(scores: Floats, references: Floats, divergence: Divergence
     other = _log_densities(np.swapaxes(_sums(references), 0, 1), divergence.floor)
     found = np.moveaxis(_divergences(own, other, divergence.reverse), 0, 2)
     return np.where(judged_topics(scores)[:, None], found, np.nan)
+
+
+# --- the five -------------------------------------------------------------------------------------
+
+
+def _distance(overall: Callable[[Floats, Floats, Divergence], Floats]) -> Gap:
+    return Gap(overall, _row_errors, lambda gap, *_: np.maximum(1.0 - gap, 0.0), lambda gap, _: gap)
+
+
+def _ranking(correlation: Correlation) -> Gap:
+    return Gap(
+        _of_means(correlation),
+        _of_rows(correlation),
+        lambda gap, _, reversed_too: np.abs(gap) if reversed_too else np.maximum(gap, 0.0),
+        lambda gap, _: 1.0 - np.abs(gap),
+    )
+
+
+GAPS: dict[str, Gap] = {
+    "fro": _distance(_frobenius),
+    "rmse": _distance(_error_of_means),
+    "kld": Gap(
+        _overall_divergence,
+        _topic_divergence,
+        lambda gap, beta, _: np.exp(-beta * gap),
+        lambda gap, beta: 1.0 - np.exp(-beta * gap),
+    ),
+    "tau": _ranking(tau_b),
+    "apc": _ranking(tau_ap),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.gaps import GAPS, RANKINGS, Divergence, overall_gaps
+from qrowd.aggregation.gaps import GAPS, Divergence, overall_gaps
 from qrowd.aggregation.normalising import in_unit_range, varies
 from qrowd.aggregation.panels import by_assessor, merge_scores, warn_of_contrarians
 from qrowd.data.arrays import Floats
@@ -49,7 +49,7 @@ class SupervisedAware:
     aware-s(gap='apc')
     """
 
-    gap: str = param("fro", "how closeness to gold is measured", choices=GAPS)
+    gap: str = param("fro", "how closeness to gold is measured", choices=tuple(GAPS))
     power: float = param(1.0, "sharpen accuracies by this power (2: squared closeness)", at_least=0)
     shrink: float = param(0.0, "shrink to uniform, in training topics", at_least=0)
     negative: str = param(
@@ -72,18 +72,12 @@ class SupervisedAware:
     def accuracy(self, scores: Floats, gold: Floats) -> Floats:
         """Each assessor's accuracy from scores[assessor, topic, run] and gold[1, topic, run]."""
         gaps = overall_gaps(self.gap, scores, gold, Divergence(self.floor, self.reverse))[:, 0]
-        closeness = np.where(varies(scores), self._closeness(gaps), 0.0) ** self.power
+        close = GAPS[self.gap].close(gaps, self.beta, self.negative == "absolute")
+        closeness = np.where(varies(scores), close, 0.0) ** self.power
         unseen = np.isnan(scores).all(axis=(1, 2))
         if unseen.any() and not unseen.all():
             closeness[unseen] = closeness[~unseen].mean()
         return self._shrunk(closeness, scores.shape[1])
-
-    def _closeness(self, gap: Floats) -> Floats:
-        if self.gap in RANKINGS:
-            return np.abs(gap) if self.negative == "absolute" else np.maximum(gap, 0.0)
-        return np.asarray(
-            np.exp(-self.beta * gap) if self.gap == "kld" else np.maximum(1.0 - gap, 0.0)
-        )
 
     def _shrunk(self, accuracy: Floats, topics: int) -> Floats:
         if not self.shrink or accuracy.mean() <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.gaps import GAPS, RANKINGS, Divergence, overall_gaps, topic_gaps
+from qrowd.aggregation.gaps import GAPS, Divergence
 from qrowd.aggregation.normalising import in_unit_range, varies, varies_by_topic
 from qrowd.aggregation.panels import by_assessor, merge_scores, warn_of_contrarians
 from qrowd.data.arrays import Floats
@@ -57,7 +57,9 @@ class UnsupervisedAware:
     aware-u(gap='apc', per='tpc')
     """
 
-    gap: str = param("fro", "how the distance to a random assessor is measured", choices=GAPS)
+    gap: str = param(
+        "fro", "how the distance to a random assessor is measured", choices=tuple(GAPS)
+    )
     weight: str = param("msd", "how the three gaps make an accuracy", choices=("md", "msd", "med"))
     per: str = param("sgl", "one accuracy, or one per topic", choices=("sgl", "tpc"))
     beta: float = param(1.0, "kld: 1 - exp(-beta * divergence)", above=0)
@@ -76,11 +78,12 @@ class UnsupervisedAware:
     def _accuracy(self, scores: Floats, random: Floats, columns: Index) -> Floats:
         classes = np.array([name.partition(":")[0] for name in columns])
         used = varies(random)
-        gaps = overall_gaps if self.per == "sgl" else topic_gaps
-        found = gaps(self.gap, scores, random, Divergence(self.floor, self.reverse))
+        gap = GAPS[self.gap]
+        held = gap.overall if self.per == "sgl" else gap.by_topic
+        found = held(scores, random, Divergence(self.floor, self.reverse))
         if self.per == "tpc":
             found = np.where(varies_by_topic(random)[None], found, np.nan)
-        normal = self._normalised(found)
+        normal = gap.far(found, self.beta)
         groups = [normal[:, used & (classes == name)] for name in sorted(set(classes[used]))]
         means = np.stack([np.nan_to_num(_mean(group)) for group in groups])  # [class, k(, t)]
         accuracy = self._combined(means)
@@ -88,11 +91,6 @@ class UnsupervisedAware:
             return np.where(varies_by_topic(scores), accuracy, 0.0)
         accuracy = np.where(varies(scores), accuracy, 0.0)
         return np.repeat(accuracy[:, None], scores.shape[1], axis=1)
-
-    def _normalised(self, gap: Floats) -> Floats:
-        if self.gap in RANKINGS:
-            return np.asarray(1.0 - np.abs(gap))
-        return np.asarray(1.0 - np.exp(-self.beta * gap)) if self.gap == "kld" else gap
 
     def _combined(self, means: Floats) -> Floats:
         if self.weight == "med":
