@@ -35,6 +35,7 @@ at_least = 0
 """
 START = 1_800_000_000_000
 MINUTE = 60_000
+_seeds = itertools.count(3)
 Choice = Callable[[str, int], int]
 
 
@@ -135,7 +136,7 @@ def make_site(
     from qrowd.collection.audit import launch
 
     clock = Clock()
-    store = open_store(url, clock=clock, seed=3, new=True)
+    store = open_store(url, clock=clock, seed=next(_seeds), new=True)
     create_campaign(store, parse_plan(plan), made or material())
     site = Site(store, clock, parse_plan(plan).campaign.name)
     if start:

@@ -8,6 +8,7 @@ waits until everything is settled. Consent (text, version, time) is kept.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from sqlalchemy import delete, select, text, update
@@ -126,12 +127,13 @@ def _set(work: Work, worker_id: int, **values: Any) -> None:
 
 def scrub(store: Store) -> None:
     """Leave no erased bytes in the database's files."""
+    if store.is_sqlite:
+        with contextlib.closing(store.engine.raw_connection()) as raw:
+            raw.cursor().execute("VACUUM")
+            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return
     with store.engine.connect() as db:
         bare = db.execution_options(isolation_level="AUTOCOMMIT")
-        if store.is_sqlite:
-            bare.exec_driver_sql("VACUUM")
-            bare.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        else:
-            for name in _ERASED:
-                bare.execute(text(f"VACUUM FULL {name}"))
-            bare.execute(text("CHECKPOINT"))
+        for name in _ERASED:
+            bare.execute(text(f"VACUUM FULL {name}"))
+        bare.execute(text("CHECKPOINT"))

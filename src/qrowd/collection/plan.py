@@ -250,10 +250,5 @@ def sections() -> dict[str, type]:
 
 
 def keys(section: type) -> tuple[Param, ...]:
-    """The keys of a section; of a list, what each of its values must be."""
+    """The keys of a section."""
     return params_of(section)
-
-
-def lists(section: type) -> set[str]:
-    """The keys of a section that take a list."""
-    return {one.name for one in keys(section) if isinstance(one.default, tuple)}

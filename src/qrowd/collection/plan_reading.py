@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from qrowd.collection.plan import Check, Checks, Plan, keys, lists, sections
+from qrowd.collection.plan import Check, Checks, Plan, keys, sections
 from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
-from qrowd.registry import Param
 
 _HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
 _KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
@@ -74,19 +73,12 @@ def _section(name: str, kind: type, table: Any, text: str, file: str, base: Any 
         line = line_of(text, name, key)
         if key not in known:
             raise _unknown(f"key of [{name}]", key, known, file, line)
+        given = tuple(value) if isinstance(value, list) else value
         try:
-            values[key] = _value(known[key], value, key in lists(kind), f"[{name}]")
+            values[key] = known[key].check(given, f"[{name}]")
         except ParameterError as error:
             raise InputError(str(error), file=file, line=line) from None
     return kind(**values) if base is None else replace(base, **values)
-
-
-def _value(known: Param, value: Any, many: bool, owner: str) -> Any:
-    if not many:
-        return known.check(value, owner)
-    if not isinstance(value, list):
-        raise ParameterError(f"{owner}: {known.name} must be a list, got {value!r}")
-    return tuple(known.check(one, owner) for one in value)
 
 
 def _refuse_value(name: str, table: Any, text: str, file: str) -> None:
