@@ -182,7 +182,7 @@ def test_misuse_is_told(c: Collection, tiny_crowd: q.Judgements) -> None:
         q.screen(c.judgements, [q.GoldAccuracy()])
     with pytest.raises(UsageError, match="column `seconds`"):
         q.screen(tiny_crowd, [q.TooFast()])
-    with pytest.raises(InputError, match="leave nobody"):
+    with pytest.raises(InputError, match="leave no assessor"):
         q.screen(c.judgements, [q.FewJudgements(10**6)])
     with pytest.raises(UnknownNameError, match="did you mean random-spam"):
         rule_of("random-spamm")

@@ -137,7 +137,7 @@ def test_judgements_alone_are_enough(collection: q.Collection) -> None:
     titles = [section.title for section in found.sections]
     assert "Systems" not in titles
     assert "Rankings against gold" not in titles
-    assert "There was no gold" in found.to_html()
+    assert "There is no gold" in found.to_html()
 
 
 def test_graded_judgements(tmp_path: Path) -> None:
@@ -185,4 +185,4 @@ def test_best_cells() -> None:
 
 
 def test_anchors() -> None:
-    assert Section("How to make this again", ()).anchor == "how-to-make-this-again"
+    assert Section("How to reproduce this report", ()).anchor == "how-to-reproduce-this-report"

@@ -50,7 +50,7 @@ class Pool:
         silent = ~_topics_of(pairs, kept & (truth >= 0))
         kept &= ~(few | silent)[pairs.topic]
         if not kept.any():
-            raise InputError("no topic has both votes and gold; are the topics' names the same?")
+            raise InputError("no topic has both votes and gold; do topic names match?")
         notes = _notes({
             f"{int((few & ~silent).sum())} topics left out: a document has fewer than {at_least} "
             "votes": few & ~silent,

@@ -89,8 +89,8 @@ def command(
 ) -> None:
     """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
 
-    Only JUDGEMENTS are needed. With --runs systems are ranked, with intervals; with --gold all of
-    it is held against gold. The page is one file that needs nothing else. Prints its path.
+    Only JUDGEMENTS are required. --runs adds a ranking of systems with intervals; --gold adds a
+    comparison of everything with gold. The page is a single file. Prints its path.
 
     \b
     Examples:

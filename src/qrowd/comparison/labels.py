@@ -119,7 +119,9 @@ def score_labels(
     at = belief.pairs.locate(truth.pairs)
     found = at >= 0
     if not found.any():
-        raise InputError("merged labels and gold have no pair in common; are the topics' names so?")
+        raise InputError(
+            "merged labels and gold have no pair in common; do topic and document names match?"
+        )
     seen = _given_mask(belief, given)[at] & found
     scored = [_score(belief, truth, at, rows, bins, clip) for rows in (found & ~seen, seen)]
     headline = scored[0]

@@ -136,9 +136,8 @@ def screen(
     weight = np.prod([np.ones(evidence.size), *(doubt.weight for doubt in doubts)], axis=0)
     if not down_weight:
         if doubted.all() and len(doubted):
-            raise InputError(
-                f"the rules {', '.join(rule.spec for rule in made)} leave nobody; weaken them"
-            )
+            listed = ", ".join(rule.spec for rule in made)
+            raise InputError(f"the rules {listed} leave no assessor; use weaker rules")
         weight = np.where(doubted, 0.0, 1.0)
     kept = _weighted(judgements, weight) if down_weight else _without(judgements, doubted)
     effect = _Effect(evidence, merge)

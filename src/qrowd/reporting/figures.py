@@ -105,7 +105,7 @@ def assessors(
     )
     caption = (
         f"Each mark is an assessor, its size the number of judgements; {how}. On the dashed line "
-        "answers tell nothing, below it they mislead."
+        "answers carry no information, below it they mislead."
     )
     return Figure(drawn("assessors", 6.2, 4.6, draw), alt, caption)
 

@@ -47,7 +47,7 @@ def report(
     >>> import qrowd as q
     >>> made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
     >>> q.report(made.judgements, q.MajorityVote().fit(made.judgements))
-    Report(Judgements of a crowd: Data, Merged judgements, Assessors, How to make this again)
+    Report(Judgements of a crowd: Data, Merged judgements, Assessors, How to reproduce this report)
     """
     if not nouns:
         raise UsageError("a report needs something to report on, got nothing")
@@ -56,7 +56,7 @@ def report(
     notes = _notes(nouns)
     again = _again(commands, studies[0] if studies else None)
     facts = facts_of(studies[0]) if studies else ()
-    lead = lead_of(studies[0]) if studies else "What the data hold, and what follows from them."
+    lead = lead_of(studies[0]) if studies else "What the data contain, and what follows from them."
     return Report(title, lead, facts, (*found, *notes, again), _made())
 
 
@@ -153,7 +153,7 @@ def lead_of(done: Study) -> str:
         f"{grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
     )
     systems = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
-    held = ", and everything held against gold" if done.gold else ""
+    held = ", and everything compared with gold" if done.gold else ""
     return f"{text}{systems}{held}."
 
 
@@ -195,20 +195,18 @@ def _useless(done: Study) -> Fact:
 def _what_was_done(done: Study) -> Section:
     steps = []
     if done.labels:
-        steps.append("The merged grades were held against gold, pair by pair.")
+        steps.append("The merged grades were compared with gold, pair by pair.")
     if done.intervals is not None:
         measures = ", ".join(done.intervals.measures)
         steps.append(
             f"Every system was scored ({measures}) under the merged grades, and under "
-            f"{done.intervals.draws} qrels drawn from what `{done.chosen}` believes."
+            f"{done.intervals.draws} qrels drawn from the probabilities of `{done.chosen}`."
         )
     if done.comparison is not None:
         steps.append("The rankings of systems were compared with the ranking under gold.")
     if done.gold is None:
-        steps.append("There was no gold: how right the results are is not known.")
-    merged = Prose(
-        "The judgements of each pair were merged into one belief, a probability for each grade, by:"
-    )
+        steps.append("There is no gold, so how accurate the results are is unknown.")
+    merged = Prose("The judgements of each pair were merged into a probability for each grade, by:")
     ways = Items({name: summary_of(name) for name in done.merged})
     return Section("What was done", (merged, ways, *(Prose(step) for step in steps)))
 
@@ -221,7 +219,9 @@ def _notes(nouns: Sequence[Any]) -> list[Section]:
 def _again(commands: Sequence[str], done: Study | None) -> Section:
     parts: list[Part] = [Code("\n".join(commands))] if commands else []
     seed = f" Seed {done.seed}." if done else ""
-    return Section("How to make this again", (*parts, Prose(f"Made with {_versions()}.{seed}")))
+    return Section(
+        "How to reproduce this report", (*parts, Prose(f"Made with {_versions()}.{seed}"))
+    )
 
 
 def _made() -> str:

@@ -101,8 +101,9 @@ def _table(table: AssessorTable, known: AssessorTable | None) -> Table:
     columns: dict[str, list[Any]] = {"assessor": table.assessors.names[order].tolist()}
     if known is not None:
         columns["true kind"] = known["kind"][order].tolist()
+    estimated = "sensitivity" not in table.columns
     for name in _COLUMNS:
-        if name in table.columns:
+        if name in table.columns and (estimated or not name.startswith("est_")):
             columns[name] = table[name][order].tolist()
     left = len(table) - len(order)
     rest = f" These are the {len(order)} busiest; {left} more are not shown." if left else ""

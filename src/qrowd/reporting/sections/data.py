@@ -52,15 +52,15 @@ def _words(judgements: Judgements) -> Prose:
     pace = (
         ""
         if seconds is None or np.isnan(seconds).all()
-        else f" A judgement took {np.nanmedian(seconds):.0f} seconds, taking the middle one."
+        else f" The median time per judgement is {np.nanmedian(seconds):.0f} seconds."
     )
     return Prose(
-        f"Judgements use the grades {grades}; from {scale.relevant_from} on a document counts as "
+        f"Judgements use the grades {grades}; {scale.relevant_from} and higher count as "
         f"relevant.{pace}"
     )
 
 
 def _warnings(votes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[Part]:
     bare = int((votes == 0).sum())
-    text = f"{bare} pairs of the pool have no judgement: no method can say anything about them."
+    text = f"{bare} pairs of the pool have no judgement, so no method can say anything about them."
     return [Note(text)] if bare else []

@@ -17,7 +17,7 @@ from qrowd.reporting.parts import Part, Prose, Section, Table
 _MEASURES = {
     "accuracy": ("accuracy", "max", "share of pairs with the right grade"),
     "recall": ("sensitivity", "max", "share of relevant pairs that are found"),
-    "specificity": ("specificity", "max", "share of non-relevant pairs that are left"),
+    "specificity": ("specificity", "max", "share of non-relevant pairs that are recognised"),
     "precision": ("precision", "max", "share of pairs called relevant that are"),
     "f1": ("F1", "max", "harmonic mean of precision and sensitivity"),
     "auc": ("AUC", "max", "chance that a relevant pair has a higher probability than another"),
@@ -63,8 +63,8 @@ def _words(labels: Mapping[str, LabelScores]) -> Prose:
     given = f" {len(first.given)} pairs whose gold was given are left out." if first.given else ""
     return Prose(
         f"Merged grades against gold on {len(first)} pairs of {len(first.topics)} topics.{given} "
-        "Accuracy flatters whoever says “not relevant” to everything where few documents are "
-        "relevant; log loss and the Brier score look at the probabilities and punish false "
+        "Where few documents are relevant, answering “not relevant” to everything gets a high "
+        "accuracy; log loss and the Brier score judge the probabilities and punish false "
         "certainty."
     )
 

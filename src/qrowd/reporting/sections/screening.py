@@ -17,7 +17,7 @@ def screening_section(screened: Screened) -> Section:
     told = Prose(
         f"{len(screened.left_out)} assessors were {verb} by {rules}. Together that changes the "
         f"merged result ({screened.method}) as follows: {screened.change}. Whoever honestly "
-        "disagrees with a majority can look like a spammer: look at the evidence."
+        "disagrees with a majority can look like a spammer, so check the evidence."
     )
     parts: list[Part] = [told]
     if screened.left_out:

@@ -16,8 +16,8 @@ from qrowd.reporting.parts import Matrix, Part, Prose, Section, Shown, Table
 
 _MOST = 30  # systems in the matrix
 _INFORMED = (
-    "Before that the probabilities were told how the systems rank the documents (`inform`): what "
-    "many systems rank high is likelier to be relevant. Without it, every score comes out too low."
+    "First the systems' rankings were used as further evidence of relevance (`inform`): what many "
+    "systems rank high is more likely to be relevant. Without it, every score would be too low."
 )
 
 
@@ -77,8 +77,8 @@ def _covered(found: Intervals, gold: Floats) -> Prose:
         )
     if place < len(gold) * found.level / 2:
         why.append(
-            "That is far too few: the method is surer than it may be, as happens when assessors "
-            "err together."
+            "That is far too few: the method is overconfident, as happens when assessors make the "
+            "same errors."
         )
     return Prose(" ".join(why))
 
@@ -125,8 +125,8 @@ def _matrix(found: Intervals) -> Matrix:
         f"Probability, in percent, that the system of the row beats that of the column{more}",
         found.runs.names[order].tolist(),
         found.beats[0][np.ix_(order, order)].tolist(),
-        f"By mean {found.measures[0]}, over {found.source}. Near 50 there is no telling which of "
-        "two systems is better.",
+        f"By mean {found.measures[0]}, over {found.source}. Near 50, the data do not tell which "
+        "of two systems is better.",
     )
 
 
