@@ -14,7 +14,15 @@ from collections.abc import Mapping
 from sqlalchemy import func, insert, select, update
 
 from qrowd.collection import notices
-from qrowd.collection.schema import campaign, consent, message, person, visit, worker
+from qrowd.collection.schema import (
+    assignment,
+    campaign,
+    consent,
+    message,
+    person,
+    visit,
+    worker,
+)
 from qrowd.collection.store import Found, Work, new_id
 from qrowd.errors import RuleError
 
@@ -90,6 +98,21 @@ def _one(row: Found | None) -> Found:
     if row is None:
         raise RuleError("not-found", "there is no such worker in this campaign")
     return row
+
+
+def listed(work: Work, after: int, limit: int) -> list[Found]:
+    """Workers with a higher number: their row, how many batches, what they earned."""
+    a = assignment.c
+    done = select(
+        a.worker_id, func.count().label("batches"), func.sum(a.earned + a.paid).label("earned")
+    )
+    each = done.where(a.campaign_id == work.campaign).group_by(a.worker_id).subquery()
+    columns = (worker.c.number, worker.c.kind, worker.c.state, worker.c.failed_hits)
+    sums = (func.coalesce(each.c[name], 0).label(name) for name in ("batches", "earned"))
+    joined = worker.outerjoin(each, each.c.worker_id == worker.c.id)
+    query = select(*columns, *sums).select_from(joined)
+    mine = query.where(worker.c.campaign_id == work.campaign, worker.c.number > after)
+    return list(work.db.execute(mine.order_by(worker.c.number).limit(limit)))
 
 
 def fingerprint(work: Work, platform: str, platform_id: str) -> str:

@@ -170,6 +170,16 @@ class Body:
     hash: str
 
 
+_BODIES = (
+    select(document.c.title, document.c.url, document.c.media_type, content.c.body, content.c.hash)
+    .select_from(
+        pair.join(document, document.c.id == pair.c.document_id).outerjoin(
+            content, content.c.hash == document.c.content
+        )
+    )
+)  # fmt: skip
+
+
 def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
     """The document at a place of a set that was given to this worker."""
     mine = (place.c.key == place_key) & (place.c.worker_id == worker_id)
@@ -177,15 +187,14 @@ def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
     order = order_of(row.shown) if row else []
     if row is None or not 1 <= position <= len(order):
         raise RuleError("not-found", "there is no such document in your batch")
-    d = document.c
-    joined = member.join(pair, pair.c.id == member.c.pair_id).join(
-        document, d.id == pair.c.document_id
-    )
-    query = select(d.title, d.url, d.media_type, content.c.body, content.c.hash).select_from(
-        joined.outerjoin(content, content.c.hash == d.content)
-    )
     at = (member.c.set_id == row.set_id) & (member.c.position == order[position - 1])
-    found = work.db.execute(query.where(at)).one()
+    return document_of(work, int(work.db.scalar(select(member.c.pair_id).where(at)) or 0))
+
+
+def document_of(work: Work, pair_id: int) -> Body:
+    """The document of a pair of this campaign."""
+    own = (pair.c.id == pair_id) & (pair.c.campaign_id == work.campaign)
+    found = work.db.execute(_BODIES.where(own)).one()
     return Body(found.title, found.url, found.media_type, found.body or b"", found.hash or "")
 
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 import qrowd
 from qrowd.collection.store import Store, open_store
 from qrowd.web import problems
-from qrowd.web.api import accounts, campaigns, manage, results, work
+from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work, workers
 from qrowd.web.pages import status
 from qrowd.web.settings import Settings
 
@@ -46,7 +46,8 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    for part in (accounts, campaigns, work, manage, results, status):
+    parts = (accounts, campaigns, work, own, experts, manage, workers, results, status)
+    for part in parts:
         app.include_router(part.router)
     return app
 

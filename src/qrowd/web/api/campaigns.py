@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import tempfile
+from pathlib import Path
+
+from fastapi import APIRouter, UploadFile
 from pydantic import BaseModel
 from sqlalchemy import select
 
+from qrowd.collection.building import create_campaign
+from qrowd.collection.forecasting import forecast, refuse_unmeetable
+from qrowd.collection.gathering import gather
 from qrowd.collection.plan import Plan
+from qrowd.collection.plan_reading import read_plan
 from qrowd.collection.schema import campaign
-from qrowd.web.access import Signed, TheStore
+from qrowd.errors import RuleError
+from qrowd.web.access import Administrator, Signed, TheStore
+from qrowd.web.folders import file_name
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=RESPONSES)
@@ -91,3 +100,34 @@ def public(name: str, store: TheStore) -> About:
     """What anybody may know before taking part."""
     with store.read(name) as work:
         return about(work.plan, work.state)
+
+
+class Made(BaseModel):
+    """A campaign that was made, as a draft."""
+
+    name: str
+    pairs: int
+    batches: int
+    cost: int
+    warnings: list[str]
+
+
+@router.post("", status_code=201)
+def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
+    """A new campaign from `plan.toml` and the files that it names, sent together."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in files:
+            (folder / file_name(file.filename or "file")).write_bytes(file.file.read())
+        path = folder / "plan.toml"
+        if not path.is_file():
+            raise RuleError("bad-value", "send a file plan.toml, and the files that it names")
+        plan = read_plan(path)
+        material = gather(plan, path)
+        refuse_unmeetable(plan, material, "plan.toml")
+        create_campaign(store, plan, material)
+        found = forecast(plan, material)
+    return Made(
+        name=plan.campaign.name, pairs=found.pairs, batches=found.batches, cost=found.cost,
+        warnings=list(found.warnings),
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from qrowd.collection import audit, ledger, notices
+from qrowd.collection.status import Status, status
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
 from qrowd.web.problems import RESPONSES
@@ -132,6 +133,13 @@ def undo(number: Number, member: Manager) -> Done:
     """Take an act back, by a new act."""
     with member.store.write(member.campaign) as work:
         return Done(number=audit.undo(work, member.who.name, number))
+
+
+@router.get("/status")
+def how_it_goes(member: Reader) -> Status:
+    """Coverage, money, batches and workers, from counters."""
+    with member.store.read(member.campaign) as work:
+        return status(work)
 
 
 @router.get("/notices")

@@ -1,0 +1,172 @@
+"""A worker's own page: batches, pay, messages, appeals, own data, leaving and being forgotten."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from qrowd.collection import appeals, forgetting, ledger, people
+from qrowd.collection.platforms.leaving import leave
+from qrowd.collection.schema import assignment
+from qrowd.web.access import Worker
+from qrowd.web.api.work import Key
+from qrowd.web.problems import RESPONSES
+
+router = APIRouter(prefix="/api/campaigns/{name}/work", tags=["own page"], responses=RESPONSES)
+
+
+class Batch(BaseModel):
+    """One's own batch; pay in minor units, times in milliseconds since 1970."""
+
+    key: str
+    kind: str
+    state: str
+    pay: int
+    earned: int
+    leased_at: int
+    ended_at: int | None
+
+
+class Letter(BaseModel):
+    """A message between worker and organiser."""
+
+    at: int
+    from_worker: bool
+    text: str
+
+
+class Appeal(BaseModel):
+    """An appeal, and its answer once there is one."""
+
+    number: int
+    kind: str
+    at: int
+    text: str
+    answered_at: int | None
+    won: bool | None
+    reply: str
+
+
+class Own(BaseModel):
+    """All that a worker's own page shows."""
+
+    worker: int
+    state: str
+    consent_needed: bool
+    unsettled: int
+    batches: list[Batch]
+    messages: list[Letter]
+    appeals: list[Appeal]
+
+
+class Words(BaseModel):
+    """Free text."""
+
+    text: str = Field(min_length=1, max_length=10_000)
+
+
+class Made(BaseModel):
+    """The number of what was made."""
+
+    number: int
+
+
+class Way(BaseModel):
+    """The way back: show `code`, go to `address`, or post `form` to it."""
+
+    code: str
+    address: str
+    form: dict[str, str]
+
+
+class Asked(BaseModel):
+    """Whether somebody can be forgotten at once, or open work and pay are settled first."""
+
+    now: bool
+
+
+@router.get("/me")
+def own_page(worker: Worker) -> Own:
+    """What a worker has done and earned."""
+    with worker.store.read(worker.campaign) as work:
+        found = people.worker_of(work, worker.worker)
+        mine = select(assignment).where(assignment.c.worker_id == worker.worker)
+        return Own(
+            worker=found.number,
+            state=found.state,
+            consent_needed=people.consent_needed(work, worker.worker),
+            unsettled=ledger.unsettled(work, worker.worker),
+            batches=[_batch(row) for row in work.db.execute(mine.order_by(assignment.c.id))],
+            messages=[
+                Letter(at=row.at, from_worker=bool(row.from_worker), text=row.text)
+                for row in people.messages(work, worker.worker)
+            ],
+            appeals=[appeal_of(row) for row in appeals.appeals_of(work, worker.worker)],
+        )
+
+
+def _batch(row: Any) -> Batch:
+    return Batch(
+        key=row.key, kind="judge" if row.kind == "second" else row.kind, state=row.state,
+        pay=row.pay, earned=row.earned + row.paid, leased_at=row.leased_at, ended_at=row.ended_at,
+    )  # fmt: skip
+
+
+def appeal_of(row: Any) -> Appeal:
+    """An appeal as the API shows it."""
+    won = None if row.won is None else bool(row.won)
+    return Appeal(
+        number=row.id, kind=row.kind, at=row.at, text=row.text, answered_at=row.answered_at,
+        won=won, reply=row.reply,
+    )  # fmt: skip
+
+
+@router.post("/messages", status_code=204)
+def write(words: Words, worker: Worker) -> None:
+    """Write to the organiser."""
+    with worker.store.write(worker.campaign) as work:
+        people.write_message(work, worker.worker, words.text, from_worker=True)
+
+
+@router.post("/batches/{key}/appeal", status_code=201)
+def appeal(key: Key, words: Words, worker: Worker) -> Made:
+    """Appeal against the refusal of a batch."""
+    with worker.store.write(worker.campaign) as work:
+        return Made(number=appeals.appeal_refusal(work, worker.worker, key, words.text))
+
+
+@router.post("/sets/{key}/documents/{position}/disagree", status_code=201)
+def disagree(
+    key: Key, position: Annotated[int, Path(ge=1, le=1000)], words: Words, worker: Worker
+) -> Made:
+    """Disagree with the expert on a check question that was missed."""
+    with worker.store.write(worker.campaign) as work:
+        number = appeals.disagree(work, worker.worker, key, position, words.text)
+    return Made(number=number)
+
+
+@router.post("/leave")
+def way_back(worker: Worker) -> Way:
+    """The way back to the platform, with a code that is good once."""
+    with worker.store.write(worker.campaign) as work:
+        mine = select(assignment.c.id).where(assignment.c.worker_id == worker.worker)
+        worked = work.db.scalar(mine.limit(1)) is not None
+        found = leave(work, worker.worker, worked=worked)
+    return Way(code=found.code, address=found.address, form=dict(found.form))
+
+
+@router.get("/data")
+def my_data(worker: Worker) -> dict[str, Any]:
+    """Everything that is stored of oneself."""
+    with worker.store.read(worker.campaign) as work:
+        return forgetting.my_data(work, worker.worker)
+
+
+@router.post("/forget")
+def forget_me(worker: Worker) -> Asked:
+    """Ask to be forgotten; the organiser does it once everything is settled."""
+    with worker.store.write(worker.campaign) as work:
+        return Asked(now=forgetting.ask(work, worker.worker))

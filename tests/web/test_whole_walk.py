@@ -1,0 +1,179 @@
+"""A whole campaign over HTTP, as each role in turn: nearly every operation succeeds once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.collection.making import PLAN, make_site
+from tests.web.serving import API, Server
+from tests.web.test_contract import operations
+
+from qrowd.web import jobs
+from qrowd.web.app import make_app
+from qrowd.web.settings import Settings, set_up_code
+
+BY_HAND = (
+    PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
+    + """
+[people]
+consent = "You may stop at any time."
+[techniques]
+expert_share = 0.5
+"""
+)
+EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign"
+
+
+class Walk:
+    """Requests, and which operations have succeeded."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.reached = server, set[tuple[str, str]]()
+        self.known = [
+            (method, path, re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$"))
+            for method, path in operations(server)
+        ]
+
+    def __call__(self, method: str, path: str, headers: dict[str, str], /, **body: Any) -> Any:
+        files = body.pop("files", None)
+        sent: dict[str, Any] = {"files": files} if files else {"json": body} if body else {}
+        reply = self.server.client.request(method, path, headers=headers, **sent)
+        assert 200 <= reply.status_code < 300, (method, path, reply.status_code, reply.text[:300])
+        for known, pattern, regex in self.known:
+            if known == method.lower() and regex.match(path.split("?")[0]):
+                self.reached.add((known, pattern))
+                break
+        kind = reply.headers.get("content-type", "")
+        return reply.json() if reply.content and "json" in kind else None
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Any:
+    from starlette.testclient import TestClient
+
+    where = f"sqlite:///{tmp_path / 'c.db'}"
+    site = make_site(where, BY_HAND)
+    settings = Settings.of_folder(tmp_path, where, "http://testserver")
+    with TestClient(make_app(settings, site.store)) as client:
+        yield Walk(Server(site, settings, client))
+
+
+def judge_batch(walk: Walk, worker: dict[str, str], wrong: bool = False) -> dict[str, Any]:
+    """Take, judge and hand in a batch."""
+    batch: dict[str, Any] = walk("POST", f"{API}/work/next", worker)["batch"]
+    for shown in batch["sets"]:
+        for document in shown["documents"]:
+            place = f"{shown['key']}{document['position']}"
+            right = int(document["title"].split()[-1])
+            grade = (2 if right == 0 else 0) if wrong else right
+            walk("POST", f"{API}/work/answers", worker, key=place, place=shown["key"], kind="grade",
+                 position=document["position"], grade=grade)  # fmt: skip
+    walk("GET", f"{API}/work/sets/{batch['sets'][0]['key']}/documents/1", worker)
+    finished = walk("POST", f"{API}/work/batches/{batch['key']}/finish", worker)
+    walk("GET", f"{API}/work/batches/{batch['key']}/review", worker)
+    walk("POST", f"{API}/work/batches/{batch['key']}/submit", worker)
+    return {**batch, **finished}
+
+
+def test_nearly_every_operation_succeeds(walk: Walk) -> None:
+    server, client = walk.server, walk.server.client
+    first = walk("POST", "/api/set-up", {}, login="ada", password="a long password",
+                 code=set_up_code(server.settings))  # fmt: skip
+    client.cookies.clear()
+    admin = {"Authorization": f"Bearer {first['token']}"}
+    walk("POST", "/api/sign-in", {}, login="ada", password="a long password")
+    client.cookies.clear()
+    _administer(walk, admin)
+    worker = _work(walk, admin)
+    _organise(walk, admin)
+    _experts(walk, admin)
+    _results(walk, admin)
+    walk("POST", f"{API}/work/forget", worker)
+    walk("POST", f"{API}/money", admin, act="settle", details={"workers": [1, 2]}, sure=True)
+    walk("POST", f"{API}/workers/1/forget", admin, sure=True)
+    walk("POST", "/api/sign-out", admin)
+    every = {(method, path) for method, path, _ in walk.known}
+    missed = sorted(every - walk.reached)
+    assert len(walk.reached) >= 0.9 * len(every), missed
+
+
+def _administer(walk: Walk, admin: dict[str, str]) -> None:
+    files = [("files", (path.name, path.read_bytes())) for path in sorted(EXAMPLE.iterdir())]
+    made = walk("POST", "/api/campaigns", admin, files=files)
+    assert made["pairs"] > 0
+    assert len(walk("GET", "/api/campaigns", admin)) == 2
+    assert walk("GET", "/api/me", admin)["administrator"]
+    walk("POST", f"{API}/tokens", admin, role="organiser", scopes=["read"])
+
+
+def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
+    made = walk("POST", f"{API}/links", admin, people=["ann", "bob"])
+    tokens = []
+    for one in made:
+        link = one["link"].split("link=")[1]
+        entered = walk("POST", f"{API}/enter", {}, link=link)
+        walk.server.client.cookies.clear()
+        tokens.append({"Authorization": f"Bearer {entered['token']}"})
+    ann, bob = tokens
+    terms = walk("GET", f"{API}/about", {})["consent"]
+    for one in tokens:
+        walk("POST", f"{API}/work/consent", one, version=terms["version"])
+    judge_batch(walk, ann)
+    judged = judge_batch(walk, bob, wrong=True)
+    missed = judged["missed"][0]
+    where = f"{API}/work/sets/{missed['place']}/documents/{missed['position']}/disagree"
+    walk("POST", where, bob, text="it is relevant")
+    given_back = walk("POST", f"{API}/work/next", ann)["batch"]["key"]
+    walk("POST", f"{API}/work/batches/{given_back}/return", ann)
+    own = walk("GET", f"{API}/work/me", ann)
+    assert [batch["state"] for batch in own["batches"]] == ["submitted", "returned"]
+    walk("POST", f"{API}/acts", admin, act="refuse", details={"assignment": 1})
+    walk("POST", f"{API}/work/batches/{own['batches'][0]['key']}/appeal", ann, text="why?")
+    walk("POST", f"{API}/work/messages", ann, text="hello")
+    code = walk("POST", f"{API}/work/leave", ann)["code"]
+    walk("POST", f"{API}/codes", admin, code=code)
+    walk("GET", f"{API}/work/data", ann)
+    return ann
+
+
+def _organise(walk: Walk, admin: dict[str, str]) -> None:
+    appeals = walk("GET", f"{API}/appeals", admin)
+    assert {one["kind"] for one in appeals} == {"gold", "refusal"}
+    for one in appeals:
+        walk("POST", f"{API}/appeals/{one['number']}", admin, won=True, reply="you are right")
+    assert walk("GET", f"{API}/status", admin)["held"] > 0
+    assert walk("GET", f"{API}/workers", admin)[0]["worker"] == 1
+    notice = walk("GET", f"{API}/notices", admin)[0]
+    walk("POST", f"{API}/notices/{notice['number']}/done", admin)
+    done = walk("POST", f"{API}/acts", admin, act="pause")
+    walk("POST", f"{API}/acts/{done['number']}/undo", admin)
+    assert walk("GET", f"{API}/acts", admin)[0]["undoes"] == done["number"]
+    walk("POST", f"{API}/money", admin, act="bonus", details={"worker": 1, "amount": 50})
+    assert walk("GET", f"{API}/money", admin)["owed"] > 0
+    assert walk("GET", f"{API}/money/owed", admin)
+    hello = {"worker": 1, "text": "thank you"}
+    walk("POST", f"{API}/messages", admin, act="message", details=hello, sure=True)
+
+
+def _experts(walk: Walk, admin: dict[str, str]) -> None:
+    made = walk("POST", f"{API}/tokens", admin, role="expert")
+    eve = {"Authorization": f"Bearer {made['token']}"}
+    walk("POST", f"{API}/experts/sample", eve, size=2)
+    pair = walk("GET", f"{API}/experts/sample", eve)[0]
+    query = f"topic={pair['topic']}&doc={pair['doc']}"
+    walk("GET", f"{API}/experts/documents?{query}", eve)
+    walk("POST", f"{API}/experts/decisions", eve, **pair, grade=1, reason="it says so")
+    walk("GET", f"{API}/experts/disputed", eve)
+    assert walk("GET", f"{API}/experts/error-rate", admin)["judged"] >= 1
+
+
+def _results(walk: Walk, admin: dict[str, str]) -> None:
+    walk("POST", f"{API}/runs", admin, files={"file": ("a.run", "t0 Q0 d0-0 1 1 a\n")})
+    asked = walk("POST", f"{API}/results/merge", admin, method="mv")
+    assert jobs.run_one(walk.server.site.store, walk.server.settings.folder)
+    assert walk("GET", f"{API}/jobs/{asked['number']}", admin)["state"] == "done"
+    walk("GET", f"{API}/results/merge", admin)
+    walk("GET", f"{API}/files/merged.qrels", admin)
