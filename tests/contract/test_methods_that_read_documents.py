@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -208,7 +207,11 @@ def test_draws_stay_joint_when_the_belief_changes() -> None:
     sample = q.Qrels.of(["t"], ["c"], [1])
     recalibrated = q.recalibrate(plain, sample)
     assert agreeing(recalibrated)[0] == 1.0
-    assert agreeing(replace(recalibrated.binary(1)))[0] == 1.0
+    assert agreeing(recalibrated.binary(1))[0] == 1.0
+    assert recalibrated.binary(1).copula is plain.copula
+    drawn = q.recalibrate(plain, sample, draws=300).draws(300).dense
+    assert drawn is not None
+    assert (drawn[0] == drawn[1]).all()
 
 
 def test_intervals_are_wider_where_documents_share_their_fate() -> None:

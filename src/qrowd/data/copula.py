@@ -37,21 +37,24 @@ class Copula:
         """Roots of the correlations."""
         return tuple(_factor(each) for each in self.correlations)
 
-    def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
-        """Codes[pairs, n] with the shares of posterior[pairs, grades]."""
+    def places(self, n: int, random: np.random.Generator) -> Floats:
+        """Numbers in [0, 1], [pairs, n]: each pair's are uniform, those of pairs like it alike."""
         from scipy.special import ndtr
 
+        parts = [each @ random.standard_normal((each.shape[1], n)) for each in self.factors]
+        return np.asarray(ndtr(np.concatenate(parts)) if parts else np.zeros((0, n)))
+
+    def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
+        """Codes[pairs, n] with the shares of posterior[pairs, grades]."""
         if len(self) != len(posterior):
             raise InputError(f"draws: {len(posterior)} pairs, but the copula has {len(self)}")
         random = np.random.default_rng(seed)
         edges = np.cumsum(posterior, axis=1)[:, :-1]
         result = np.zeros((len(self), n), np.int8)
         for first in range(0, n, _BLOCK):
-            size = min(_BLOCK, n - first)
-            parts = [f @ random.standard_normal((f.shape[1], size)) for f in self.factors]
-            place = ndtr(np.concatenate(parts)) if parts else np.zeros((0, size))
+            place = self.places(min(_BLOCK, n - first), random)
             for edge in edges.T:
-                result[:, first : first + size] += place >= edge[:, None]
+                result[:, first : first + _BLOCK] += place >= edge[:, None]
         return result
 
 

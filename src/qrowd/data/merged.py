@@ -210,9 +210,14 @@ class Merged(Framed):
         return result
 
     def one_draw(self, random: np.random.Generator) -> Grades:
-        """A code for every pair, each drawn on its own from its probabilities."""
+        """A code for every pair, drawn from its probabilities: on its own, unless the copula says
+        which pairs share their fate.
+        """
         edges = np.cumsum(self.posterior, axis=1)[:, :-1]
-        coin = random.random(len(self.pairs))
+        if self.copula is None:
+            coin = random.random(len(self.pairs))
+        else:
+            coin = self.copula.places(1, random)[:, 0]
         return np.asarray((coin[:, None] >= edges).sum(axis=1), np.int8)
 
 
