@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.ballot import TIES_INSIDE, Ballot, Expected
-from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
+from qrowd.aggregation.ballot import Ballot
+from qrowd.aggregation.class_prior import class_prior
+from qrowd.aggregation.coins import Coins
 from qrowd.aggregation.confusion import counts_of_table
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.registry import method, param
+from qrowd.registry import method
 
 
 @method("one-coin", paper="Xia et al. 2011", uses=("gold", "priors"))
-class OneCoin:
+class OneCoin(Coins):
     r"""One coin per assessor: EM with a single accuracy each, labels hard as in the paper.
 
     Assessor $j$ gives the true one of $K$ grades with probability $a_j$, any other with
@@ -58,15 +59,6 @@ class OneCoin:
     Reference: Xia et al. 2011, section 2.1.
     """
 
-    labels: str = param("hard", "how a label counts", choices=("hard", "soft"))
-    prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
-    smoothing: float = param(1.0, "added to right and to wrong judgements", above=0)
-    ties: str = param("split", "tied labels while it iterates", choices=TIES_INSIDE)
-    trust: float = param(1.0, "how much a judgement behind `priors` counts", at_least=0)
-    tol: float = param(1e-9, "soft: stop when the objective gains less per judgement", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
-    clamp: bool = param(True, "gold is certain and teaches the accuracies")
-
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """Posterior of every pair of the pool, and the assessors' accuracies."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
@@ -86,11 +78,6 @@ class OneCoin:
             fitting.settled = self._settled(before, step, gain, ballot.total)
         posterior = ballot.expect(table, log_prior).posterior
         return fitting.merged(posterior, {"accuracy": accuracy, "weight": table[:, 0]})
-
-    def _settled(self, before: Expected, step: Expected, gain: float, votes: float) -> bool:
-        if self.labels == "hard":
-            return np.array_equal(before.posterior, step.posterior)
-        return abs(gain) <= self.tol * votes
 
     def _known(self, fitting: Fitting, ballot: Ballot) -> tuple[Floats, Floats]:
         """Pseudo-counts of right and of wrong judgements."""
