@@ -70,6 +70,8 @@ _HOMES = {
     "max_drop": "comparison.distance",
     "measure": "registry",
     "method": "registry",
+    "order_agreement": "quality.ranked",
+    "order_checks": "quality.ranked",
     "paired_test": "comparison.significance",
     "param": "registry",
     "places": "comparison.correlation",

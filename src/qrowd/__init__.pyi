@@ -62,6 +62,8 @@ from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
 from qrowd.comparison.distance import max_drop as max_drop
 from qrowd.registry import measure as measure
 from qrowd.registry import method as method
+from qrowd.quality.ranked import order_agreement as order_agreement
+from qrowd.quality.ranked import order_checks as order_checks
 from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
 from qrowd.comparison.correlation import places as places

@@ -83,6 +83,9 @@ if TYPE_CHECKING:
               "ranking.")  # fmt: skip
 @click.option("--curve", is_flag=True,
               help="With --simulate-checks: print the pass rate at every threshold.")  # fmt: skip
+@click.option("--orders", "ranked", metavar="FILE",
+              help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
+              "the grades; with --agreement, Kendall's W, tau, cycles.")  # fmt: skip
 @click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
 @output_option
 @json_option
@@ -91,7 +94,7 @@ if TYPE_CHECKING:
 def command(
     judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
     gold: str | None, gold_rel: int | None, agreeing: bool, independent: bool,
-    rules: tuple[str, ...], simulate_checks: bool, **options: Any,
+    rules: tuple[str, ...], simulate_checks: bool, ranked: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Find out whom to trust: assessors, agreement, spam, and checks on gold.
 
@@ -109,13 +112,18 @@ def command(
       qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
       qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
+      qrowd quality crowd.tsv --orders orders.tsv --gold g.qrels
     """
-    from qrowd.cli.quality import agreement, checks, independence, screening, table
+    from qrowd.cli.quality import agreement, checks, independence, orders, screening, table
 
     _refuse_strays(agreeing or independent, bool(rules), simulate_checks, options)
     trusted = load_gold(gold)
     if simulate_checks:
         checks.run(trusted, **options)
+        return
+    if ranked:
+        crowd = load_judgements(judgements, columns, format, rel) if judgements else None
+        orders.run(ranked, crowd, trusted, agreeing, rel, **options)
         return
     if not judgements:
         raise UsageError("no judgements given; name a file, or `-` for stdin")
