@@ -139,3 +139,18 @@ def test_own_draws_stay_related(merged: Merged, some: Qrels) -> None:
     assert found.samples.shape[1] == 40
     free = ~found.given
     assert (found.samples[free] == drawn[free, :40]).mean() > 0.8
+
+
+def test_a_unanimous_vote_is_no_infinite_evidence(made: q.Collection, some: Qrels) -> None:
+    """Shares of votes are exactly 0 or 1 where all agree; all others must still be told apart."""
+    shares = q.get("mv").fit(made.judgements)
+    assert ((shares.relevant == 0) | (shares.relevant == 1)).mean() > 0.1
+    found = recalibrate(shares, some)
+    free = ~found.given
+    means = [
+        found.relevant[free & (np.round(shares.relevant, 1) == share)].mean()
+        for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    ]
+    assert (np.diff(means) > 0.01).all()
+    scores = q.score_labels(found, made.truth)
+    assert scores["log_loss"] < q.score_labels(shares, made.truth, given=some)["log_loss"]

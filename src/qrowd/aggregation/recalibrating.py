@@ -56,7 +56,7 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
             f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
         )
     known, truth = at[found], merged.scale.relevant[codes].astype(np.float64)
-    regression = Regression(merged.log_odds, merged.pairs.topic, known, truth)
+    regression = Regression(_said(merged), merged.pairs.topic, known, truth)
     made = _moved_to(merged, regression.corrected(), seed)
     posterior, given = made.posterior.copy(), merged.given.copy()
     posterior[known], given[known] = np.eye(len(merged.scale))[codes], True
@@ -89,6 +89,18 @@ def _unseen(merged: Merged, at: Codes) -> Mask:
             stacklevel=3,
         )
     return unseen
+
+
+def _said(merged: Merged) -> Floats:
+    """The log odds; where a probability is exactly 0, one beyond the largest that there are.
+
+    A unanimous vote of five is no infinite evidence: the odds next to it are those of 4 to 1.
+    """
+    odds, relevant = merged.log_odds, merged.scale.relevant
+    parts = [merged.posterior[:, which].sum(axis=1) for which in (relevant, ~relevant)]
+    finite = np.abs(odds[(parts[0] > 0) & (parts[1] > 0)])
+    limit = float(finite.max(initial=0.0)) + 1.0
+    return np.clip(odds, -limit, limit)
 
 
 def _moved_to(merged: Merged, odds: Floats, seed: int) -> Merged:
