@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -58,7 +59,8 @@ def collection() -> q.Collection:
 @pytest.fixture(scope="module")
 def done(collection: q.Collection) -> q.Study:
     c = collection
-    return q.study(c.judgements, c.runs, c.gold, methods=["mv", "ds"], draws=60, known=c.assessors)
+    done = q.study(c.judgements, c.runs, c.gold, methods=["mv", "ds"], draws=60)
+    return replace(done, known=c.assessors)
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ from qrowd.cli.options import (
 from qrowd.cli.output import put, say
 
 if TYPE_CHECKING:
+    from qrowd.aggregation.aware import Aware
     from qrowd.data.index import Index
     from qrowd.registry import Card
 
@@ -120,25 +121,11 @@ def _help(card: Card) -> str:
 
 
 def _aware(
-    method: Any,
-    *,
-    runs: tuple[str, ...],
-    run_names: str,
-    judgements: tuple[str, ...],
-    columns: str | None,
-    measures: tuple[str, ...],
-    gold: str | None,
-    gold_rel: int | None,
-    train_topics: str | None,
-    replicates: int,
-    assessors: str | None,
-    intervals: bool,
-    level: float,
-    seed: int,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+    method: Any, *, runs: tuple[str, ...], run_names: str, judgements: tuple[str, ...],
+    columns: str | None, measures: tuple[str, ...], replicates: int, seed: int, quiet: bool,
+    gold: str | None, gold_rel: int | None, **options: Any,
+) -> None:  # fmt: skip
+    """Read what the options name, merge the scores, write."""
     from qrowd.aggregation.aware import aware, check_gold
 
     check_gold(method.card, gold is not None)
@@ -146,12 +133,19 @@ def _aware(
     trusted = load_gold(gold, gold_rel)
     if trusted is not None:
         shared = trusted.topics.intersection(crowd.topics)
-        trusted = trusted[load_topics(train_topics, shared, seed)]
+        trusted = trusted[load_topics(options["train_topics"], shared, seed)]
     done = aware(
         method, systems, crowd, measures or ("AP",), gold=trusted, replicates=replicates, seed=seed
     )
     if done.training is not None:
         say(_trained(done.training), quiet)
+    _write(done, seed=seed, quiet=quiet, **options)
+
+
+def _write(
+    done: Aware, *, assessors: str | None, intervals: bool, level: float, seed: int,
+    output: str | None, as_json: bool, quiet: bool, **_: Any,
+) -> None:  # fmt: skip
     if assessors:
         put(done.weights(), assessors)
     if intervals:

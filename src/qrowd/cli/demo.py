@@ -31,6 +31,7 @@ def command(folder: str, seed: int, quiet: bool) -> None:
       qrowd demo
       qrowd demo -o tryout --seed 7
     """
+    from dataclasses import replace
     from pathlib import Path
 
     from qrowd.cli.simulate import save_collection
@@ -45,8 +46,9 @@ def command(folder: str, seed: int, quiet: bool) -> None:
     say(f"merging by {', '.join(METHODS)}; scoring {len(made.runs)} systems", quiet)
     done = study(
         made.judgements, made.runs, made.gold, methods=METHODS, measures=MEASURES,
-        draws=DRAWS, seed=seed, known=made.assessors,
+        draws=DRAWS, seed=seed,
     )  # fmt: skip
+    done = replace(done, known=made.assessors)
     page = Path(folder) / "report.html"
     options = " ".join([*(f"--method {name}" for name in METHODS), f"--seed {seed}"])
     files = "--gold gold.qrels --runs runs -o report.html"

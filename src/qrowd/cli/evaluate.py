@@ -109,8 +109,8 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @seed_option
 def command(
     runs: tuple[str, ...], run_names: str, measures: tuple[str, ...], rel: int | None,
-    topics: str, keep: str, unjudged: float, intervals: bool, over: str | None, level: float,
-    per_topic: bool, quiet: bool, output: str | None, as_json: bool, **sources: Any,
+    intervals: bool, over: str | None, level: float, per_topic: bool, quiet: bool,
+    output: str | None, as_json: bool, **sources: Any,
 ) -> None:  # fmt: skip
     """Score runs under qrels, under each assessor, or under uncertain relevance.
 
@@ -134,10 +134,8 @@ def command(
     chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     _check_sources(**sources)
     ranked = load_runs(runs, run_names)
-    scores = score_runs(
-        ranked, _source(**sources), chosen, belief=_belief(**sources), topics=topics,
-        unjudged=unjudged, keep=keep,
-    )  # fmt: skip
+    how = {name: sources[name] for name in ("topics", "unjudged", "keep")}
+    scores = score_runs(ranked, _source(**sources), chosen, belief=_belief(**sources), **how)
     if intervals:
         from qrowd.comparison.intervals import intervals as intervals_of
 

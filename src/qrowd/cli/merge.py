@@ -108,58 +108,70 @@ def _help(card: Card) -> str:
     return f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
 
 
-def _merge(
-    method: Any,
-    *,
-    judgements: tuple[str, ...],
-    columns: str | None,
-    format: str | None,
-    rel: int | None,
-    gold: str | None,
-    gold_rel: int | None,
-    pairs: str | None,
-    documents: tuple[str, ...],
-    vectors: str | None,
-    without_text: str,
-    priors: str | None,
-    ties: str,
-    seed: int,
-    output: str | None,
-    probabilities: str | None,
-    ranking: str | None,
-    assessors: str | None,
-    parameters: str | None,
-    figures: str | None,
-    quiet: bool,
-) -> None:
+def _merge(method: Any, *, ties: str, seed: int, quiet: bool, **options: Any) -> None:
+    """Read what the options name, merge, say what happened, write."""
     from dataclasses import replace
 
-    _refuse_useless(method.card, priors=priors, documents=documents or vectors)
-    rows = load_judgements(judgements, columns, format, rel, pairs)
-    given = _given(load_gold(gold, gold_rel, rel), priors)
-    texts = load_documents(rows, given.gold, documents, vectors, without_text)
-    if texts:
-        rows, given = texts.judgements, replace(given, documents=texts.documents, gold=texts.gold)
-        _say_missing(texts.missing, without_text, quiet)
-    with iterations(method.card.id, quiet, sampled=method.card.sampled) as told:
+    card = method.card
+    _refuse_useless(
+        card,
+        priors=options["priors"],
+        documents=options["documents"] or options["vectors"],
+    )
+    rows, given = _read(quiet=quiet, **options)
+    with iterations(card.id, quiet, sampled=card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
     _summarise(rows, merged, ties, seed, quiet)
+    _write(merged, card.id, ties=ties, seed=seed, quiet=quiet, **options)
+    if options["figures"]:
+        from qrowd.reporting.bayes_figures import bayes_figures
+
+        save_pictures(bayes_figures(rows, merged), options["figures"], quiet)
+
+
+def _read(
+    *, judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
+    gold: str | None, gold_rel: int | None, pairs: str | None, priors: str | None, quiet: bool,
+    **texts: Any,
+) -> tuple[Judgements, Given]:  # fmt: skip
+    """The judgements, and what the method may see beside them."""
+    rows = load_judgements(judgements, columns, format, rel, pairs)
+    given = _given(load_gold(gold, gold_rel, rel), priors)
+    return _with_texts(rows, given, quiet=quiet, **texts)
+
+
+def _with_texts(
+    rows: Judgements, given: Given, *, documents: tuple[str, ...], vectors: str | None,
+    without_text: str, quiet: bool, **_: Any,
+) -> tuple[Judgements, Given]:  # fmt: skip
+    """The same with the documents, for methods that read them."""
+    from dataclasses import replace
+
+    texts = load_documents(rows, given.gold, documents, vectors, without_text)
+    if not texts:
+        return rows, given
+    _say_missing(texts.missing, without_text, quiet)
+    return texts.judgements, replace(given, documents=texts.documents, gold=texts.gold)
+
+
+def _write(
+    merged: Merged, name: str, *, ties: str, seed: int, quiet: bool, output: str | None,
+    probabilities: str | None, ranking: str | None, assessors: str | None,
+    parameters: str | None, **_: Any,
+) -> None:  # fmt: skip
+    """Every file that was asked for; qrels to stdout where there was none."""
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
         put(merged, probabilities, ties=ties, seed=seed)
     if ranking:
-        put(merged.ranking(method.card.id, seed), ranking)
+        put(merged.ranking(name, seed), ranking)
     if assessors:
         put(merged.assessors, assessors)
     if parameters:
         table = _parameters_of(merged)
         put(table, parameters)
         _say_without_interval(table, quiet)
-    if figures:
-        from qrowd.reporting.bayes_figures import bayes_figures
-
-        save_pictures(bayes_figures(rows, merged), figures, quiet)
 
 
 def _refuse_useless(card: Card, **named: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from qrowd.cli.options import (
@@ -67,26 +69,10 @@ from qrowd.cli.options import (
 )
 @written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
-    judgements: tuple[str, ...],
-    columns: str | None,
-    format: str | None,
-    further: tuple[str, ...],
-    gold: str | None,
-    gold_rel: int | None,
-    runs: tuple[str, ...],
-    given: str | None,
-    rel: int | None,
-    rules: tuple[str, ...],
-    methods: tuple[str, ...],
-    measures: tuple[str, ...],
-    chosen: str | None,
-    informed: bool,
-    draws: int,
-    level: float,
-    seed: int,
-    title: str,
-    output: str,
-) -> None:
+    judgements: tuple[str, ...], further: tuple[str, ...], columns: str | None, format: str | None,
+    rel: int | None, gold: str | None, gold_rel: int | None, runs: tuple[str, ...],
+    given: str | None, title: str, output: str, **options: Any,
+) -> None:  # fmt: skip
     """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
 
     Only JUDGEMENTS are required. --runs adds a ranking of systems with intervals; --gold adds a
@@ -98,7 +84,7 @@ def command(
       qrowd report crowd.tsv.gz --method mv --method 'ds(prior=topic)'
       qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
     """
-    from qrowd.data.given import NOTHING, Given
+    from qrowd.data.given import Given
     from qrowd.errors import UsageError
     from qrowd.io.save import save
     from qrowd.reporting.report import report
@@ -106,20 +92,12 @@ def command(
 
     if not (judgements or further):
         raise UsageError("name at least one file of judgements")
-    learned = load_gold(given, gold_rel, rel)
     done = study(
         load_judgements((*judgements, *further), columns, format, rel),
         load_runs(runs) if runs else None,
         load_gold(gold, gold_rel, rel),
-        rules=rules,
-        methods=methods,
-        measures=measures or MEASURES,
-        given=NOTHING if learned is None else Given(gold=learned),
-        chosen=chosen,
-        informed=informed,
-        draws=draws,
-        level=level,
-        seed=seed,
+        given=Given(gold=load_gold(given, gold_rel, rel)),
+        **options | {"measures": options["measures"] or MEASURES},
     )
     save(report(done, title=title, commands=[_typed()]), output)
     click.echo(output)

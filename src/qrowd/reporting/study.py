@@ -98,13 +98,12 @@ def study(
     draws: int = 1000,
     level: float = 0.9,
     seed: int = 0,
-    known: AssessorTable | None = None,
 ) -> Study:
     """Merge judgements by each method and follow every consequence, for a report.
 
-    Runs and gold may be missing: then there are no scores of systems, and nothing to hold them
-    against. `gold` is what results are held against; what methods and rules may learn from is
-    `given`, and its pairs and topics are left out of every comparison. Assessors whom one of the
+    Without runs there are no scores of systems; without gold nothing is compared with it. What
+    methods and rules may learn from is `given`; its pairs and topics are left out of every
+    comparison with `gold`. Assessors whom one of the
     screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `hier-vb`
     (for more than two grades `mv`, `wmv-iter`, `ds`). `chosen` names the method whose `draws`
     become intervals (a hierarchical one if there is one, then `ds`, then the last); `informed` lets
@@ -122,10 +121,10 @@ def study(
     merged = {repr(maker): maker.fit(kept, given) for maker in makers}
     chosen = _chosen(chosen, list(merged))
     labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
-    by_merged, by_gold, narrow, wide = {}, None, None, None
+    by_gold = None if gold is None or runs is None else evaluate(runs, gold, measures)
+    by_merged, narrow, wide = {}, None, None
     if runs is not None:
         by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
-        by_gold = None if gold is None else evaluate(runs, gold, measures)
         belief = inform(merged[chosen], runs, seed) if informed else merged[chosen]
         narrow, wide = _intervals(runs, belief.draws(draws, seed), measures, level, seed)
     return Study(
@@ -144,7 +143,6 @@ def study(
         seed=seed,
         assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
         screened=screened,
-        known=known,
         independence=independence(kept, DawidSkene(smoothing=1), most=_CHECKED, seed=seed),
     )
 
