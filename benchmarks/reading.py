@@ -2,10 +2,11 @@
 
     python -m benchmarks.reading                  10 million judgements, 6 million run lines
     python -m benchmarks.reading --rows 1000000   smaller
+    python -m benchmarks.reading --rounds 1       quicker
 
 Every measurement is a process of its own: the time of one reading after a warm-up on a small file
 of the same kind, the processor time, and the peak of resident memory, libraries included; the best
-of five rounds, in which the readers take turns. `Polars` reads the same file, all columns of text
+of a few rounds, in which the readers take turns. `Polars` reads the same file, all columns of text
 files as strings. `crowd-kit` is pandas' reader and crowd-kit's own `factorize` for task, worker and
 label; `ir_measures` is its reader of runs, made into a list. They are run once, by the interpreter
 named in QROWD_PEERS (default: this one), and left out where they are not installed.
@@ -175,10 +176,10 @@ def measured(reader: str, path: Path, warm: Path) -> dict[str, float] | None:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def rounds(path: Path, warm: Path, readers: list[str]) -> dict[str, dict[str, float]]:
+def rounds(path: Path, warm: Path, readers: list[str], times: int) -> dict[str, dict[str, float]]:
     """The best of a few rounds; in each, all readers have their turn, peers only once."""
     found: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
-    for turn in range(ROUNDS):
+    for turn in range(times):
         for reader in readers:
             if turn == 0 or reader in ("Polars", "qrowd"):
                 one = measured(reader, path, warm)
@@ -191,11 +192,11 @@ def rounds(path: Path, warm: Path, readers: list[str]) -> dict[str, dict[str, fl
     }
 
 
-def table(title: str, path: Path, warm: Path, readers: list[str]) -> None:
+def table(title: str, path: Path, warm: Path, readers: list[str], times: int) -> None:
     """One markdown table; ratios against the first reader."""
     print(f"\n{title}\n\n| | seconds | ratio | CPU seconds | ratio | peak GB |")
     print("|---|---|---|---|---|---|")
-    best = rounds(path, warm, readers)
+    best = rounds(path, warm, readers, times)
     base = next(iter(best.values()))
     for reader, found in best.items():
         wall, cpu = (found[key] / base[key] for key in ("seconds", "cpu"))
@@ -211,6 +212,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--lines", type=int, default=6_000_000)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     given = parser.parse_args(arguments or [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -221,10 +223,10 @@ def main(arguments: list[str] | None = None) -> None:
         for form in (".tsv", ".parquet", "-random.parquet"):
             title = f"{given.rows:,} judgements from {form.strip('.-').replace('.', ' ids, ')}"
             files = folder / f"all{form}", folder / f"warm{form}"
-            table(title, *files, ["Polars", "qrowd", "crowd-kit"])
+            table(title, *files, ["Polars", "qrowd", "crowd-kit"], given.rounds)
         readers = ["Polars", "qrowd", "ir_measures"]
         title = f"{given.lines:,} lines of runs"
-        table(title, folder / "all.run", folder / "warm.run", readers)
+        table(title, folder / "all.run", folder / "warm.run", readers, given.rounds)
 
 
 if __name__ == "__main__":

@@ -332,3 +332,18 @@ def test_codes_outside_their_index_are_refused(bad: list[int], column: int) -> N
             noun.from_codes(
                 (q.Index.of("abc"), q.Index.of("abc"), q.Index.of("abc")), (a, b, c), np.ones(3)
             )
+
+
+def test_hashes_of_names_are_those_of_their_bytes_whatever_their_length() -> None:
+    names = ["", "a", "ab", "ü日", "a\0b", "x" * 3000, *(f"clueweb09-en{i:05d}" for i in range(40))]
+    index = q.Index.of(names)
+    codes = np.random.default_rng(1).integers(0, len(index), 200).astype(np.int32)
+
+    def slow(name: str) -> int:
+        found = 0xCBF29CE484222325
+        for letter in name.encode():
+            found = (found ^ letter) * 0x100000001B3 % 2**64 if letter else found
+        return found
+
+    assert index.hashes(codes).tolist() == [slow(index.names[code]) for code in codes]
+    assert index.hashes(codes[:0]).tolist() == []

@@ -51,6 +51,7 @@ def test_judgements_in_plain_text(suffix: str, tmp_path: Path, data: st.DataObje
     assert found.scale == crowd.scale
 
 
+@pytest.mark.filterwarnings("ignore::qrowd.errors.DataWarning")  # names may differ by blanks
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".parquet"])
 @quick
 @given(data=st.data())

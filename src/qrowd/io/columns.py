@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qrowd.errors import FormatError, UsageError
 from qrowd.io.formats import format_of
 from qrowd.io.formats.format import Format
@@ -139,21 +137,10 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
 
 
 def _plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
-    names = [name if name != "_" else f"_{at}" for at, name in enumerate(order)]
+    names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
     place, frame = form.read(source, names)
-    table = Table(place, collected(place, frame, names), {n: n for n in names if n in wanted.names})
-    if form.name == "trec" or names[-1] in wanted.needed:
-        _refuse_short_lines(table)
-    return table
-
-
-def _refuse_short_lines(table: Table) -> None:
-    last = table.frame.to_series(-1)
-    if last.null_count():
-        row = int(np.argmax(last.is_null().to_numpy()))
-        here = sum(value is not None for value in table.frame.row(row))
-        message = f"{here} columns where {table.frame.width} were expected; fix this line"
-        raise table.place.error(message, row)
+    kept = [name for name in names if name in wanted.names]
+    return Table(place, collected(place, frame, kept), {name: name for name in kept})
 
 
 def _noted(table: Table, form: Format, columns: Columns) -> Table:

@@ -11,13 +11,12 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
 from qrowd.errors import DataWarning, FormatError
 from qrowd.io.anything import kind_of_path
-from qrowd.io.columns import Wanted, tables
+from qrowd.io.formats import format_of
 from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
-from qrowd.io.source import Source, opened
+from qrowd.io.roles import recognised
+from qrowd.io.source import Source, opened, sources
 from qrowd.io.words import Words
-
-_RANKED = Wanted("judgements", needed=(), optional=("rank", "place"))
 
 
 def read_ranked(
@@ -48,7 +47,7 @@ def _judgements(files: Sequence[str | Path | Source], grades: Words) -> Judgemen
 
 def has_ranks(file: str | Path | Source) -> bool:
     """Whether a file of judgements has ranks, too."""
-    return any("rank" in table for table in tables(file, _RANKED, None, None))
+    return any(recognised(format_of(each).fields(each), ("rank",)) for each in sources(file))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 
 from qrowd.data.frames import Framed
 from qrowd.errors import FormatError, InputError
+from qrowd.io.formats import parquet
 from qrowd.io.source import Source
 
 MARKUP = "markup"
@@ -64,7 +65,7 @@ def header_of(source: Source) -> list[str]:
     """The names of a table's columns, or the fields of its first line."""
     form = form_of(source)
     if form == "parquet":
-        return list(_frame(source).columns)
+        return parquet.fields(source)
     if form in ("json", "jsonl"):
         first = next(_of_jsonl(source) if form == "jsonl" else _of_json(source), None)
         return list(first.texts) if first else []

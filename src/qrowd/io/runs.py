@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WANTED = Wanted(
     "runs",
     needed=("topic", "doc", "score"),
-    optional=("run", "rank"),
-    plain=("topic", "_", "doc", "rank", "score", "run"),
+    optional=("run",),
+    plain=("topic", "Q0", "doc", "rank", "score", "run"),
 )
 NAMES = ("auto", "tag", "file")
 

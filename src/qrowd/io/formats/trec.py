@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from qrowd.errors import InputError, UsageError
 from qrowd.io.formats.delimited import (
     bad_text,
@@ -48,9 +50,20 @@ def read(source: Source, names: Sequence[str] = ()) -> Read:
         except pl.exceptions.PolarsError:
             pass  # some line further down may have two blanks
     try:
-        return without_blank_rows(place, parsed(squeezed(source.read()), " ", names))
+        found = without_blank_rows(place, parsed(squeezed(source.read()), " ", names))
     except pl.exceptions.PolarsError as error:
         raise bad_text(source, " ", len(names), str(error)) from None
+    if names:
+        _refuse_short_lines(source, *found, len(names))
+    return found
+
+
+def _refuse_short_lines(source: Source, place: Place, frame: pl.DataFrame, width: int) -> None:
+    last = frame.to_series(-1)
+    if last.null_count():
+        row = int(np.argmax(last.is_null().to_numpy()))
+        here = len(source.read().split(b"\n")[place.line(row) - 1].split())
+        raise place.error(f"{here} columns where {width} were expected; fix this line", row)
 
 
 def squeezed(data: bytes) -> bytes:
