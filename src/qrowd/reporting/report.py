@@ -76,6 +76,11 @@ def _(noun: Framed) -> list[Section]:
 
 
 @sections_of.register
+def _(noun: Section) -> list[Section]:
+    return [noun]
+
+
+@sections_of.register
 def _(noun: Judgements) -> list[Section]:
     return [data_section(noun)]
 

@@ -50,6 +50,11 @@ class Rehearsal:
     left: dict[str, int]
     labels: q.LabelScores
 
+    def accuracy_interval(self) -> tuple[float, float]:
+        """Where the accuracy would be with other topics, 95 of 100 times; within 0 and 1."""
+        low, high = self.labels.interval("accuracy")
+        return max(low, 0.0), min(high, 1.0)
+
 
 def dry_run(
     store: Store,

@@ -1,0 +1,121 @@
+"""`qrowd campaign robots`: a dry run, or a load test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qrowd.cli.campaign.opening import campaign_option, database_argument, opened
+from qrowd.cli.options import json_option, quiet_option, seed_option
+from qrowd.cli.output import say, show_json
+
+if TYPE_CHECKING:
+    from qrowd.collection.plan import Plan
+    from qrowd.collection.store import Store
+    from qrowd.web.robots.rehearsal import Crowd, Rehearsal
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option("--robots", "number", default=40, show_default=True,
+              type=click.IntRange(1, 100_000), help="How many come.")  # fmt: skip
+@click.option("--truth", metavar="QRELS",
+              help="The true grades; without, gold's, and others by chance.")  # fmt: skip
+@click.option("--method", default="mv", show_default=True, help="How their answers are merged.")
+@click.option("--storm", is_flag=True,
+              help="Many double clicks, lost networks, abandoned and late batches.")  # fmt: skip
+@click.option("--address", metavar="URL",
+              help="Send the robots to a running server instead: a load test.")  # fmt: skip
+@click.option("--speed", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True),
+              help="Load test: how much faster than people the robots are.")  # fmt: skip
+@seed_option
+@json_option
+@quiet_option
+def command(
+    database: str, name: str | None, number: int, truth: str | None, method: str, storm: bool,
+    address: str | None, speed: float, seed: int, as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Let robots judge: what a campaign would cost, how long it takes, how accurate it gets.
+
+    Robots of many kinds (good, sloppy, biased, random, ...) do a copy of the campaign over the
+    web application's interface, on a clock that jumps; the campaign itself is not changed. With
+    --address they go to a running server, in real time, and how long it lets them wait is shown.
+
+    \b
+    Examples:
+      qrowd campaign robots campaign.db --robots 12
+      qrowd campaign robots campaign.db --robots 12 --seed 3 --json
+    """
+    from qrowd.web.robots.habits import CALM, STORM
+    from qrowd.web.robots.rehearsal import Crowd
+
+    known = None
+    if truth is not None:
+        from qrowd.io.qrels import read_qrels
+
+        known = read_qrels(truth)
+    crowd = Crowd(robots=number, habits=STORM if storm else CALM, truth=known, seed=seed)
+    with opened(database) as store:
+        chosen = store.only(name)
+        if address is None:
+            _dry_run(store, chosen, crowd, method, as_json, quiet)
+        else:
+            _load(store, chosen, crowd, address, speed, as_json)
+
+
+def _dry_run(
+    store: Store, name: str, crowd: Crowd, method: str, as_json: bool, quiet: bool
+) -> None:
+    from qrowd.web.robots.rehearsal import dry_run
+
+    def told(requests: int) -> None:
+        if requests % 500 == 0:
+            say(f"{requests:,} requests", quiet)
+
+    found = dry_run(store, name, crowd, method=method, told=told)
+    with store.read(name) as work:
+        plan = work.plan
+    show_json(_dict(found)) if as_json else click.echo(_text(plan, found))
+
+
+def _dict(found: Rehearsal) -> dict[str, Any]:
+    low, high = found.accuracy_interval()
+    figures = {"accuracy": found.labels["accuracy"], "low": low, "high": high}
+    parts = {key: value for key, value in vars(found).items() if key != "labels"}
+    return {**parts, **figures}
+
+
+def _text(plan: Plan, found: Rehearsal) -> str:
+    low, high = found.accuracy_interval()
+    robots = ", ".join(f"{n} {kind}" for kind, n in found.robots.items())
+    batches = ", ".join(f"{n} {state}" for state, n in found.batches.items()) or "none"
+    ends = ", ".join(f"{n} {why}" for why, n in found.left.items())
+    return "\n".join([
+        f"robots    {robots}",
+        f"batches   {batches}",
+        f"stopped   {ends}",
+        f"cost      {plan.pay.shown(found.spent)} for {found.judgements:,} judgements that count",
+        f"time      {found.hours:,.1f} hours",
+        f"accuracy  {found.labels['accuracy']:.3f} of merged grades "
+        f"(95 % over topics: {low:.3f} to {high:.3f})",
+    ])  # fmt: skip
+
+
+def _load(store: Store, name: str, crowd: Crowd, address: str, speed: float, as_json: bool) -> None:
+    from qrowd.web.robots.crowd import by_content, make_robots, truth_of
+    from qrowd.web.robots.driving import load, summary
+
+    with store.read(name) as work:
+        truth = by_content(work, truth_of(work, crowd.truth))
+    robots = make_robots(store, name, crowd.robots, truth, habits=crowd.habits, seed=crowd.seed)
+    timings = load(address, robots, speed=speed)
+    found = summary(timings)
+    if as_json:
+        show_json({"requests": found, "failed": timings.failed})
+        return
+    click.echo(f"{'request':12}{'number':>8}{'median ms':>12}{'99 % ms':>10}")
+    for kind, (number, median, high) in found.items():
+        click.echo(f"{kind:12}{number:>8,}{median:>12.1f}{high:>10.1f}")
+    click.echo(f"replies of 500 and above, or none: {len(timings.failed)}")

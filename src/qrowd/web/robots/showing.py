@@ -1,0 +1,114 @@
+"""A small campaign on made text, judged by robots, for the demo; and what a report says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import qrowd as q
+from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.export import export
+from qrowd.collection.plan import Plan
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.store import open_store
+from qrowd.reporting.parts import Part, Prose, Section, Table
+from qrowd.web.robots.driving import Clock
+from qrowd.web.robots.rehearsal import Crowd, Rehearsal, judge
+
+TOPICS, POOL, GOLD_SETS, TEST_SETS, SIZE = 4, 15, 10, 4, 5
+START = 1_800_000_000_000  # the demo's clock, so that it gives the same result every time
+PLAN = """
+[campaign]
+name = "demo"
+seed = 1
+[scale]
+grades = [0, 1]
+[sets]
+target = 3
+[hit]
+sets = 4
+[qualification]
+sets = 2
+[pay]
+hit = 1.20
+qualification = 0.30
+budget = 200.00
+[checks.binary]
+action = "screen-out"
+"""
+
+
+def demo_campaign(folder: Path, seed: int = 0) -> Section:
+    """From qualification to qrels in `folder`; the section that tells of it."""
+    made = q.simulate(
+        topics=TOPICS, documents=POOL + (GOLD_SETS + TEST_SETS) * SIZE, runs=0, text=0.6, seed=seed
+    )
+    plan, clock = parse_plan(PLAN), Clock(START)
+    path = folder / "campaign.db"
+    path.unlink(missing_ok=True)
+    store = open_store(path, clock=clock, seed=seed, new=True)
+    try:
+        create_campaign(store, plan, material_of(made))
+        found = judge(store, clock, folder, plan.campaign.name,
+                      Crowd(robots=14, truth=made.truth, seed=seed), method="ds")  # fmt: skip
+        with store.read(plan.campaign.name) as work:
+            export(work, folder / "campaign")
+    finally:
+        store.engine.dispose()
+    return section_of(plan, found)
+
+
+Pair = tuple[str, str]
+
+
+def material_of(made: q.Collection) -> Material:
+    """A made collection as a campaign: some pairs of each topic are the pool, others are gold."""
+    assert made.topics is not None
+    assert made.documents is not None
+    pairs = list(zip(made.truth.pairs.topic_names, made.truth.pairs.document_names, strict=True))
+    grades = dict(zip(pairs, made.truth.grade.tolist(), strict=True))
+    pool: list[Pair] = []
+    gold: list[GoldRow] = []
+    tests: list[GoldRow] = []
+    for at, topic in enumerate(made.truth.topics.names):
+        mine = [pair for pair in pairs if pair[0] == topic]
+        pool += mine[:POOL]
+        for number, chosen in enumerate(_mixed(mine[POOL:], grades, at)):
+            name = f"{at}-{number}"
+            rows = [GoldRow(*pair, grades[pair], "as made", "", name) for pair in chosen]
+            (tests if number % 4 == 0 else gold).extend(rows)
+    texts = zip(made.documents.index, made.documents.text, strict=True)
+    documents = [DocumentRow(name, text.encode(), name) for name, text in texts]
+    topics = [TopicRow(*made.topics[name]) for name in made.topics.index]
+    return Material(topics, documents, pool, gold, tests)
+
+
+def _mixed(pairs: list[Pair], grades: dict[Pair, int], seed: int) -> list[list[Pair]]:
+    """Sets of two relevant and three other documents: always saying the same fails them."""
+    random = np.random.default_rng(seed)
+    parts = {
+        grade: [pairs[at] for at in random.permutation(len(pairs)) if grades[pairs[at]] == grade]
+        for grade in (0, 1)
+    }
+    number = min(len(parts[1]) // 2, len(parts[0]) // 3)
+    return [parts[1][2 * at : 2 * at + 2] + parts[0][3 * at : 3 * at + 3] for at in range(number)]
+
+
+def section_of(plan: Plan, found: Rehearsal) -> Section:
+    """What a report says of a campaign that robots did."""
+    low, high = found.accuracy_interval()
+    told = Prose(
+        f"Robots did a small campaign over the web application's interface: "
+        f"{sum(found.robots.values())} came, {sum(found.batches.values())} batches ended, "
+        f"{found.judgements} judgements count; {plan.pay.shown(found.spent)} were spent in "
+        f"{found.hours:.1f} hours. Merged by `ds`, {found.labels['accuracy']:.1%} of the grades "
+        f"are right (95 % over topics: {low:.1%} to {high:.1%})."
+    )
+    parts: list[Part] = [told]
+    for caption, column, counts in (
+        ("How batches ended", "state", found.batches),
+        ("Why robots stopped", "reason", found.left),
+    ):
+        parts.append(Table(caption, {column: [*counts], "number": [*counts.values()]}))
+    return Section("A campaign", tuple(parts))
