@@ -201,11 +201,11 @@ def test_pairs_that_nobody_judged_move_no_other(spec: str) -> None:
 
 def test_stack_chooses_its_ridge_by_topics() -> None:
     """Folds are whole topics: the strength does not depend on how documents are named."""
-    from qrowd.aggregation.judgements.stack import _folds
+    from qrowd.aggregation.folds import topic_folds
 
     pairs = q.Pairs.of([f"t{at % 7}" for at in range(70)], [f"d{at}" for at in range(70)])
-    folds = _folds(pairs, np.arange(70))
+    folds = topic_folds(pairs, np.arange(70))
     assert all(len(set(folds[pairs.topic == topic].tolist())) == 1 for topic in range(7))
     assert sorted(set(folds.tolist())) == [0, 1, 2, 3, 4]
     one = q.Pairs.of(["t"] * 70, [f"d{at}" for at in range(70)])
-    assert len(set(_folds(one, np.arange(70)).tolist())) == 5
+    assert len(set(topic_folds(one, np.arange(70)).tolist())) == 5

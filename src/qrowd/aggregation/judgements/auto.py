@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.folds import topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.recalibrating import Regression, recalibrate
@@ -23,7 +24,6 @@ from qrowd.quality.independence import independence
 from qrowd.registry import method, param
 
 ENOUGH = 20  # judged gold pairs, of two topics or more, from which on gold chooses
-FOLDS = 5
 TEMPER = 0.1  # correlation of errors that the probabilities of ds allow for
 CHECKED = 200_000  # judgements at most whose independence is checked
 REPLICATES = 5
@@ -166,7 +166,7 @@ def _by_gold(fitting: Fitting, beliefs: _Beliefs, known: Codes, draws: int) -> M
     rows = fitting.judgements
     truth = rows.scale.relevant[fitting.gold[known]].astype(np.float64)
     topic = rows.pairs.topic
-    fold = _folds(fitting, topic[known])
+    fold = topic_folds(rows.pairs, known)
     said = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
     if rows.scale.binary:
         said["stack"] = _stacked(fitting, known, fold)
@@ -191,15 +191,6 @@ def _gold(fitting: Fitting, known: Array) -> Qrels:
     inside[known] = True
     grades = np.array(rows.scale.grades, np.int8)[fitting.gold[inside]]
     return Qrels(rows.pairs.select(inside), grades)
-
-
-def _folds(fitting: Fitting, topic: Codes) -> Array:
-    """The fold of each gold pair: whole topics, dealt out in the order of their hashes."""
-    topics = np.unique(topic)
-    order = np.argsort(fitting.judgements.topics.hashes(topics), kind="stable")
-    fold = np.zeros(len(fitting.judgements.topics), np.int64)
-    fold[topics[order]] = np.arange(len(topics)) % FOLDS
-    return fold[topic]
 
 
 def _loss(odds: Floats, topic: Codes, known: Codes, truth: Floats, fold: Array) -> float:

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.folds import topic_folds
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.given import NOTHING, UNKNOWN, Given
-from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning
 from qrowd.registry import method, param
 
 RIDGES = (1.0, 10.0, 100.0, 1000.0)
-_FOLDS = 5
 _SLACK = 1e-3  # on the intercept and the common weight: finite even if all of gold is one grade
 
 
@@ -68,7 +67,7 @@ class Stacking:
             fitting.notes.append("no gold on judged pairs: every assessor has the same weight")
             return fitting.merged(fitting.shares(), {"weight": np.ones(assessors)})
         sample = _Sample(said[known], fitting.gold[known])
-        ridge = self.ridge or sample.best_ridge(_folds(fitting.judgements.pairs, known))
+        ridge = self.ridge or sample.best_ridge(topic_folds(fitting.judgements.pairs, known))
         fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
         found = sample.optimum(ridge)
         fitting.trace, fitting.steps = [-float(found.fun)], max(int(found.nit), 1)
@@ -120,17 +119,6 @@ class _Sample:
         found = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
         sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
         return float(np.logaddexp(0, -sign * _odds(self.said[left_out], found.x)).sum())
-
-
-def _folds(pairs: Pairs, known: Array) -> Array:
-    """The fold of each known pair: whole topics, dealt out in the order of their hashes."""
-    topic = pairs.topic[known]
-    distinct, which = np.unique(topic, return_inverse=True)
-    if len(distinct) < 2:
-        coins = pairs.hashes(known.astype(np.int32), 0)
-        return (coins % np.uint64(_FOLDS)).astype(np.int64)
-    turn = np.argsort(np.argsort(pairs.topics.hashes(distinct.astype(np.int32))))
-    return np.asarray(turn[which] % _FOLDS)
 
 
 def _signed_votes(judgements: Judgements) -> Any:
