@@ -5,7 +5,7 @@ and the contract tests:
 
     @method("ds", paper="Dawid & Skene 1979", uses=("gold",))
     class DawidSkene:
-        max_iter: int = param(1000, "EM iterations at most", at_least=1)
+        max_iter: int = param(1000, "maximum number of EM iterations", at_least=1)
         def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged: ...
 
 A *spec string* names a value of such a class, `ds(max_iter=50)` or `nDCG(dcg='jk')@20`: the name by

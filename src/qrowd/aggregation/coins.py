@@ -18,11 +18,11 @@ class Coins:
     labels: str = param("hard", "how a label counts", choices=("hard", "soft"))
     prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
     smoothing: float = param(1.0, "added to right and to wrong judgements", above=0)
-    ties: str = param("split", "tied labels while it iterates", choices=TIES_INSIDE)
-    trust: float = param(1.0, "how much a judgement behind `priors` counts", at_least=0)
+    ties: str = param("split", "what to do with tied labels while it iterates", choices=TIES_INSIDE)
+    trust: float = param(1.0, "how much each judgement behind `priors` counts", at_least=0)
     tol: float = param(1e-9, "soft: stop when the objective gains less per judgement", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
-    clamp: bool = param(True, "gold is certain and teaches the accuracies")
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
+    clamp: bool = param(True, "treat gold as certain, and learn accuracies from it")
 
     def _settled(self, before: Expected, step: Expected, gain: float, votes: float) -> bool:
         if self.labels == "hard":

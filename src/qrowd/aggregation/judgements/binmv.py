@@ -53,7 +53,7 @@ class BinomialVote:
     """
 
     missing: str = param("ignored", "what a missing vote counts as", choices=MISSING)
-    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+    clamp: bool = param(True, "use the gold grade of pairs that have one")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""

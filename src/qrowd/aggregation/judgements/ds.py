@@ -75,14 +75,20 @@ class DawidSkene:
     init: str = param("mv", "how EM starts", choices=("mv", "random", "honest", "gold"))
     prior: str = param("shared", "one prior, or one per topic", choices=("shared", "topic"))
     per_topic: bool = param(False, "separate matrices and prior for each topic")
-    counts: str = param("soft", "what the M step counts", choices=("soft", "hard"))
+    counts: str = param(
+        "soft", "whether the M step counts probabilities or labels", choices=("soft", "hard")
+    )
     smoothing: float = param(0.0, "added to every count of matrices and prior", at_least=0)
-    trust: float = param(1.0, "how much a judgement behind `priors` counts", at_least=0)
-    stop: str = param("likelihood", "what must settle", choices=("likelihood", "posterior"))
+    trust: float = param(1.0, "how much each judgement behind `priors` counts", at_least=0)
+    stop: str = param(
+        "likelihood", "which quantity must converge", choices=("likelihood", "posterior")
+    )
     tol: float = param(1e-7, "stop when the log-likelihood gains less per judgement", above=0)
-    move: float = param(1e-3, "with stop=posterior: the largest move of a posterior", above=0)
-    max_iter: int = param(1000, "EM iterations at most", at_least=1)
-    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    move: float = param(
+        1e-3, "with stop=posterior: the largest change of a posterior at convergence", above=0
+    )
+    max_iter: int = param(1000, "maximum number of EM iterations", at_least=1)
+    clamp: bool = param(True, "treat gold as certain, and learn from it")
     gold_weight: float | None = param(
         1.0, "how often a gold pair's judgements count; none: learned on gold", above=0
     )

@@ -69,8 +69,8 @@ class EBCC:
     right: float = param(4.0, "prior count of right answers, per row", above=0)
     wrong: float = param(1.0, "prior count of each wrong answer", above=0)
     tol: float = param(1e-7, "stop when the bound gains less per judgement", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
-    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
+    clamp: bool = param(True, "treat gold as certain, and learn from it")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """Posterior of every pair of the pool, and the assessors' confusion matrices."""

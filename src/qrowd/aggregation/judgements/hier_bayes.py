@@ -94,7 +94,7 @@ class HierBayes:
     scans: int = param(4, "updates of assessors and relevance per kept sweep", at_least=1)
     draws: int = param(1000, "draws of the relevance of all pairs to keep", at_least=1)
     kappa_min: float = param(0.1, "the smallest size of a population", above=0)
-    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    clamp: bool = param(True, "treat gold as certain, and learn from it")
     seed: int = param(0, "of the random numbers", at_least=0)
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:

@@ -59,9 +59,9 @@ class HierVB:
     """
 
     tol: float = param(1e-8, "stop when the bound gains less per judgement", above=0)
-    max_iter: int = param(500, "iterations at most", at_least=1)
+    max_iter: int = param(500, "maximum number of iterations", at_least=1)
     kappa_min: float = param(0.1, "the smallest size of a population", above=0)
-    clamp: bool = param(True, "gold is certain and teaches the parameters")
+    clamp: bool = param(True, "treat gold as certain, and learn from it")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """Posterior of every pair of the pool, and what was learned of the assessors."""

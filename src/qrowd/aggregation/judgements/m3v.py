@@ -69,7 +69,7 @@ class MaxMarginVote:
 
     c: float | None = param(None, "price of a violated margin; none: chosen by likelihood", above=0)
     max_iter: int = param(100, "alternations at most", at_least=1)
-    clamp: bool = param(True, "gold fixes its pairs and teaches the weights")
+    clamp: bool = param(True, "treat gold as certain, and learn weights from it")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The weighted share of votes of each grade, for every pair of the pool."""

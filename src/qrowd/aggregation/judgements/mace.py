@@ -80,9 +80,9 @@ class MACE:
     beta: float = param(0.5, "vb: pseudo-count of spamming", above=0)
     habit: float = param(10.0, "vb: pseudo-count of each grade in a habit", above=0)
     smoothing: float = param(0.1, "em: added to every expected count", above=0)
-    trust: float = param(1.0, "how much a judgement behind `priors` counts", at_least=0)
+    trust: float = param(1.0, "how much each judgement behind `priors` counts", at_least=0)
     tol: float = param(1e-9, "stop when the objective gains less per judgement", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
     clamp: bool = param(True, "gold is certain and teaches the assessors")
     seed: int = param(0, "of the random starts", at_least=0)
 

@@ -48,7 +48,7 @@ class EnoughVotes:
 
     votes: float = param(1.0, "enough votes for a document (C)", at_least=0)
     own_counts: bool = param(True, "whether a document's own votes count towards enough")
-    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+    clamp: bool = param(True, "use the gold grade of pairs that have one")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""

@@ -39,7 +39,7 @@ class MajorityVote:
     References: Davtyan, Eickhoff & Hofmann 2015, algorithm 2; Piazzon 2019, section 2.5.1.
     """
 
-    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+    clamp: bool = param(True, "use the gold grade of pairs that have one")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""

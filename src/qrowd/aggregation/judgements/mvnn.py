@@ -49,7 +49,7 @@ class NearestNeighbourVote:
     similarity: float = param(
         0.5, "merge the nearest one's votes above this cosine", at_least=-1, at_most=1
     )
-    clamp: bool = param(True, "gold overwrites the vote on its pairs")
+    clamp: bool = param(True, "use the gold grade of pairs that have one")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""

@@ -51,7 +51,7 @@ class TurkRank:
     beta: float = param(0.3, "how much trust comes from the prior", above=0, at_most=1)
     per: str = param("assessor", "what trust is of", choices=("assessor", "judgement"))
     tol: float = param(1e-12, "stop when no trust changes by more", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
     clamp: bool = param(True, "gold is a node of the network, and fixes its pairs")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:

@@ -45,9 +45,9 @@ class IterativeWeightedVote:
     References: Li & Yu 2014; Piazzon 2019, section 2.5.1.
     """
 
-    ties: str = param("split", "tied labels while it iterates", choices=TIES_INSIDE)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
-    clamp: bool = param(True, "gold fixes its pairs and teaches the weights")
+    ties: str = param("split", "what to do with tied labels while it iterates", choices=TIES_INSIDE)
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
+    clamp: bool = param(True, "treat gold as certain, and learn weights from it")
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The weighted share of votes of each grade, for every pair of the pool."""

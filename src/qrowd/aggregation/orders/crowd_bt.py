@@ -57,7 +57,7 @@ class CrowdBT:
     right: float = param(10.0, "answers as the model says, before any was seen", above=0)
     wrong: float = param(1.0, "answers to the contrary, before any was seen", above=0)
     tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
-    max_iter: int = param(200, "iterations at most", at_least=1)
+    max_iter: int = param(200, "maximum number of iterations", at_least=1)
 
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """The worth of every pair of the pool, and the accuracy of every assessor."""

@@ -64,7 +64,7 @@ class GaussRank:
 
     spread: float | None = param(1.0, "standard deviation of log A beforehand", above=0)
     tol: float = param(1e-8, "stop when the objective gains less per judgement", above=0)
-    max_iter: int = param(1000, "iterations at most", at_least=1)
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
 
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """The degree of relevance of every pair of the pool."""

@@ -48,7 +48,7 @@ class PlackettLuce:
 
     spread: float | None = param(3.0, "standard deviation of worths beforehand", above=0)
     tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
-    max_iter: int = param(100, "iterations at most", at_least=1)
+    max_iter: int = param(100, "maximum number of iterations", at_least=1)
 
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """The worth of every pair of the pool."""

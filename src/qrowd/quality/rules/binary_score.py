@@ -29,7 +29,7 @@ class BinaryScore(Rule):
     """
 
     at_least: float = param(0.85, "the lowest score that is trusted", at_least=0, at_most=1)
-    gold: int = param(5, "gold pairs needed before anybody is doubted", at_least=1)
+    gold: int = param(5, "minimum number of gold pairs before an assessor is doubted", at_least=1)
 
     def doubts(self, evidence: Evidence) -> Doubt:
         """Whom this rule doubts."""

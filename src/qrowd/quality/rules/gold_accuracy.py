@@ -26,7 +26,7 @@ class GoldAccuracy(Rule):
     """
 
     at_least: float = param(0.6, "the lowest accuracy that is trusted", at_least=0, at_most=1)
-    gold: int = param(5, "gold pairs needed before anybody is doubted", at_least=1)
+    gold: int = param(5, "minimum number of gold pairs before an assessor is doubted", at_least=1)
     surely: bool = param(False, "whether the whole interval must lie below")
 
     def doubts(self, evidence: Evidence) -> Doubt:

@@ -22,7 +22,9 @@ class TooFast(Rule):
     """
 
     seconds: float = param(6.0, "the least seconds per document (median)", at_least=0)
-    judgements: int = param(5, "judgements needed before anybody is doubted", at_least=1)
+    judgements: int = param(
+        5, "minimum number of judgements before an assessor is doubted", at_least=1
+    )
 
     def doubts(self, evidence: Evidence) -> Doubt:
         """Whom this rule doubts."""

@@ -31,7 +31,9 @@ class Trust(Rule):
 
     at_least: float = param(0.85, "the least trust, 1 being usual in the crowd", at_least=0)
     beta: float = param(0.3, "the weight of the prior", at_least=0, at_most=1)
-    judgements: int = param(10, "judgements needed before anybody is doubted", at_least=1)
+    judgements: int = param(
+        10, "minimum number of judgements before an assessor is doubted", at_least=1
+    )
 
     def doubts(self, evidence: Evidence) -> Doubt:
         """Whom this rule doubts."""
