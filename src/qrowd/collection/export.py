@@ -16,14 +16,16 @@ Assessors are numbers (`w7`); machines and experts have their names. Free text i
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from sqlalchemy import Select, and_, case, literal, select
+from sqlalchemy import Select, select
 
 from qrowd import __version__
 from qrowd.collection import ledger
@@ -50,6 +52,16 @@ from qrowd.io.qrels import read_qrels
 from qrowd.io.save import save
 
 CHUNK = 20_000
+_Row = tuple[str, Sequence[Any]]  # the file's name, the row
+_NAMES = ("topic", "doc", "assessor")
+_HEADERS: dict[str, tuple[str, ...]] = {
+    "judgements.tsv": (*_NAMES, "grade", "seconds", "time"),
+    "surplus.tsv": (*_NAMES, "grade", "seconds", "time"),
+    "controls.tsv": (*_NAMES, "grade", "seconds", "time", "kind"),
+    "other.tsv": (*_NAMES, "said", "seconds", "time"),
+    "orders.tsv": ("ballot", *_NAMES, "place"),
+    "gold.qrels": (),
+}
 _CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 
 
@@ -70,7 +82,14 @@ def export(
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    done = [_write(work, target / name, *table(work)) for name, table in _TABLES.items()]
+    with contextlib.ExitStack() as stack:
+        files = {
+            name: stack.enter_context(_opened(target / name, header))
+            for name, header in _HEADERS.items()
+        }
+        for name, row in itertools.chain(_answers(work), _ballots(work), _gold(work)):
+            files[name].write(row)
+    done = [one.done() for one in files.values()]
     if merge is not None and done[0].rows:
         done += _merged(target, merge)
     if parquet:
@@ -81,28 +100,39 @@ def export(
     return done
 
 
-def _write(
-    work: Work, path: Path, header: Sequence[str], rows: Iterator[Sequence[Any]]
-) -> Exported:
-    """One file, row by row: memory does not grow with it."""
-    hashed, number = hashlib.sha256(), 0
+class _File:
+    """A file that is written row by row: memory does not grow with it."""
+
+    def __init__(self, name: str, file: BinaryIO, header: Sequence[str]) -> None:
+        self.name, self._file, self._hash = name, file, hashlib.sha256()
+        self._waiting = ["\t".join(header) + "\n"] if header else []
+        self._rows = -len(self._waiting)
+
+    def write(self, row: Sequence[Any]) -> None:
+        """One row."""
+        self._waiting.append("\t".join(map(str, row)) + "\n")
+        if len(self._waiting) >= CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put down what waits."""
+        data = "".join(self._waiting).encode()
+        self._rows += len(self._waiting)
+        self._waiting = []
+        self._hash.update(data)
+        self._file.write(data)
+
+    def done(self) -> Exported:
+        """What was written."""
+        return Exported(self.name, self._rows, self._hash.hexdigest())
+
+
+@contextlib.contextmanager
+def _opened(path: Path, header: Sequence[str]) -> Iterator[_File]:
     with written(path) as beside, beside.open("wb") as file:
-        for chunk in _chunks(header, rows):
-            number += len(chunk)
-            data = "".join(chunk).encode()
-            hashed.update(data)
-            file.write(data)
-    return Exported(path.name, number - bool(header), hashed.hexdigest())
-
-
-def _chunks(header: Sequence[str], rows: Iterator[Sequence[Any]]) -> Iterator[list[str]]:
-    chunk = ["\t".join(header) + "\n"] if header else []
-    for row in rows:
-        chunk.append("\t".join(map(str, row)) + "\n")
-        if len(chunk) >= CHUNK:
-            yield chunk
-            chunk = []
-    yield chunk
+        found = _File(path.name, file, header)
+        yield found
+        found.flush()
 
 
 def _merged(folder: Path, merge: Merger) -> list[Exported]:
@@ -167,76 +197,49 @@ def _names(work: Work) -> tuple[dict[int, str], dict[int, tuple[str, str]]]:
     return assessors, {row.id: (row.name, row.doc) for row in rows}
 
 
-def answers_query(work: Work, *conditions: Any) -> Select[Any]:
-    """The answers that count now, with their place's and assignment's rows, in a fixed order."""
-    e, p, a = event.c, place.c, assignment.c
-    joined = (
-        answer.join(event, e.id == answer.c.event_id)
-        .join(place, p.id == answer.c.place_id)
-        .join(assignment, a.id == p.assignment_id)
-        .join(member, and_(member.c.set_id == p.set_id, member.c.position == e.position))
-    )
-    columns = (e.id, e.kind, e.grade, e.milliseconds, e.at, e.worker_id, p.kind.label("place_kind"))
-    query = select(*columns, member.c.pair_id, p.surplus, p.held).select_from(joined)
-    return query.where(a.campaign_id == work.campaign, *conditions).order_by(e.id)
-
-
-def _valid(surplus: int) -> tuple[Any, ...]:
-    machine = and_(place.c.kind == "machine", literal(surplus) == 0)
-    counted = case((place.c.kind == "count", place.c.surplus == surplus), else_=machine)
-    return (event.c.kind == "grade", assignment.c.state.in_(VALID), counted)
-
-
-def _grades(work: Work, surplus: int) -> Iterator[Sequence[Any]]:
+def _answers(work: Work) -> Iterator[_Row]:
+    """The answers that count now, in the server's order, each for the file it belongs to."""
     assessors, pairs = _names(work)
-    for row in _streamed(work, answers_query(work, *_valid(surplus))):
-        yield (*pairs[row.pair_id], assessors[row.worker_id], row.grade, *_times(row))
+    for row in _streamed(work, _answers_query(work)):
+        _, kind, grade, milliseconds, at, worker_id, place_kind, surplus, state, ended, pair_id = (
+            row
+        )
+        name = _file_of(kind, place_kind, bool(surplus), state in VALID, ended is not None)
+        if name:
+            said = grade if kind == "grade" else kind
+            more = (place_kind,) if name == "controls.tsv" else ()
+            names = (*pairs[pair_id], assessors[worker_id])
+            yield name, (*names, said, f"{milliseconds / 1000:g}", at, *more)
 
 
-def _times(row: Found) -> tuple[str, int]:
-    return f"{row.milliseconds / 1000:g}", row.at
+def _answers_query(work: Work) -> Select[Any]:
+    e, p, a, m = event.c, place.c, assignment.c, member.c
+    last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
+    joined = (
+        event.join(answer, last & (answer.c.event_id == e.id))
+        .join(place, p.id == e.place_id)
+        .join(assignment, a.id == p.assignment_id)
+        .join(member, (m.set_id == p.set_id) & (m.position == e.position))
+    )
+    said = (e.id, e.kind, e.grade, e.milliseconds, e.at, e.worker_id)
+    query = select(*said, p.kind.label("place_kind"), p.surplus, a.state, a.finished_at, m.pair_id)
+    wanted = e.kind.in_(("grade", "cannot-tell", "broken"))
+    own = query.select_from(joined).where(a.campaign_id == work.campaign, wanted)
+    return own.order_by(e.id)
 
 
-_HEADER = ("topic", "doc", "assessor", "grade", "seconds", "time")
-_Table = tuple[Sequence[str], Iterator[Sequence[Any]]]
+def _file_of(kind: str, place_kind: str, surplus: bool, valid: bool, ended: bool) -> str:
+    """Which file an answer belongs to; "" for none."""
+    if place_kind in _CONTROLS:
+        return "controls.tsv" if ended and kind == "grade" else ""
+    if not valid:
+        return ""
+    if kind != "grade":
+        return "other.tsv"
+    return "surplus.tsv" if surplus else "judgements.tsv"
 
 
-def _judgements(work: Work) -> _Table:
-    return _HEADER, _grades(work, 0)
-
-
-def _surplus(work: Work) -> _Table:
-    return _HEADER, _grades(work, 1)
-
-
-def _controls(work: Work) -> _Table:
-    def rows() -> Iterator[Sequence[Any]]:
-        assessors, pairs = _names(work)
-        wanted = (place.c.kind.in_(_CONTROLS), event.c.kind == "grade")
-        ended = assignment.c.finished_at.is_not(None)
-        for row in _streamed(work, answers_query(work, *wanted, ended)):
-            names = (*pairs[row.pair_id], assessors[row.worker_id])
-            yield (*names, row.grade, *_times(row), row.place_kind)
-
-    return (*_HEADER, "kind"), rows()
-
-
-def _other(work: Work) -> _Table:
-    def rows() -> Iterator[Sequence[Any]]:
-        assessors, pairs = _names(work)
-        wanted = event.c.kind.in_(("cannot-tell", "broken"))
-        valid = (place.c.kind == "count", assignment.c.state.in_(VALID))
-        for row in _streamed(work, answers_query(work, wanted, *valid)):
-            yield (*pairs[row.pair_id], assessors[row.worker_id], row.kind, *_times(row))
-
-    return ("topic", "doc", "assessor", "said", "seconds", "time"), rows()
-
-
-def _orders(work: Work) -> _Table:
-    return ("ballot", "topic", "doc", "assessor", "place"), _ballots(work)
-
-
-def _ballots(work: Work) -> Iterator[Sequence[Any]]:
+def _ballots(work: Work) -> Iterator[_Row]:
     """Rankings that count; a ballot's name is the number of its event."""
     assessors, pairs = _names(work)
     e, p, a = event.c, place.c, assignment.c
@@ -247,12 +250,12 @@ def _ballots(work: Work) -> Iterator[Sequence[Any]]:
         .join(member, member.c.set_id == p.set_id)
     )
     columns = (e.id, e.ranking, e.worker_id, member.c.position, member.c.pair_id)
-    valid = (p.kind == "count", p.surplus == 0, a.state.in_(VALID), e.kind == "ranking")
-    query = select(*columns).select_from(joined).where(a.campaign_id == work.campaign, *valid)
-    for row in _streamed(work, query.order_by(e.id, member.c.position)):
-        ranks = row.ranking.split()
-        who = assessors[row.worker_id]
-        yield (f"b{row.id}", *pairs[row.pair_id], who, ranks[row.position - 1])
+    of_sets = (answer.c.position == 0, e.kind == "ranking")
+    valid = (p.kind == "count", p.surplus == 0, a.state.in_(VALID))
+    query = select(*columns).select_from(joined).where(a.campaign_id == work.campaign, *of_sets)
+    for row in _streamed(work, query.where(*valid).order_by(e.id, member.c.position)):
+        rank, who = row.ranking.split()[row.position - 1], assessors[row.worker_id]
+        yield "orders.tsv", (f"b{row.id}", *pairs[row.pair_id], who, rank)
 
 
 def given_grades(work: Work) -> dict[int, int]:
@@ -268,17 +271,7 @@ def given_grades(work: Work) -> dict[int, int]:
     }
 
 
-def _gold(work: Work) -> _Table:
+def _gold(work: Work) -> Iterator[_Row]:
     _, pairs = _names(work)
     rows = sorted((*pairs[number], grade) for number, grade in given_grades(work).items())
-    return (), iter([(name, 0, doc, grade) for name, doc, grade in rows])
-
-
-_TABLES: dict[str, Callable[[Work], _Table]] = {
-    "judgements.tsv": _judgements,
-    "surplus.tsv": _surplus,
-    "controls.tsv": _controls,
-    "other.tsv": _other,
-    "orders.tsv": _orders,
-    "gold.qrels": _gold,
-}
+    return (("gold.qrels", (name, 0, doc, grade)) for name, doc, grade in rows)
