@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import campaign
-from qrowd.errors import MissingExtraError, RuleError, StoreError
+from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError
 
 Found: TypeAlias = Any  # a row; its columns are attributes
 
@@ -207,7 +207,11 @@ def open_store(
     if check_version:
         from qrowd.collection.upgrading import refuse_other_version
 
-        refuse_other_version(store)
+        try:
+            refuse_other_version(store)
+        except QrowdError:
+            store.engine.dispose()
+            raise
     return store
 
 

@@ -1,4 +1,8 @@
-"""Versions of the schema: Alembic, up and down, on both engines."""
+"""Versions of the schema: Alembic, up and down, on both engines.
+
+Migrations change tables only: the rules between them (`triggers`) are taken out of force before and
+put in force again after every change of version, in the same transaction.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from qrowd.collection.store import Store, has_tables
+from qrowd.collection.triggers import create_triggers, drop_triggers
 from qrowd.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,8 +41,6 @@ def refuse_other_version(store: Store) -> None:
 
 
 def _tables(store: Store) -> list[str]:
-    from sqlalchemy import inspect
-
     with store.snapshot() as db:
         return inspect(db).get_table_names()
 
@@ -74,6 +77,7 @@ def upgrade(store: Store, to: str = "head") -> str:
 
     with _configured(store) as config:
         command.upgrade(config, to)
+        create_triggers(connection_of(config))
     return version(store)
 
 
@@ -83,6 +87,8 @@ def downgrade(store: Store, to: str) -> str:
 
     with _configured(store) as config:
         command.downgrade(config, to)
+        if to != "base":
+            create_triggers(connection_of(config))
     return version(store)
 
 
@@ -94,6 +100,8 @@ def _configured(store: Store) -> Iterator[Config]:
         config = Config()
         config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
         config.attributes["connection"] = db
+        if inspect(db).has_table("campaign"):
+            drop_triggers(db)
         yield config
 
 

@@ -1,11 +1,11 @@
-"""The first schema."""
+"""The first schema, as it was: a file of statements for each engine."""
 
 from __future__ import annotations
 
-from alembic import op
+import re
+from pathlib import Path
 
-from qrowd.collection.schema import metadata
-from qrowd.collection.triggers import create_triggers, drop_triggers
+from alembic import op
 
 revision = "0001"
 down_revision = None
@@ -13,13 +13,19 @@ branch_labels = None
 depends_on = None
 
 
+def _statements() -> list[str]:
+    engine = op.get_bind().dialect.name
+    text = Path(__file__).with_name(f"v0001_{engine}.sql").read_text(encoding="utf-8")
+    return [one.strip() for one in text.split(";\n") if one.strip()]
+
+
 def upgrade() -> None:
     """To this version."""
-    metadata.create_all(op.get_bind())
-    create_triggers(op.get_bind())
+    for statement in _statements():
+        op.get_bind().exec_driver_sql(statement)
 
 
 def downgrade() -> None:
     """Back to nothing."""
-    drop_triggers(op.get_bind())
-    metadata.drop_all(op.get_bind())
+    for name in reversed(re.findall(r"CREATE TABLE (\w+)", "\n".join(_statements()))):
+        op.get_bind().exec_driver_sql(f"DROP TABLE {name}")

@@ -1,0 +1,90 @@
+"""Versions of the schema, up and down, on both engines; and databases that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from qrowd.collection import upgrading
+from qrowd.collection.schema import metadata
+from qrowd.collection.store import Store, drive_of, open_store
+from qrowd.collection.triggers import TRIGGERS
+from qrowd.errors import StoreError
+
+
+def test_up_and_down_and_up_again(url: str) -> None:
+    store = open_store(url, new=True)
+    assert upgrading.version(store) == upgrading.newest_version()
+    with store.engine.connect() as db:
+        assert compare_metadata(MigrationContext.configure(db), metadata) == []
+        db.rollback()
+    assert upgrading.downgrade(store, "base") == ""
+    with store.snapshot() as db:
+        assert inspect(db).get_table_names() == ["alembic_version"]
+    assert upgrading.upgrade(store) == upgrading.newest_version()
+    assert names_of_triggers(store) == {one.name for one in TRIGGERS}
+    store.engine.dispose()
+
+
+def names_of_triggers(store: Store) -> set[str]:
+    """The rules in force."""
+    sql = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    if not store.is_sqlite:
+        sql = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+    with store.snapshot() as db:
+        return set(db.scalars(text(sql)))
+
+
+def test_a_database_of_another_version_is_left_alone(url: str) -> None:
+    store = open_store(url, new=True)
+    with store.transaction() as db:
+        db.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
+    store.engine.dispose()
+    with pytest.raises(StoreError, match="made by a newer qrowd"):
+        open_store(url)
+
+
+def test_a_database_on_a_network_drive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")
+    assert drive_of(tmp_path / "c.db", mounts) == "nfs4"
+    assert drive_of(Path("/c.db"), mounts) == "ext4"
+    monkeypatch.setattr("qrowd.collection.store.drive_of", lambda path: "nfs4")
+    with pytest.raises(StoreError, match="network drive"):
+        open_store(tmp_path / "c.db", new=True)
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+    from tests.collection.making import make_site
+
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    with site.store.snapshot() as db:
+        pages = db.exec_driver_sql("PRAGMA page_count").scalar()
+    site.store.engine.dispose()
+
+    def full(connection: object, _: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[attr-defined]
+
+    from sqlalchemy import event
+
+    event.listen(site.store.engine, "connect", full)
+
+    def work_on() -> None:
+        for number in range(500):
+            site.next(site.worker(f"w{number}"))
+
+    with pytest.raises(StoreError, match="full; nothing of this step was stored"):
+        work_on()
+    event.remove(site.store.engine, "connect", full)
+    site.store.engine.dispose()
+    from qrowd.collection.verifying import broken
+
+    with site.store.read("tiny") as work:
+        assert broken(work) == []
+    site.store.engine.dispose()
