@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 import qrowd as q
-from benchmarks._made_text import Made, made_text
 from qrowd.data.arrays import Array, Floats
 
 FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
-STRENGTHS = {"none": 0.0, "weak": 0.05, "strong": 0.25}
+STRENGTHS = {"0": 0.0, "0.6": 0.6}
 COLLECTIONS = 30
 
 
@@ -55,9 +54,11 @@ def cold_fits() -> None:
 
     print("| votes | gp, s | scikit-learn, s | ratio | its optimiser off, s | ratio |")
     print("|---|---|---|---|---|---|")
-    collection = q.simulate(topics=1, documents=100, runs=0, assessors=30, votes=1, seed=1)
-    text = made_text(collection, 0.1, 1)
-    vectors = q.tfidf(text.documents)
+    collection = q.simulate(
+        topics=1, documents=100, runs=0, assessors=30, votes=1, text=0.6, seed=1
+    )
+    assert collection.documents is not None
+    vectors = q.tfidf(collection.documents)
     features = vectors.rows.toarray()
     random = np.random.default_rng(0)
     for votes in (100, 300, 700, 1500):
@@ -87,7 +88,7 @@ def _peer(peer: Any, features: Floats, at: Array, said: Array) -> Floats:
 
 def made() -> None:
     """Gains over `mv` at half a vote, 1 and 2 votes per document."""
-    print("\n| text | method | 0.5 votes | 1 vote | 2 votes |\n|---|---|---|---|---|")
+    print("\n| strength | method | 0.5 votes | 1 vote | 2 votes |\n|---|---|---|---|---|")
     methods = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp"]
     points = (0.5, 1.0, 2.0)
     for name, strength in STRENGTHS.items():
@@ -99,11 +100,12 @@ def made() -> None:
 
 def _gains(strength: float, seed: int, methods: list[str], points: tuple[float, ...]) -> Floats:
     """Accuracy less that of `mv`: [method, point]."""
-    collection = q.simulate(topics=5, documents=60, runs=0, assessors=25, votes=5, seed=seed)
-    documents = made_text(collection, strength, seed).documents
+    collection = q.simulate(
+        topics=5, documents=60, runs=0, assessors=25, votes=5, text=strength, seed=seed
+    )
     loop = q.Loop(votes=2, randomisations=5, every=30, seed=seed)
     curves = q.vote_by_vote(
-        collection.judgements, collection.truth, methods, documents=documents, loop=loop
+        collection.judgements, collection.truth, methods, documents=collection.documents, loop=loop
     )
     means = np.stack([curves.mean(m) for m in curves.methods])
     at = [curves.at(point) for point in points]
@@ -148,7 +150,7 @@ def _left_out(
     one = q.Index.of([who])
     gold = rows.of_assessors(one).by_assessor().qrels(who)
     others = rows.of_assessors(rows.assessors.without(one))
-    loop = q.Loop(votes=2, randomisations=10, every=1)
+    loop = q.Loop(votes=2, randomisations=5, every=1)
     curves = q.vote_by_vote(others, gold, methods, documents=vectors, loop=loop)
     at = [int(np.argmin(np.abs(curves.votes - point))) for point in points]
     return np.asarray(curves.accuracy.mean(axis=2)[:, :, at])
@@ -173,10 +175,12 @@ def systems() -> None:
 
 
 def _ranked(strength: float, seed: int, methods: tuple[str, ...]) -> dict[str, list[float]]:
-    collection = q.simulate(topics=15, documents=60, runs=0, assessors=25, votes=2, seed=seed)
-    text = made_text(collection, strength, seed)
-    vectors = q.tfidf(text.documents)
-    runs, lexical = _runs(text, vectors, strength, seed)
+    collection = q.simulate(
+        topics=15, documents=60, runs=0, assessors=25, votes=2, text=strength, seed=seed
+    )
+    assert collection.documents is not None
+    vectors = q.tfidf(collection.documents)
+    runs, lexical = _runs(collection, seed)
     truth = q.evaluate(runs, collection.truth, [q.AP]).means()[0, 0]
     result = {}
     for method in methods:
@@ -188,38 +192,33 @@ def _ranked(strength: float, seed: int, methods: tuple[str, ...]) -> dict[str, l
     return result
 
 
-def _runs(text: Made, vectors: q.Vectors, strength: float, seed: int) -> tuple[q.RunSet, Array]:
-    """Eight runs that see the words, eight that see relevance as directly but no words."""
+def _runs(collection: q.Collection, seed: int) -> tuple[q.RunSet, Array]:
+    """Eight runs that see the query's words, eight that see relevance as well but no words."""
     random = np.random.default_rng([seed, 7])
-    truth = text.collection.truth
-    rows: list[tuple[str, str, str, float]] = []
+    truth, rows = collection.truth, []
     for number in range(16):
-        lexical = number < 8
-        weight = 0.2 + 0.1 * (number % 8)
+        kind, weight = ("lexical", "dense")[number // 8], 0.2 + 0.1 * (number % 8)
         for topic in range(len(truth.topics)):
-            first, last = truth.pairs.topic_starts[topic : topic + 2]
-            names = truth.pairs.document_names[first:last]
-            signal = truth.grade[first:last] + random.normal(0, 1.2, len(names))
-            if lexical:
-                signal = _lexical(text, vectors, topic, names, random)
+            part = slice(*truth.pairs.topic_starts[topic : topic + 2])
+            names = truth.pairs.document_names[part]
+            signal = truth.grade[part] + random.normal(0, 1.0, len(names))
+            if kind == "lexical":
+                signal = _matches(collection, topic, names) + random.normal(0, 1.0, len(names))
             signal = (signal - signal.mean()) / (signal.std() or 1.0)
             score = weight * signal + random.normal(0, 1 - weight, len(names))
-            name = f"{'lexical' if lexical else 'dense'}{number % 8}"
-            rows += [(name, str(truth.topics.names[topic]), str(d), float(s))
+            rows += [(f"{kind}{number % 8}", str(truth.topics.names[topic]), str(d), float(s))
                      for d, s in zip(names, score, strict=True)]  # fmt: skip
     runs = q.RunSet.of(*(list(column) for column in zip(*rows, strict=True)))
     return runs, np.array([str(name).startswith("lexical") for name in runs.runs])
 
 
-def _lexical(
-    text: Made, vectors: q.Vectors, topic: int, names: Array, random: np.random.Generator
-) -> Floats:
-    """How many of a few query words, drawn from what is relevant, a document has."""
-    query = {f"w{word}" for word in random.choice(text.about[topic], 8, replace=False)}
-    counts = [
-        sum(word in query for word in text.documents[str(name)].text.split()) for name in names
-    ]
-    return np.array(counts, np.float64) + random.normal(0, 0.5, len(names))
+def _matches(collection: q.Collection, topic: int, names: Array) -> Floats:
+    """How many words of its topic's description each document has."""
+    assert collection.topics is not None
+    assert collection.documents is not None
+    words = set(str(collection.topics.description[topic]).strip(".").split()[2:])
+    texts = (collection.documents[str(name)].text.split() for name in names)
+    return np.array([sum(word in words for word in text) for text in texts], np.float64)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 import qrowd as q
-from benchmarks._made_text import made_text
 
 FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
 LEFT_OUT = ("20644", "20922")
@@ -31,8 +30,11 @@ def main() -> None:
 
 def costs() -> None:
     """CPU seconds of the whole loop."""
-    collection = q.simulate(topics=28, documents=100, runs=0, assessors=40, votes=5, seed=1)
-    vectors = q.tfidf(made_text(collection, 0.1, 1).documents)
+    collection = q.simulate(
+        topics=28, documents=100, runs=0, assessors=40, votes=5, text=0.6, seed=1
+    )
+    assert collection.documents is not None
+    vectors = q.tfidf(collection.documents)
     print("| methods | CPU s |\n|---|---|")
     for names in (["mv", "mvnn", "mev"], ["gp"]):
         started = time.process_time()
@@ -63,12 +65,11 @@ def expected() -> None:
 
 def table() -> None:
     """Accuracy at one vote per document, with marks."""
-    collection = q.simulate(topics=8, documents=60, runs=0, assessors=30, votes=5, seed=3)
-    vectors = q.tfidf(made_text(collection, 0.1, 3).documents)
+    collection = q.simulate(topics=8, documents=60, runs=0, assessors=30, votes=5, text=0.6, seed=3)
     names = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp"]
     loop = q.Loop(votes=1, randomisations=50, every=60)
     curves = q.vote_by_vote(
-        collection.judgements, collection.truth, names, documents=vectors, loop=loop
+        collection.judgements, collection.truth, names, documents=collection.documents, loop=loop
     )
     columns = curves.table(1.0)
     print("\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
