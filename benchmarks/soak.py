@@ -214,12 +214,12 @@ def _save_until(
     connection = Connection(server.address, Timings())
     try:
         token = _ask(connection, "POST", "/enter", {"link": link})["token"]
-        batch = _ask(connection, "POST", "/work/next", {}, token)["batch"]
+        batch = _ask(connection, "POST", "/judging/next", {}, token)["batch"]
         place, at = batch["sets"][0]["key"], 0
         while not stop.is_set():
             key = f"{person}-{at}"
             body = {"key": key, "place": place, "kind": "grade", "position": 1, "grade": at % 2}
-            _ask(connection, "POST", "/work/answers", body, token)
+            _ask(connection, "POST", "/judging/answers", body, token)
             seen.add((person, key))
             at += 1
     except (OSError, KeyError, TypeError, ValueError):
@@ -284,7 +284,7 @@ def _at_rate(server: Server, store: Store, rate: float, seconds: float) -> float
         with store.write(NAME) as work:
             link = links.make_link(work, person, 300)
         token = _ask(connection, "POST", "/enter", {"link": link})["token"]
-        place = _ask(connection, "POST", "/work/next", {}, token)["batch"]["sets"][0]["key"]
+        place = _ask(connection, "POST", "/judging/next", {}, token)["batch"]["sets"][0]["key"]
         barrier.wait()
         start = time.perf_counter() + offset
         for at in range(int(rate * seconds / number)):
@@ -297,7 +297,7 @@ def _at_rate(server: Server, store: Store, rate: float, seconds: float) -> float
                 "position": 1,
                 "grade": 1,
             }
-            _ask(connection, "POST", "/work/answers", body, token)
+            _ask(connection, "POST", "/judging/answers", body, token)
             late.append(time.perf_counter() - due)
         connection.close()
 

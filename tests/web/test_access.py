@@ -49,7 +49,7 @@ def test_cookies_alone_change_nothing(server: Server) -> None:
     assert "httponly" in entered.headers["set-cookie"].lower()
     assert server.client.cookies[COOKIE]
     assert server.client.get("/api/me").status_code == 200
-    path = f"{API}/work/next"
+    path = f"{API}/judging/next"
     assert server.client.post(path).status_code == 403
     right = {FORGERY_HEADER: entered.json()["forgery_token"]}
     assert server.client.post(path, headers=right).status_code == 200

@@ -42,7 +42,7 @@ def belongs_to(method: str, path: str) -> str:
         return "signed in"
     if (method, path) == ("post", "/api/campaigns"):
         return "administrator"
-    if "/work/" in path:
+    if "/judging/" in path:
         return "worker"
     return "expert" if "/experts/" in path and "error-rate" not in path else "organiser"
 

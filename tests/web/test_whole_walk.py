@@ -63,18 +63,18 @@ def walk(tmp_path: Path) -> Any:
 
 def judge_batch(walk: Walk, worker: dict[str, str], wrong: bool = False) -> dict[str, Any]:
     """Take, judge and hand in a batch."""
-    batch: dict[str, Any] = walk("POST", f"{API}/work/next", worker)["batch"]
+    batch: dict[str, Any] = walk("POST", f"{API}/judging/next", worker)["batch"]
     for shown in batch["sets"]:
         for document in shown["documents"]:
             place = f"{shown['key']}{document['position']}"
             right = int(document["title"].split()[-1])
             grade = (2 if right == 0 else 0) if wrong else right
-            walk("POST", f"{API}/work/answers", worker, key=place, place=shown["key"], kind="grade",
-                 position=document["position"], grade=grade)  # fmt: skip
-    walk("GET", f"{API}/work/sets/{batch['sets'][0]['key']}/documents/1", worker)
-    finished = walk("POST", f"{API}/work/batches/{batch['key']}/finish", worker)
-    walk("GET", f"{API}/work/batches/{batch['key']}/review", worker)
-    walk("POST", f"{API}/work/batches/{batch['key']}/submit", worker)
+            said = {"kind": "grade", "grade": grade, "position": document["position"]}
+            walk("POST", f"{API}/judging/answers", worker, key=place, place=shown["key"], **said)
+    walk("GET", f"{API}/judging/sets/{batch['sets'][0]['key']}/documents/1", worker)
+    finished = walk("POST", f"{API}/judging/batches/{batch['key']}/finish", worker)
+    walk("GET", f"{API}/judging/batches/{batch['key']}/review", worker)
+    walk("POST", f"{API}/judging/batches/{batch['key']}/submit", worker)
     return {**batch, **finished}
 
 
@@ -91,7 +91,7 @@ def test_nearly_every_operation_succeeds(walk: Walk) -> None:
     _organise(walk, admin)
     _experts(walk, admin)
     _results(walk, admin)
-    walk("POST", f"{API}/work/forget", worker)
+    walk("POST", f"{API}/judging/forget", worker)
     walk("POST", f"{API}/money", admin, act="settle", details={"workers": [1, 2]}, sure=True)
     walk("POST", f"{API}/workers/1/forget", admin, sure=True)
     walk("POST", "/api/sign-out", admin)
@@ -120,22 +120,22 @@ def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
     ann, bob = tokens
     terms = walk("GET", f"{API}/about", {})["consent"]
     for one in tokens:
-        walk("POST", f"{API}/work/consent", one, version=terms["version"])
+        walk("POST", f"{API}/judging/consent", one, version=terms["version"])
     judge_batch(walk, ann)
     judged = judge_batch(walk, bob, wrong=True)
     missed = judged["missed"][0]
-    where = f"{API}/work/sets/{missed['place']}/documents/{missed['position']}/disagree"
+    where = f"{API}/judging/sets/{missed['place']}/documents/{missed['position']}/disagree"
     walk("POST", where, bob, text="it is relevant")
-    given_back = walk("POST", f"{API}/work/next", ann)["batch"]["key"]
-    walk("POST", f"{API}/work/batches/{given_back}/return", ann)
-    own = walk("GET", f"{API}/work/me", ann)
+    given_back = walk("POST", f"{API}/judging/next", ann)["batch"]["key"]
+    walk("POST", f"{API}/judging/batches/{given_back}/return", ann)
+    own = walk("GET", f"{API}/judging/me", ann)
     assert [batch["state"] for batch in own["batches"]] == ["submitted", "returned"]
     walk("POST", f"{API}/acts", admin, act="refuse", details={"assignment": 1})
-    walk("POST", f"{API}/work/batches/{own['batches'][0]['key']}/appeal", ann, text="why?")
-    walk("POST", f"{API}/work/messages", ann, text="hello")
-    code = walk("POST", f"{API}/work/leave", ann)["code"]
+    walk("POST", f"{API}/judging/batches/{own['batches'][0]['key']}/appeal", ann, text="why?")
+    walk("POST", f"{API}/judging/messages", ann, text="hello")
+    code = walk("POST", f"{API}/judging/leave", ann)["code"]
     walk("POST", f"{API}/codes", admin, code=code)
-    walk("GET", f"{API}/work/data", ann)
+    walk("GET", f"{API}/judging/data", ann)
     return ann
 
 

@@ -16,49 +16,55 @@ def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> Non
                 "key": place, "place": shown["key"], "kind": "grade",
                 "position": document["position"], "grade": int(document["title"].split()[-1]),
             }  # fmt: skip
-            reply = server.client.post(f"{API}/work/answers", json=answer, headers=headers)
+            reply = server.client.post(f"{API}/judging/answers", json=answer, headers=headers)
             assert reply.status_code == 200, reply.text
 
 
 def test_from_the_link_to_the_pay(server: Server) -> None:
     ann = server.worker("ann")
-    batch = server.client.post(f"{API}/work/next", headers=ann).json()["batch"]
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
     assert len(batch["sets"]) == 3
     shown = batch["sets"][0]
-    body = server.client.get(f"{API}/work/sets/{shown['key']}/documents/1", headers=ann)
+    body = server.client.get(f"{API}/judging/sets/{shown['key']}/documents/1", headers=ann)
     assert body.text.startswith("text ")
     assert "sandbox" in body.headers["Content-Security-Policy"]
     judge(server, ann, batch)
-    finished = server.client.post(f"{API}/work/batches/{batch['key']}/finish", headers=ann).json()
+    finished = server.client.post(
+        f"{API}/judging/batches/{batch['key']}/finish", headers=ann
+    ).json()
     assert (finished["state"], finished["can_submit"]) == ("finished", True)
-    ended = server.client.post(f"{API}/work/batches/{batch['key']}/submit", headers=ann).json()
+    ended = server.client.post(f"{API}/judging/batches/{batch['key']}/submit", headers=ann).json()
     assert (ended["state"], ended["earned"]) == ("accepted", 100)
-    again = server.client.post(f"{API}/work/batches/{batch['key']}/submit", headers=ann).json()
+    again = server.client.post(f"{API}/judging/batches/{batch['key']}/submit", headers=ann).json()
     assert again == ended
 
 
 def test_a_repeated_answer_and_a_reused_key(server: Server) -> None:
     ann = server.worker("ann")
-    batch = server.client.post(f"{API}/work/next", headers=ann).json()["batch"]
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
     answer = {"key": "k", "place": batch["sets"][0]["key"], "kind": "grade", "position": 1}
     one, two = (
-        server.client.post(f"{API}/work/answers", json={**answer, "grade": 1}, headers=ann).json()
+        server.client.post(
+            f"{API}/judging/answers", json={**answer, "grade": 1}, headers=ann
+        ).json()
         for _ in range(2)
     )
     assert one["event"] == two["event"]
     assert (one["repeated"], two["repeated"]) == (False, True)
-    other = server.client.post(f"{API}/work/answers", json={**answer, "grade": 2}, headers=ann)
+    other = server.client.post(f"{API}/judging/answers", json={**answer, "grade": 2}, headers=ann)
     assert (other.status_code, other.json()["error"]["code"]) == (409, "key-reused")
 
 
 def test_nobody_sees_or_answers_anothers_batch(server: Server) -> None:
     ann, bob = server.worker("ann"), server.worker("bob")
-    batch = server.client.post(f"{API}/work/next", headers=ann).json()["batch"]
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
     place = batch["sets"][0]["key"]
-    assert server.client.get(f"{API}/work/sets/{place}/documents/1", headers=bob).status_code == 404
+    assert (
+        server.client.get(f"{API}/judging/sets/{place}/documents/1", headers=bob).status_code == 404
+    )
     answer = {"key": "k", "place": place, "kind": "grade", "position": 1, "grade": 1}
-    assert server.client.post(f"{API}/work/answers", json=answer, headers=bob).status_code == 404
-    path = f"{API}/work/batches/{batch['key']}"
+    assert server.client.post(f"{API}/judging/answers", json=answer, headers=bob).status_code == 404
+    path = f"{API}/judging/batches/{batch['key']}"
     for act in ("finish", "submit", "return"):
         assert server.client.post(f"{path}/{act}", headers=bob).status_code == 404
 
@@ -72,7 +78,7 @@ def test_what_cannot_be_has_the_one_shape(server: Server) -> None:
         {"key": "k", "place": "p", "kind": "grade", "seconds": -1},
     ]
     for body in bodies:
-        reply = server.client.post(f"{API}/work/answers", json=body, headers=ann)
+        reply = server.client.post(f"{API}/judging/answers", json=body, headers=ann)
         assert reply.status_code == 422
         assert reply.json()["error"]["code"] == "bad-value"
     assert server.client.get("/nowhere").json()["error"]["code"] == "not-found"
@@ -85,6 +91,6 @@ def test_no_batch_says_why(server: Server) -> None:
         from qrowd.collection import audit
 
         audit.perform(work, "test", "pause")
-    found = server.client.post(f"{API}/work/next", headers=ann).json()
+    found = server.client.post(f"{API}/judging/next", headers=ann).json()
     assert found["batch"] is None
     assert found["nothing"]["code"] == "not-running"

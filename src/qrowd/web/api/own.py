@@ -15,7 +15,7 @@ from qrowd.web.access import Worker
 from qrowd.web.api.work import Key
 from qrowd.web.problems import RESPONSES
 
-router = APIRouter(prefix="/api/campaigns/{name}/work", tags=["own page"], responses=RESPONSES)
+router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["own page"], responses=RESPONSES)
 
 
 class Batch(BaseModel):

@@ -15,7 +15,7 @@ from qrowd.collection.showing import Offer
 from qrowd.web.access import Worker
 from qrowd.web.problems import RESPONSES
 
-router = APIRouter(prefix="/api/campaigns/{name}/work", tags=["work"], responses=RESPONSES)
+router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["work"], responses=RESPONSES)
 
 Key = Annotated[str, Path(min_length=1, max_length=64)]
 # What a document's bytes may do in a browser: nothing.

@@ -122,7 +122,7 @@ class Robot:
     def _call(
         self, method: str, path: str, token: str, body: Any = None
     ) -> Generator[Step, Reply | None, Reply]:
-        reply = yield Call(method, f"/api/campaigns/{self.campaign}/work{path}", body, token)
+        reply = yield Call(method, f"/api/campaigns/{self.campaign}/judging{path}", body, token)
         assert reply is not None
         if reply.status >= 400:
             self.tally.refused.append(f"{path.split('/')[-1]} {reply.json()['error']['code']}")
