@@ -76,7 +76,11 @@ def _run_names(found: list[Table], names: str) -> pl.Series:
 
 
 def _tags(table: Table) -> list[str]:
-    return as_names(table.column("run")).unique().to_list() if "run" in table else []
+    """The distinct tags of a file, which mostly has one."""
+    if "run" not in table:
+        return []
+    tags = as_names(table.column("run"))
+    return [tags[0]] if (tags == tags[0]).all() else tags.unique().to_list()
 
 
 def _by_file(tags: list[list[str]], names: str) -> list[bool]:

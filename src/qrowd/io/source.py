@@ -82,15 +82,19 @@ class Source:
     @cached_property
     def start(self) -> bytes:
         """The first bytes, decompressed, as UTF-8."""
-        if self._kept is None and self.path is not None:
-            with contextlib.suppress(*_BROKEN), opener(self.compression)(self.path, "rb") as file:
-                found = bytes(file.read(START))
-                if not found.startswith(_UTF16):
-                    return found.removeprefix(codecs.BOM_UTF8)
-        return self.read()[:START]  # which says what is wrong, if anything is
+        if self._kept is None and self.path is not None and not self.compression:
+            found = self._opened(lambda path: _head_of(path, START))
+            if not found.startswith(_UTF16):
+                return found.removeprefix(codecs.BOM_UTF8)
+        whole = self.read()
+        vars(self)["_unpacked"] = whole  # for who reads all of it next
+        return whole[:START]
 
     def read(self) -> bytes:
         """All bytes, decompressed, as UTF-8. Those of a file are not kept: ask once."""
+        unpacked: bytes | None = vars(self).pop("_unpacked", None)
+        if unpacked is not None:
+            return unpacked
         kept = self._kept
         raw = self._opened(lambda path: path.read_bytes()) if kept is None else kept
         kind = _compression(raw[:_HEAD])
@@ -113,9 +117,9 @@ class Source:
         return self.path if as_it_is and not self._head.startswith(_UTF16) else None
 
 
-def _head_of(path: Path) -> bytes:
+def _head_of(path: Path, size: int = _HEAD) -> bytes:
     with path.open("rb") as file:
-        return file.read(_HEAD)
+        return file.read(size)
 
 
 @lru_cache(maxsize=1)
@@ -243,13 +247,6 @@ def decompressor(kind: str) -> Callable[[bytes], bytes]:
         with contextlib.suppress(ImportError):  # the extra "fast" brings it
             return importlib.import_module("isal.igzip").decompress  # type: ignore[no-any-return]
     return importlib.import_module(kind).decompress  # type: ignore[no-any-return]
-
-
-def opener(kind: str) -> Callable[..., Any]:
-    """The function that opens a file of this kind of compression; "" for none."""
-    if kind != "zstd":
-        return importlib.import_module(kind or "io").open  # type: ignore[no-any-return]
-    return zstd().open  # type: ignore[no-any-return, attr-defined]
 
 
 def zstd() -> object:

@@ -18,8 +18,10 @@ def collected(
     """These columns of a frame, read if they are not yet, as numbers and text."""
     import polars as pl
 
+    if isinstance(frame, pl.DataFrame):
+        return pl.DataFrame([_plain(place, frame[name]) for name in names])
     try:
-        read = frame.lazy().select(names).collect()
+        read = frame.select(names).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         message = "the file is damaged in the middle; fetch or make it again"
         raise FormatError(message, file=place.name) from None
