@@ -8,7 +8,8 @@ rank by what makes a document likely to be relevant, not by its relevance: a pos
 these probabilities and the assessors ("all known") is then exactly right, and its intervals must
 hold the truth in 90 %. "assessors known" knows the error rates and the share of relevant documents,
 but not what the systems know; methods know the judgements only; "+ rankings" is what `inform` makes
-of a belief.
+of a belief; "a tenth gold" has gold for a tenth of the pairs. The first columns are over draws, for
+the truth is of these topics; the last three over draws and topics, the default of `intervals`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scale import BINARY
 
 Tally = dict[str, float]
+GOLD = ", a tenth gold"
 SPECS = {"hier-bayes": "hier-bayes(chains=2, sweeps=600, draws=300)"}
 
 
@@ -136,6 +138,10 @@ def tally(world: World, merged: Merged, draws: int, seed: int, level: float = 0.
     p, won = found.beats[0, a, b], truth[a] > truth[b]
     sure = np.where(p >= 0.5, p, 1 - p)
     ahead = np.where(p >= 0.5, won, ~won)
+    both = q.intervals(by_draw, over="both", level=level, seed=seed)
+    wide = both.beats[0, a, b]
+    clear, correct = np.maximum(wide, 1 - wide) >= 0.95, np.where(wide >= 0.5, won, ~won)
+    held = (both.place_low[0] <= place) & (place <= both.place_high[0])
     return {
         "scores": float(((found.low[0] <= truth) & (truth <= found.high[0])).mean()),
         "places": float(((found.place_low[0] <= place) & (place <= found.place_high[0])).mean()),
@@ -145,6 +151,9 @@ def tally(world: World, merged: Merged, draws: int, seed: int, level: float = 0.
         "P(A>B) true": float(ahead.mean()),
         "best in set": float(found.contender[0, truth.argmax()]),
         "set": float(found.contender.sum()),
+        "places, both": float(held.mean()),
+        ">= .95 true": float(correct[clear].mean()) if clear.any() else 1.0,
+        ">= .95 said": float(clear.mean()),
     }
 
 
@@ -170,6 +179,8 @@ def _belief(world: World, name: str, made: dict[str, Merged]) -> Merged:
     method, _, rankings = name.partition(" + ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if method.endswith(GOLD):
+            return _with_gold(world, method.removesuffix(GOLD))
         if method not in made:
             made[method] = known.get(method) or q.get(SPECS.get(method, method)).fit(
                 world.judgements
@@ -177,11 +188,20 @@ def _belief(world: World, name: str, made: dict[str, Merged]) -> Merged:
         return q.inform(made[method], world.runs) if rankings else made[method]
 
 
+def _with_gold(world: World, method: str) -> Merged:
+    """The belief of a method with gold for a tenth of the pairs; `auto` takes it itself."""
+    gold = world.truth.select(np.random.default_rng(7).random(len(world.truth)) < 0.1)
+    if method == "auto":
+        return q.Automatic(draws=300).fit(world.judgements, q.Given(gold=gold))
+    return q.recalibrate(q.get(method).fit(world.judgements), gold, draws=300)
+
+
 def main(worlds: int = 40) -> None:
     """Print the tables."""
     usual = Setting()
     beliefs = ("assessors known", "hier-bayes", "ds")
     names = ("all known", *(f"{name}{more}" for name in beliefs for more in ("", " + rankings")))
+    names = (*names, "ebcc", "auto", f"ebcc{GOLD}", f"auto{GOLD}")
     scenes = {
         "the model is right, 5 votes": usual,
         "3 votes": replace(usual, votes=3),
@@ -191,7 +211,8 @@ def main(worlds: int = 40) -> None:
         "pairs hard for all (spread 2 logits)": replace(usual, difficulty=2.0),
         "assessors copy (0.7) in 4 groups": replace(usual, copying=0.7),
     }
-    keys = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set")
+    keys = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set",
+            "places, both", ">= .95 true", ">= .95 said")  # fmt: skip
     print("| world | belief | " + " | ".join(keys) + " |")
     print("|---|---|" + "---:|" * len(keys))
     for scene, setting in scenes.items():
