@@ -45,6 +45,24 @@ def _commands(page: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if line.startswith("qrowd ")]
 
 
+def _save_orders(folder: Path, topics: list[str]) -> None:
+    """Rankings and preferences of the same topics, and the topics themselves."""
+    made = q.simulate(topics=5, documents=30, orders=True, seed=1)
+    assert made.orders is not None
+    q.save(made.orders, folder / "orders.tsv")
+    rows = made.orders.to_polars()
+    firsts, seconds = (rows.filter(rows["place"] == place).rows(named=True) for place in (1, 2))
+    lower = {(row["topic"], row["set"], row["assessor"]): row["doc"] for row in seconds}
+    lines = [
+        "\t".join([one["topic"], one["doc"], lower[key], one["assessor"]])
+        for one in firsts
+        if (key := (one["topic"], one["set"], one["assessor"])) in lower
+    ]
+    header = "topic\tbetter\tworse\tassessor"
+    (folder / "preferences.tsv").write_text("\n".join([header, *lines]) + "\n")
+    q.save(q.Topics.of({topic: f"what is {topic}" for topic in topics}), folder / "topics.xml")
+
+
 def _texts(names: q.Index) -> q.Documents:
     """A few words for each document."""
     words = np.random.default_rng(0).choice(
@@ -76,6 +94,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     under |= dict.fromkeys(("mv", "b"), q.MajorityVote().fit(crowd).qrels())
     for name, qrels in under.items():
         q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
+    _save_orders(folder, list(gold.topics))
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)
     if importlib.util.find_spec("sqlalchemy"):
         database = str(folder / "campaign.db")
