@@ -44,6 +44,7 @@ def main() -> None:
             path.write_text(registry_page(kind), encoding="utf-8")
     (folder / "cli.md").write_text(command_page(), encoding="utf-8")
     (folder / "library.md").write_text(library_page(), encoding="utf-8")
+    (folder / "plan.md").write_text(plan_page(), encoding="utf-8")
 
 
 # --- methods, measures, rules ---------------------------------------------------------------------
@@ -82,6 +83,25 @@ def _parameters(card: registry.Card) -> str:
         for p in card.params
     ]
     return "\n".join(["| parameter | default | values | meaning |", "|---|---|---|---|", *rows])
+
+
+def plan_page() -> str:
+    """Every key of a campaign's plan file, by section."""
+    from qrowd.collection.plan import keys, sections
+
+    parts = [
+        "# The plan of a campaign",
+        "A TOML file; every key has a default. `[files]` paths are "
+        "relative to the plan. [Collecting judgements](../collecting.md) tells how it is used.",
+    ]
+    for name, kind in sections().items():
+        rows = [
+            f"| `{p.name}` | `{p.default!r}` | {_cell(p.allowed)} | {_cell(p.help)} |"
+            for p in keys(kind)
+        ]
+        table = ["| key | default | values | meaning |", "|---|---|---|---|", *rows]
+        parts += [f"## `[{name}]`", inspect.getdoc(kind) or "", "\n".join(table)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _cell(text: str) -> str:

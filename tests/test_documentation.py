@@ -140,3 +140,13 @@ def test_equations_become_mathml() -> None:
     page = hooks.on_page_content(r'<p>a <span class="arithmatex">\(p_i &lt; 1\)</span></p>')
     assert "<msub><mi>p</mi><mi>i</mi></msub>" in page
     assert "arithmatex" not in page
+
+
+def test_every_key_of_a_plan_has_its_row() -> None:
+    from qrowd.collection.plan import keys, sections
+
+    page = generate.plan_page()
+    for name, kind in sections().items():
+        assert f"## `[{name}]`" in page
+        for key in keys(kind):
+            assert f"| `{key.name}` |" in page, f"{name}.{key.name}"
