@@ -22,7 +22,7 @@ OVER = ("draws", "topics", "both")
 _SHOWN = 8  # runs in the printed matrix
 _OF_SCORES = (
     "Intervals of scores are under the merged labels: on real runs, 90 % intervals held the\n"
-    "official scores in 1 to 64 of 100, since labels that are unsure of every document alike\n"
+    "official scores in 1 to 68 of 100, since labels that are unsure of every document alike\n"
     "lower all scores. Read places and P(beats), which that hardly touches."
 )
 
