@@ -10,12 +10,12 @@ from qrowd.errors import MissingExtraError, UsageError
 
 
 @click.command()
-@click.argument("folder", default="campaigns", required=False)
+@click.argument("place", default="campaigns", required=False)
 @click.option(
     "--database",
     metavar="URL",
     default="",
-    help="A database elsewhere: postgresql://...; without it, FOLDER/qrowd.db.",
+    help="A database elsewhere: postgresql://...; without it, PLACE/qrowd.db.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535),
@@ -29,10 +29,11 @@ from qrowd.errors import MissingExtraError, UsageError
 @click.option("--processes", default=1, show_default=True, type=click.IntRange(1, 64),
               help="How many processes answer requests.")  # fmt: skip
 def command(folder: str, database: str, host: str, port: int, address: str, processes: int) -> None:
-    """Run the web application on the campaigns in FOLDER, which is made if it is not there.
+    """Run the web application on the campaigns in PLACE: a folder, or a database file.
 
-    Prints where to go; the first time, a link to make the first account. Background jobs run in a
-    process of their own. The server's secret is in QROWD_SECRET, or in FOLDER/secret.key.
+    A folder is made if it is not there; its database is PLACE/qrowd.db. Prints where to go; the
+    first time, a link to make the first account. Background jobs run in a process of their own.
+    The server's secret is in QROWD_SECRET, or in secret.key beside the database.
 
     \b
     Examples:
@@ -47,7 +48,10 @@ def command(folder: str, database: str, host: str, port: int, address: str, proc
 
     if not _free(host, port):
         raise UsageError(f"port {port} of {host} is in use; choose another with --port")
-    settings = Settings.of_folder(Path(folder), database, address or f"http://{host}:{port}")
+    folder = Path(place)
+    if folder.is_file():
+        folder, database = folder.resolve().parent, database or str(folder)
+    settings = Settings.of_folder(folder, database, address or f"http://{host}:{port}")
     _welcome(settings)
     serve(settings, host, port, processes)
 
