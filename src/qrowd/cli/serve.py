@@ -28,7 +28,7 @@ from qrowd.errors import MissingExtraError, UsageError
 )
 @click.option("--processes", default=1, show_default=True, type=click.IntRange(1, 64),
               help="How many processes answer requests.")  # fmt: skip
-def command(folder: str, database: str, host: str, port: int, address: str, processes: int) -> None:
+def command(place: str, database: str, host: str, port: int, address: str, processes: int) -> None:
     """Run the web application on the campaigns in PLACE: a folder, or a database file.
 
     A folder is made if it is not there; its database is PLACE/qrowd.db. Prints where to go; the

@@ -21,9 +21,9 @@ OVER = ("draws", "topics", "both")
 
 _SHOWN = 8  # runs in the printed matrix
 _OF_SCORES = (
-    "Intervals of scores are under the merged labels: on real runs, 90 % intervals held the\n"
-    "official scores in 1 to 68 of 100, since labels that are unsure of every document alike\n"
-    "lower all scores. Read places and P(beats), which that hardly touches."
+    "No intervals of scores are shown: under merged labels, 90 % intervals held the official\n"
+    "scores of real runs in 1 to 68 of 100 only, since labels that are unsure of every document\n"
+    "alike lower all scores. That hardly touches places and P(beats). (JSON has `low`, `high`.)"
 )
 
 
@@ -117,19 +117,19 @@ class Intervals(Readable, Framed):
         return result
 
     def _table(self, m: int) -> str:
+        of_score = [] if self.draws > 1 else [f"{self.level:.0%}"]
         rows = [
             [
                 f"{self.runs.names[at]}{' *' if self.contender[m, at] else ''}",
                 float(self.mean[m, at]),
-                f"[{self.low[m, at]:.4f}, {self.high[m, at]:.4f}]",
+                *(f"[{self.low[m, at]:.4f}, {self.high[m, at]:.4f}]" for _ in of_score),
                 f"{self.place[m, at]:g}",
                 f"[{self.place_low[m, at]:g}, {self.place_high[m, at]:g}]",
                 f"{self.best[m, at]:.3f}",
             ]
             for at in self.order(self.measures[m])
         ]
-        header = [self.measures[m], "score", f"{self.level:.0%}", "place", f"{self.level:.0%}",
-                  "P(best)"]  # fmt: skip
+        header = [self.measures[m], "score", *of_score, "place", f"{self.level:.0%}", "P(best)"]
         return aligned(header, rows)
 
     def _matrix(self, m: int) -> str:
