@@ -588,3 +588,19 @@ def test_events_are_never_malformed(made: Any) -> None:
     for at, one in enumerate(bad):
         with refused("malformed"):
             site.work(events.save, ann, events.Said(key=f"b{at}", place=key, **one))
+
+
+@pytest.mark.parametrize("hours", [-10, 10, 24 * 300])
+def test_a_clock_that_jumps_loses_nothing(made: Any, hours: int) -> None:
+    site = made()
+    ann = site.worker("ann")
+    offer = site.next(ann)
+    first = site.say(ann, offer.sets[0].key, 1, 1)
+    site.clock.forward(60 * hours)
+    site.work(assignments.sweep)
+    site.clock.forward(-60 * hours)  # somebody sets it right again
+    site.judge(ann, offer)
+    site.work(concluding.finish, ann, offer.key)
+    assert site.work(concluding.submit, ann, offer.key).earned == 100
+    with site.store.read("tiny") as work:
+        assert work.db.scalar(select(func.min(event.c.id))) == first.event

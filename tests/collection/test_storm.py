@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -21,6 +22,7 @@ from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import assignment
 from qrowd.collection.schema import audit as audit_table
 from qrowd.collection.showing import Offer
+from qrowd.collection.states import STATES
 from qrowd.collection.store import Store, open_store
 from qrowd.collection.verifying import broken
 from qrowd.errors import RuleError
@@ -28,13 +30,16 @@ from qrowd.errors import RuleError
 LONG = int(os.environ.get("QROWD_SOAK", "1"))
 WORKERS = st.integers(0, 3)
 _names = count(1)
+_storms = count(0)
 
 PLANS = (
     PLAN,
-    PLAN.replace("[sets]", 'way = "ranked"\naccept = "by hand"\n[qualification]\nsets = 1\n[sets]'),
+    PLAN.replace("[sets]", 'accept = "by hand"\n[sets]'),
+    PLAN.replace("[sets]", 'way = "ranked"\n[qualification]\nsets = 1\n[sets]'),
     PLAN.replace("[sets]", 'mode = "owner"\n[sets]').replace("target = 2", "target = 1"),
     PLAN.replace("budget = 100.00", "budget = 4.00")
-    + 'action = "screen-out"\n[techniques]\nreview_share = 0.3\n[checks]\nscreen_out_after = 1\n',
+    + '[checks.binary]\naction = "screen-out"\n[techniques]\nreview_share = 0.3\n'
+    + "[checks]\nscreen_out_after = 1\n",
 )
 SMALL = material(topics=2, pool=5, gold_sets=4, qualification=3)
 
@@ -44,11 +49,12 @@ class Storm(RuleBasedStateMachine):
 
     store: Store
     clock: Clock
+    seen: set[str]
 
     def __init__(self) -> None:
         super().__init__()
         self.number = next(_names)
-        text = PLANS[self.number % len(PLANS)].replace('"tiny"', f'"storm {self.number}"')
+        text = PLANS[next(_storms) % len(PLANS)].replace('"tiny"', f'"storm {self.number}"')
         self.plan = parse_plan(text)
         create_campaign(self.store, self.plan, SMALL)
         self.site = Site(self.store, self.clock, self.plan.campaign.name)
@@ -56,6 +62,12 @@ class Storm(RuleBasedStateMachine):
         self.workers = [self.site.worker(f"p{at}") for at in range(4)]
         self.sent: list[tuple[int, events.Said]] = []
         self.offers: dict[int, Offer] = {}
+        chance = random.Random(self.number)
+        for _ in range(4):  # a past, so that there is something to disturb
+            then = chance.choice(("submit", "submit", "return", ""))
+            self.work(chance.randrange(4), chance.random() < 0.6, then)
+            self.every_rule_holds()
+        self.decide(chance.choice(("accept", "exclude", "refuse")), chance.randrange(99))
 
     def tried(self, act: Any, *arguments: Any, **named: Any) -> Any:
         """What an act gives; None where a rule says no."""
@@ -75,9 +87,9 @@ class Storm(RuleBasedStateMachine):
         if isinstance(found, Offer):
             self.offers[worker] = found
 
-    @rule(who=WORKERS, chance=st.randoms(use_true_random=False))
-    def answer_some(self, who: int, chance: Any) -> None:
-        worker = self.workers[who]
+    @rule(who=WORKERS, seed=st.integers(0, 999))
+    def answer_some(self, who: int, seed: int) -> None:
+        worker, chance = self.workers[who], random.Random(seed)
         for shown in self.offers[worker].sets if worker in self.offers else ():
             for document in shown.documents:
                 kind = chance.choices(("grade", "cannot-tell", "broken", "clear"), (9, 1, 1, 1))[0]
@@ -92,8 +104,9 @@ class Storm(RuleBasedStateMachine):
                 self.tried(events.save, worker, said)
                 self.sent.append((worker, said))
 
-    @rule(who=WORKERS, good=st.booleans())
-    def do_all(self, who: int, good: bool) -> None:
+    @rule(who=WORKERS, good=st.booleans(), then=st.sampled_from(("submit", "return", "")))
+    def work(self, who: int, good: bool, then: str) -> None:
+        self.take(who)
         worker = self.workers[who]
         for shown in self.offers[worker].sets if worker in self.offers else ():
             grades = []
@@ -118,6 +131,10 @@ class Storm(RuleBasedStateMachine):
                 self.tried(events.save, worker, said)
         if worker in self.offers:
             self.tried(concluding.finish, worker, self.offers[worker].key)
+            if then == "submit":
+                self.tried(concluding.submit, worker, self.offers[worker].key)
+            elif then == "return":
+                self.tried(concluding.give_back, worker, self.offers[worker].key)
 
     @rule(at=st.integers(0, 1000), changed=st.booleans())
     def send_again(self, at: int, changed: bool) -> None:
@@ -149,7 +166,8 @@ class Storm(RuleBasedStateMachine):
     def decide(self, act: str, at: int) -> None:
         with self.store.read(self.site.name) as work:
             own = assignment.c.campaign_id == work.campaign
-            ids = list(work.db.scalars(select(assignment.c.id).where(own)))
+            ended = assignment.c.state.in_(("submitted", "accepted", "refused"))
+            ids = list(work.db.scalars(select(assignment.c.id).where(own, ended)))
         if ids:
             self.tried(audit.perform, "organiser", act, {"assignment": ids[at % len(ids)]})
 
@@ -173,7 +191,8 @@ class Storm(RuleBasedStateMachine):
         with self.store.read(self.site.name) as work:
             own = audit_table.c.campaign_id == work.campaign
             ids = list(work.db.scalars(select(audit_table.c.id).where(own)))
-        self.tried(audit.undo, "organiser", ids[at % len(ids)])
+        if len(ids) > 1:  # a launch that is undone would end the storm
+            self.tried(audit.undo, "organiser", ids[1 + at % (len(ids) - 1)])
 
     @rule()
     def extend(self) -> None:
@@ -185,13 +204,14 @@ class Storm(RuleBasedStateMachine):
     def every_rule_holds(self) -> None:
         with self.store.read(self.site.name) as work:
             assert broken(work) == []
+            self.seen |= set(work.db.scalars(select(assignment.c.state).distinct()))
 
 
 @pytest.fixture
 def storm(url: str) -> Iterator[type[Storm]]:
     clock = Clock()
     store = open_store(url, clock=clock, seed=7, new=True)
-    yield type("Storm", (Storm,), {"store": store, "clock": clock})
+    yield type("Storm", (Storm,), {"store": store, "clock": clock, "seen": set()})
     store.engine.dispose()
 
 
@@ -199,7 +219,7 @@ def test_storm(storm: type[Storm]) -> None:
     run_state_machine_as_test(
         storm,
         settings=settings(
-            max_examples=8 * LONG,
+            max_examples=12 * LONG,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,
@@ -207,3 +227,7 @@ def test_storm(storm: type[Storm]) -> None:
             suppress_health_check=list(HealthCheck),
         ),
     )
+    with storm.store.snapshot() as db:
+        acts = set(db.scalars(select(audit_table.c.act).distinct()))
+    assert storm.seen == set(STATES)  # a storm that does not get there shows nothing
+    assert {"bonus", "settle", "raise target", "refuse"} <= acts

@@ -1,7 +1,8 @@
 """The states of an assignment, and every way from one to another: one table.
 
 `places`: what happens to its places (kept, freed, held again where the set is open).
-`promise`: what happens to the promised pay (kept, released, earned, or screen-out pay).
+`promise`: what happens to the promised pay (kept, released, earned, screen-out pay, or made again
+where it was released).
 An assignment's answers are pending while it is open, valid (or surplus, by place) once it was
 submitted or accepted, void otherwise.
 """
@@ -43,7 +44,7 @@ MOVES = {
         Move("refuse", ("submitted",), "refused", "free", "keep"),
         Move("restore", ("refused", "excluded"), "accepted", "hold", "earn"),
         Move("expire", ("active",), "expired", "free", "keep"),
-        Move("late", ("expired",), "active", "hold", "keep"),
+        Move("late", ("expired",), "active", "hold", "make"),
         Move("offer again", ("expired",), "active", "hold", "make"),
     )
 }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, Select, Table, select
 
 from qrowd.collection.schema import (
     answer,
@@ -47,19 +48,24 @@ class _Rows:
         self.assignments = {row.id: row for row in self._own(assignment)}
         self.entries = self._own(entry)
         self.pairs = {row.id: row for row in self._own(pair)}
-        self.members = self._of(member, "set_id", self.sets)
-        self.places = {row.id: row for row in self._of(place, "assignment_id", self.assignments)}
-        self.events = self._of(event, "place_id", self.places)
-        self.answers = self._of(answer, "place_id", self.places)
+        sets, batches = self._ids(judging_set), self._ids(assignment)
+        places = select(place.c.id).where(place.c.assignment_id.in_(batches))
+        self.members = self._where(member, member.c.set_id.in_(sets))
+        found = self._where(place, place.c.assignment_id.in_(batches))
+        self.places = {row.id: row for row in found}
+        self.events = self._where(event, event.c.place_id.in_(places))
+        self.answers = self._where(answer, answer.c.place_id.in_(places))
         self.workers = {row.id: row for row in self._own(worker)}
 
     def _own(self, table: Table) -> list[Found]:
-        own = select(table).where(table.c.campaign_id == self.work.campaign)
-        return list(self.work.db.execute(own.order_by(table.c.id)))
+        return self._where(table, table.c.campaign_id == self.work.campaign)
 
-    def _of(self, table: Table, column: str, owners: dict[int, Found]) -> list[Found]:
-        every = self.work.db.execute(select(table))
-        return [row for row in every if getattr(row, column) in owners]
+    def _ids(self, table: Table) -> Select[Any]:
+        return select(table.c.id).where(table.c.campaign_id == self.work.campaign)
+
+    def _where(self, table: Table, condition: ColumnElement[bool]) -> list[Found]:
+        query = select(table).where(condition).order_by(*table.primary_key.columns)
+        return list(self.work.db.execute(query))
 
 
 def _held(rows: _Rows) -> Iterator[str]:
