@@ -88,3 +88,14 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     with site.store.read("tiny") as work:
         assert broken(work) == []
     site.store.engine.dispose()
+
+
+def test_several_may_open_a_new_database_at_once(url: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(lambda _: open_store(url, new=True), range(4)))
+    assert {upgrading.version(one) for one in stores} == {upgrading.newest_version()}
+    assert names_of_triggers(stores[0]) == {one.name for one in TRIGGERS}
+    for one in stores:
+        one.engine.dispose()

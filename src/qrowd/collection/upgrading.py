@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from qrowd.collection.store import Store, has_tables
 from qrowd.collection.triggers import create_triggers, drop_triggers
@@ -100,6 +100,8 @@ def _configured(store: Store) -> Iterator[Config]:
         config = Config()
         config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
         config.attributes["connection"] = db
+        if db.dialect.name == "postgresql":  # two servers may start at once
+            db.execute(text("SELECT pg_advisory_xact_lock(-1)"))
         if inspect(db).has_table("campaign"):
             drop_triggers(db)
         yield config

@@ -1,0 +1,68 @@
+"""What a plan comes to: figures that can be worked out by hand, and the paper's own leak."""
+
+from __future__ import annotations
+
+import pytest
+
+from qrowd.collection.building import GoldRow, Material
+from qrowd.collection.forecasting import better_gold, forecast, passing, qualifies, set_sizes
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.quality.operating import WORKERS
+
+HEAD = '[campaign]\nname = "x"\n'
+
+
+def test_the_papers_checks_leak() -> None:
+    plan = parse_plan(HEAD + 'way = "free-ranks"\n[checks]\nscreen_out_after = 1\n')
+    found = {one.worker: one for one in passing(plan, [(0, 1, 1, 2, 2)])}
+    assert found["always relevant"].batch == pytest.approx(0.567, abs=5e-4)
+    assert found["good"].batch == pytest.approx(0.787, abs=5e-4)  # fails 21 %
+    assert found["good"].survives == pytest.approx([0.787, 0.787**5, 0.787**10], abs=2e-3)
+
+
+def test_four_gold_pairs_let_random_workers_qualify() -> None:
+    plan = parse_plan(HEAD + '[qualification]\nsets = 4\ngold = "one"\ntries = 1\n')
+    tests = [GoldRow("t", f"d{at}", at % 2) for at in range(20)]
+    chance = next(one for one in WORKERS if one.name == "random")
+    assert qualifies(plan, tests, chance) == pytest.approx(5 / 16)
+    twice = parse_plan(HEAD + '[qualification]\nsets = 4\ngold = "one"\ntries = 2\n')
+    assert qualifies(twice, tests, chance) == pytest.approx(1 - (11 / 16) ** 2)
+    every = parse_plan(HEAD + "[qualification]\nsets = 4\ntries = 1\n")
+    assert qualifies(every, tests, chance) < 0.03
+
+
+def test_cost_wage_and_time_by_hand() -> None:
+    plan = parse_plan(
+        HEAD + "[sets]\nsize = 5\ntarget = 3\n[hit]\nsets = 6\n[pay]\nhit = 1.2\nbudget = 50\n"
+        "seconds_per_document = 12\n"
+    )
+    pool = [(f"t{t}", f"d{d}") for t in range(10) for d in range(10)]
+    gold = [GoldRow("t0", f"g{at}", at % 2, set=f"s{at // 5}") for at in range(20)]
+    found = forecast(plan, Material(pool=pool, gold=gold))
+    assert (found.sets, found.judgements, found.batches) == (20, 300, 12)
+    assert (found.cost, found.budget) == (1440, 5000)
+    assert found.minutes_per_batch == pytest.approx(30 * 12 / 60)
+    assert found.hourly == 1200
+    assert (found.gold_sets, found.batches_per_worker, found.workers_needed) == (4, 4, 3)
+
+
+def test_sizes_are_as_equal_as_possible() -> None:
+    plan = parse_plan(HEAD)
+    assert sorted(set_sizes(plan, [("t", f"d{at}") for at in range(12)])) == [4, 4, 4]
+    pairs = parse_plan(HEAD + 'way = "preferences"\n[sets]\nsize = 2\n')
+    assert len(set_sizes(pairs, [("t", f"d{at}") for at in range(10)])) == 20
+
+
+def test_gold_that_would_do_better_is_named() -> None:
+    plan = parse_plan(HEAD)
+    assert better_gold(plan, [(0, 1, 1, 2, 2)])
+    best = tuple(int(one) for one in better_gold(plan, [(0, 1, 1, 2, 2)]).split())
+    assert better_gold(plan, [best]) == ""
+
+
+def test_gold_that_can_be_told_is_warned_of() -> None:
+    plan = parse_plan(HEAD + "[pay]\nbudget = 1\n")
+    gold = [GoldRow("strange", f"g{at}", at % 2, set="s") for at in range(3)]
+    found = forecast(plan, Material(pool=[("t", f"d{at}") for at in range(10)], gold=gold))
+    assert any("no pool" in one for one in found.warnings)
+    assert any("by their size" in one for one in found.warnings)
