@@ -34,6 +34,21 @@ def test_the_first_account_needs_the_printed_link(server: Server) -> None:
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (401, "no-sign-in")
 
 
+def test_the_page_of_the_first_account(server: Server) -> None:
+    page = server.client.get(f"/set-up?code={set_up_code(server.settings)}")
+    assert "Make the account" in page.text
+    short = {"login": "a<b", "password": "short", "code": set_up_code(server.settings)}
+    refused = server.client.post("/set-up", data=short)
+    assert refused.status_code == 422
+    assert "at least 10 characters" in refused.text
+    assert "a&lt;b" in refused.text
+    done = server.client.post("/set-up", data={**short, "password": "a long password"})
+    assert done.status_code == 201
+    assert server.client.get("/api/me").json()["administrator"] is True
+    again = server.client.post("/set-up", data={**short, "password": "a long password"})
+    assert again.status_code == 409
+
+
 def test_passwords_cannot_be_tried_for_long(server: Server) -> None:
     codes = [
         server.client.post("/api/sign-in", json={**SECRET, "password": f"{at}"}).status_code
