@@ -12,6 +12,7 @@ from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
+from qrowd.comparison.corrected import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
@@ -33,6 +34,7 @@ from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
 from qrowd.reporting.page import Report as Report
 from qrowd.data.runs import RunSet as RunSet
+from qrowd.data.sample import Sample as Sample
 from qrowd.data.scale import Scale as Scale
 from qrowd.data.given import ScoreMerger as ScoreMerger
 from qrowd.data.scores import Scores as Scores
@@ -51,6 +53,7 @@ from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.couples import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
+from qrowd.aggregation.correcting import correct as correct
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.expectation import expected_majority as expected_majority
 from qrowd.registry import get as get
@@ -67,6 +70,7 @@ from qrowd.quality.ranked import order_checks as order_checks
 from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
 from qrowd.comparison.correlation import places as places
+from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
 from qrowd.evaluation.random_assessors import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.assessors import read_assessors as read_assessors
@@ -77,13 +81,17 @@ from qrowd.io.qrels import read_pairs as read_pairs
 from qrowd.io.probabilities import read_probabilities as read_probabilities
 from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.runs import read_runs as read_runs
+from qrowd.io.sample import read_sample as read_sample
 from qrowd.io.scores import read_scores as read_scores
 from qrowd.io.topics import read_topics as read_topics
 from qrowd.io.vectors import read_vectors as read_vectors
 from qrowd.aggregation.recalibrating import recalibrate as recalibrate
 from qrowd.reporting.report import report as report
 from qrowd.comparison.distance import rmse as rmse
+from qrowd.comparison.rogan_gladen import rogan_gladen as rogan_gladen
 from qrowd.registry import rule as rule
+from qrowd.budget.sampling import sample as sample
+from qrowd.data.sample import sample_of as sample_of
 from qrowd.io.save import save as save
 from qrowd.comparison.labels import score_labels as score_labels
 from qrowd.quality.screening import screen as screen

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from qrowd.cli.correction import deliver_corrected, human_options
 from qrowd.cli.options import (
     documents_option,
     gold_option,
@@ -67,6 +68,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
 )  # fmt: skip
+@human_options
 @click.option(
     "--informed", is_flag=True,
     help="Use the runs' rankings as evidence of relevance besides the votes: better scores when "
@@ -125,15 +127,24 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --probabilities merged.tsv -m AP
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
+      qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --correct ppi -m P@10
     """
     from qrowd.aggregation.scoring import score_runs
     from qrowd.evaluation.measure import measures_of
 
-    if (over or level != 0.9) and not intervals:
+    correct, human = sources["correct"], sources["human"]
+    if bool(correct) != bool(human):
+        raise UsageError("--human names the labels and --correct how to use them: give both")
+    if correct and sources["judgements"] and not sources["per_assessor"]:
+        sources["method"] = sources["method"] or "mv"
+    if (over or level != 0.9) and not (intervals or correct):
         raise UsageError("--over and --level say what intervals are: they need --intervals")
     chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     _check_sources(**sources)
     ranked = load_runs(runs, run_names)
+    if correct:
+        deliver_corrected(ranked, _source(**sources), chosen, output, as_json, level, **sources)
+        return
     how = {name: sources[name] for name in ("topics", "unjudged", "keep")}
     scores = score_runs(ranked, _source(**sources), chosen, belief=_belief(**sources), **how)
     if intervals:
@@ -151,7 +162,7 @@ def _check_sources(
     qrels: str | None, judgements: tuple[str, ...], probabilities: str | None,
     per_assessor: bool, method: str | None, gold: str | None, draws: int | None,
     recalibrate: str | None, informed: bool, documents: tuple[str, ...], vectors: str | None,
-    **_: Any,
+    correct: str | None, **_: Any,
 ) -> None:  # fmt: skip
     """One source of relevance, and only options that say something about it."""
     named = dict(zip(_SOURCES, (qrels, judgements, probabilities), strict=True))
@@ -167,6 +178,11 @@ def _check_sources(
         raise UsageError("--documents and --vectors are for a --method that reads them")
     if (per_assessor or method or gold) and not judgements:
         raise UsageError("--per-assessor, --method and --gold need --judgements")
+    if correct and (qrels or draws or recalibrate or informed):
+        raise UsageError(
+            "--correct needs machine labels (--judgements or --probabilities), none of --draws, "
+            "--recalibrate, --informed"
+        )
     if bool(judgements) != (per_assessor != bool(method)):
         raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
 

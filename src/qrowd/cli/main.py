@@ -17,7 +17,7 @@ import click
 from qrowd import __version__, cli
 from qrowd.errors import QrowdError
 
-_NOT_VERBS = {"files", "main", "method_commands", "options", "output"}
+_NOT_VERBS = {"correction", "files", "main", "method_commands", "options", "output"}
 
 
 class Verbs(click.Group):

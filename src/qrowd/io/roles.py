@@ -42,6 +42,8 @@ SYNONYMS = {
     "value": "value",
     "draw": "draw",
     "given": "given",
+    "probability": "probability",
+    "by": "by",
 }
 TEXTS = frozenset(["query", "request", "question", "document", "passage", "item"])
 TASK = ("task", "task_id", "taskid", "hit", "hit_id", "hitid", "unit", "unit_id")

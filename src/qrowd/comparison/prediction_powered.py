@@ -1,0 +1,203 @@
+r"""Means from few human labels beside many machine labels: prediction-powered inference (PPI++).
+
+Human labels $y$ are right but few; a machine's labels $f$ are everywhere but biased. The machine's
+mean is corrected by its error where both are known (Angelopoulos, Duchi & Zrnic 2023):
+
+$$\hat\theta = \bar y_n + \lambda (\bar f_N - \bar f_n)$$
+
+with the $\lambda$ that makes the variance least: 0 is the human labels' mean, and a machine that is
+of no use gets it. Three designs: labelled and unlabelled items from one source (`ppi_mean`); pairs
+sampled from a pool with known probabilities, for scores that are weighted sums over pairs
+(`weighted_sums`); whole topics sampled from a collection (`topic_means`). In the last two the pool
+is finite and the machine's labels cover all of it, so that only the human sample is random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats
+from qrowd.errors import ParameterError
+
+FOLDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values with their standard errors and Student's degrees of freedom (infinite: normal).
+
+    `share` is how much of the machine's labels was used: lambda, for each judge.
+    """
+
+    value: Floats
+    error: Floats
+    freedom: Floats
+    share: Floats
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """The bounds that hold the truth with this probability."""
+        from scipy.special import ndtri, stdtrit
+
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be a number above 0 and below 1, got {level}")
+        tail = (1 + level) / 2
+        finite = np.isfinite(self.freedom)
+        known = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
+        quantile = np.where(finite, stdtrit(known, tail), ndtri(tail))
+        return self.value - quantile * self.error, self.value + quantile * self.error
+
+
+def ppi_mean(
+    human: Array, machine: Array, unlabelled: Array, share: float | None = None
+) -> Estimate:
+    """The mean of a quantity from n items with both labels and N with the machine's only.
+
+    PPI++ (Angelopoulos, Duchi & Zrnic 2023); without `share` (lambda) the best one from 0 to 1.
+
+    >>> ppi_mean([1, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, 1, 0, 1, 0, 0]).value.round(4).tolist()
+    0.7107
+    """
+    y, f, rest = (np.asarray(part, np.float64) for part in (human, machine, unlabelled))
+    n, size = len(y), len(rest)
+    if share is None:
+        spread = np.concatenate([f, rest]).var(ddof=1)
+        together = ((y - y.mean()) * (f - f.mean())).mean()
+        share = float(np.clip(together / spread / (1 + n / size), 0, 1)) if spread > 0 else 0.0
+    value = y.mean() + share * (rest.mean() - f.mean())
+    variance = (y - share * f).var() / n + share**2 * rest.var() / size
+    return Estimate(
+        np.asarray(value), np.sqrt(variance), np.asarray(np.inf), np.array([share], np.float64)
+    )
+
+
+# --- pairs sampled from a pool --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PairSample:
+    """Which pairs of the pool humans judged (`at`), what they said, and with which probability.
+
+    `human[n]` and `machine[pool, judges]` are gains: what a pair adds to a score at weight 1.
+    """
+
+    at: Array
+    human: Floats
+    probability: Floats
+    machine: Floats
+
+    def alone(self) -> PairSample:
+        """The same sample without the machines."""
+        return replace(self, machine=self.machine[:, :0])
+
+
+def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
+    r"""Estimates of $\theta_r = \sum_i w_{ri} y_i$ over a pool, for each row of sparse weights.
+
+    $$\hat\theta_r = A_r \frac{\sum_s w_{rs} e_{rs} / \pi_s}{\sum_s w_{rs} / \pi_s}, \qquad
+    e_{rs} = y_s - \lambda (f_s - \bar f_r), \quad A_r = \sum_i w_{ri}, \quad
+    \bar f_r = \frac{1}{A_r} \sum_i w_{ri} f_i$$
+
+    With $\lambda = 0$ it is Hajek's estimate from the human labels alone. Its variance is that of
+    Poisson sampling (for equal probabilities: of simple random sampling), $1 - \pi_s$ being the
+    finite-population factor; Student's degrees of freedom are the row's own sampled pairs less 1.
+    $\lambda$ is shared by all rows and cross-fitted: a pair's residual uses the $\lambda$ of the
+    other folds, so that the interval does not flatter itself.
+    """
+    chosen = np.asarray(weights[:, sample.at].todense(), np.float64)
+    total, own = np.asarray(weights.sum(axis=1)).ravel(), (chosen != 0).sum(axis=1)
+    shares, fold = _cross_fitted(chosen, sample)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = (weights @ sample.machine) / total[:, None]  # f-bar of each row, known exactly
+        residual = sample.human - (sample.machine[sample.at] * shares[fold]).sum(axis=1)
+        residual = residual + centre @ shares[fold].T  # [rows, sampled pairs]
+        pull = chosen / sample.probability  # how far a pair pulls the row's mean towards itself
+        pull = pull / pull.sum(axis=1, keepdims=True)
+        mean = (pull * residual).sum(axis=1)
+        squares = pull**2 * (1 - sample.probability) * (residual - mean[:, None]) ** 2
+        variance = (squares / (1 - pull)).sum(axis=1)
+    nothing = total == 0  # a row that hangs on no pair of the pool is known without labels
+    return Estimate(
+        np.where(nothing, 0.0, total * mean),
+        np.where(nothing, 0.0, np.abs(total) * np.sqrt(variance)),
+        np.where(nothing, np.inf, own - 1.0),
+        shares.mean(axis=0),
+    )
+
+
+def _cross_fitted(chosen: Floats, sample: PairSample) -> tuple[Floats, Array]:
+    """The lambda[fold, judge] learned without each fold, and the fold of each sampled pair."""
+    n, judges = len(sample.at), sample.machine.shape[1]
+    folds = max(min(FOLDS, n), 1)
+    fold = np.arange(n) % folds
+    worth = (1 - sample.probability) / sample.probability * (chosen != 0).any(axis=0)
+    if judges == 0:
+        return np.zeros((folds, 0)), fold
+    said = sample.machine[sample.at]
+    made = [
+        best_share(sample.human[fold != k], said[fold != k], worth[fold != k]) for k in range(folds)
+    ]
+    return np.stack(made), fold
+
+
+def best_share(human: Floats, machine: Floats, worth: Floats) -> Floats:
+    """The lambda of each judge: weighted least squares, drawn towards 0 by its own uncertainty.
+
+    One judge's lies from 0 to 1. A judge who does not vary, or who does not show that it knows
+    anything (F below 1), gets 0.
+    """
+    judges = machine.shape[1]
+    useful = worth > 0
+    y, f, w = human[useful], machine[useful], worth[useful]
+    size = w.sum() ** 2 / (w**2).sum() if len(w) else 0.0  # how many equal ones they are worth
+    if size < judges + 3:
+        return np.zeros(judges)
+    w = w / w.sum()
+    y, f = y - w @ y, f - w @ f
+    slope = np.linalg.lstsq(np.sqrt(w)[:, None] * f, np.sqrt(w) * y, rcond=1e-10)[0]
+    whole, left = float(w @ y**2), float(w @ (y - f @ slope) ** 2)
+    slope = slope * _trust(whole, left, size, judges)
+    return np.clip(slope, 0.0, 1.0) if judges == 1 else np.asarray(slope)
+
+
+def _trust(whole: float, left: float, size: float, judges: int) -> float:
+    """1 - 1/F, and 0 where F is below 1: how much of a fitted slope is not noise."""
+    explained = (whole - left) / judges
+    noise = left / size
+    return max(0.0, 1 - noise / explained) if explained > 1e-12 * whole else 0.0
+
+
+# --- whole topics ---------------------------------------------------------------------------------
+
+
+def topic_means(human: Floats, machine: Floats, at: Array) -> Estimate:
+    """Estimates of the runs' means over all topics, from human scores on a sample of topics.
+
+    `human[n, runs]` are the scores on the topics `at`, `machine[topics, judges, runs]` those under
+    the machines' labels on all topics. A topic is one observation; the variance has the
+    finite-population factor, lambda is shared by the runs and learned without the topic it is used
+    on. Without judges it is the plain mean of the sampled topics.
+    """
+    n, topics = len(at), len(machine)
+    away = machine[at] - machine.mean(axis=0)  # from each run's mean over all topics
+    shares = np.stack([_topic_share(human, away, np.arange(n) != out) for out in range(n)])
+    residual = human - np.einsum("tj,tjr->tr", shares, away)
+    value = residual.mean(axis=0)
+    factor = 1 - n / topics
+    error = np.sqrt(factor * residual.var(axis=0, ddof=1) / n) if n > 1 else value * np.nan
+    return Estimate(value, error, np.full(len(value), n - 1.0), shares.mean(axis=0))
+
+
+def _topic_share(human: Floats, said: Floats, kept: Array) -> Floats:
+    """The lambda of each judge from the kept topics: pooled over runs, each about its own mean."""
+    y, f = human[kept], said[kept]
+    n, judges = f.shape[0], f.shape[1]
+    if judges == 0 or n < judges + 3:
+        return np.zeros(judges)
+    y = (y - y.mean(axis=0)).ravel()
+    f = (f - f.mean(axis=0)).transpose(0, 2, 1).reshape(len(y), judges)
+    slope = np.linalg.lstsq(f, y, rcond=1e-10)[0]
+    slope = slope * _trust(float(y @ y), float(((y - f @ slope) ** 2).sum()), n, judges)
+    return np.clip(slope, 0.0, 1.0) if judges == 1 else np.asarray(slope)

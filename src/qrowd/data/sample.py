@@ -1,0 +1,97 @@
+"""Pairs that were chosen for human judging, with the probability that each was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats, Grades, freeze
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Pairs
+from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError, ParameterError
+
+BY = ("random", "weight", "uncertainty", "topic")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(Framed):
+    """Pairs of a pool, the `probability` of each being chosen, and what they were chosen `by`.
+
+    `grade` is what a human said, where that is known already: then it is a sample with labels, as
+    `correct` needs it. With by='topic' whole topics were chosen.
+    """
+
+    pairs: Pairs
+    probability: Floats
+    by: str
+    grade: Grades | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", freeze(self.probability, np.float64))
+        if self.by not in BY:
+            raise ParameterError(f"by must be one of {', '.join(BY)}, got {self.by!r}")
+        if len(self.probability) != len(self.pairs):
+            raise InputError(f"{len(self.probability)} probabilities for {len(self.pairs)} pairs")
+        bad = ~((self.probability > 0) & (self.probability <= 1))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InputError(
+                f"probability must be above 0 and at most 1, got {self.probability[row]:g}", row=row
+            )
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        labels = "not judged yet" if self.grade is None else f"grades {self.qrels.scale}"
+        return (
+            f"Sample({len(self)} pairs of {len(self.pairs.topics)} topics by {self.by}; {labels})"
+        )
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`topic doc probability by`, and `grade` where it is known."""
+        columns: dict[str, Coded | Array] = {
+            **self.pairs.frame_columns(),
+            "probability": self.probability,
+            "by": np.full(len(self), self.by, object),
+        }
+        return columns if self.grade is None else columns | {"grade": self.grade}
+
+    @property
+    def qrels(self) -> Qrels:
+        """The human labels as qrels."""
+        if self.grade is None:
+            raise InputError("this sample has no grades yet; add them: sample.labelled(qrels)")
+        return Qrels(self.pairs, self.grade)
+
+    def labelled(self, qrels: Qrels) -> Sample:
+        """The same sample with the grades that humans gave; all of its pairs must have one."""
+        at = qrels.pairs.locate(self.pairs)
+        if (at < 0).any():
+            row = int(np.argmax(at < 0))
+            names = self.pairs.topic_names[row], self.pairs.document_names[row]
+            raise InputError(
+                f"{int((at < 0).sum())} of {len(self)} sampled pairs have no human grade, first "
+                f"topic {names[0]} document {names[1]}; judge them, or sample fewer pairs"
+            )
+        return replace(self, grade=qrels.grade[at])
+
+    def binary(self, at_least: int) -> Sample:
+        """The same sample with two grades: 1 from `at_least` on, else 0."""
+        return replace(self, grade=self.qrels.binary(at_least).grade)
+
+
+def sample_of(qrels: Qrels, pool: Pairs, by: str) -> Sample:
+    """Labels that were chosen at random from a pool: pairs, or whole topics (by='topic').
+
+    Every pair, or every topic, was as likely as every other one.
+    """
+    inside = pool.locate(qrels.pairs) >= 0
+    topics = qrels.pairs.topics.intersection(pool.topics)
+    share = len(topics) / len(pool.topics) if by == "topic" else inside.sum() / max(len(pool), 1)
+    if by not in ("random", "topic"):
+        raise ParameterError(f"labels without probabilities are by random or by topic, not by {by}")
+    chance = np.full(len(qrels), min(max(float(share), 1e-12), 1.0))
+    return Sample(qrels.pairs, chance, by, qrels.grade)

@@ -1,0 +1,187 @@
+"""Scores from few human labels beside many machine labels, in the library and by command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import qrowd as q
+from qrowd.cli.main import command
+from qrowd.data.merged import Merged
+from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(topics=12, documents=50, assessors=5, votes=3, runs=6, seed=4)
+
+
+@pytest.fixture(scope="module")
+def machine(made: q.Collection) -> Merged:
+    merged: Merged = q.get("mv").fit(made.judgements)
+    return merged
+
+
+def _truth(made: q.Collection, measure: str) -> list[float]:
+    values: list[float] = q.evaluate(made.runs, made.truth, measure).means()[0, 0].tolist()
+    return values
+
+
+@pytest.mark.parametrize("by", ["random", "weight", "uncertainty", "topic"])
+def test_samples_have_their_probabilities(made: q.Collection, by: str) -> None:
+    samples = [q.sample(made.judgements, 100, by, runs=made.runs, seed=s) for s in range(300)]
+    assert by == "topic" or {len(sample) for sample in samples} == {100}
+    keys = {}
+    hits: dict[tuple[str, str], int] = {}
+    for sample in samples:
+        names = zip(sample.pairs.topic_names, sample.pairs.document_names, strict=True)
+        for name, chance in zip(names, sample.probability, strict=True):
+            hits[name] = hits.get(name, 0) + 1
+            assert keys.setdefault(name, chance) == chance  # the same in every sample
+    gap = np.array([hits[name] / 300 - keys[name] for name in keys])
+    assert abs(gap.mean()) < 0.02
+    assert np.abs(gap).max() < 0.15
+    again = q.sample(made.judgements, 100, by, runs=made.runs, seed=3)
+    assert again.pairs == samples[3].pairs
+
+
+@pytest.mark.parametrize("method", ["ppi", "recalibrate", "rg"])
+def test_all_labels_give_the_truth(made: q.Collection, machine: Merged, method: str) -> None:
+    found = q.correct(made.runs, machine, made.truth, ["P@10"], method=method, sampled="random")
+    np.testing.assert_allclose(found.human[0], _truth(made, "P@10"), atol=1e-12)
+    if method != "rg":
+        np.testing.assert_allclose(found.value[0], _truth(made, "P@10"), atol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["random", "weight", "uncertainty"])
+@pytest.mark.parametrize("measure", ["P@10", "DCG@10", "RBP"])
+def test_pairs_hold_the_truth(made: q.Collection, machine: Merged, by: str, measure: str) -> None:
+    held = []
+    truth = np.array(_truth(made, measure))
+    for seed in range(10):
+        chosen = q.sample(machine, 200, by, runs=made.runs, measure=measure, seed=seed)
+        found = q.correct(made.runs, machine, chosen.labelled(made.truth), measure)
+        held.append((found.low[0] <= truth) & (truth <= found.high[0]))
+    assert np.mean(held) > 0.75
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "P@10"])
+def test_topics_hold_the_truth(made: q.Collection, machine: Merged, measure: str) -> None:
+    chosen = q.sample(machine, 300, "topic", seed=1).labelled(made.truth)
+    found = q.correct(made.runs, machine, chosen, measure)
+    assert found.unit == "topic"
+    assert (found.labels, found.size) == (6, 12)
+    truth = np.array(_truth(made, measure))
+    assert ((found.low[0] <= truth) & (truth <= found.high[0])).mean() > 0.6
+    assert np.isfinite(found.human).all()
+
+
+def test_several_judges_at_once(made: q.Collection) -> None:
+    chosen = q.sample(made.judgements, 200, seed=2).labelled(made.truth)
+    found = q.correct(made.runs, made.judgements, chosen, ["P@10", "DCG@10"])
+    assert np.isfinite(found.value).all()
+    few = q.sample(made.judgements, 20, seed=2).labelled(made.truth)
+    with pytest.raises(UsageError, match="5 judges at once are too many"):
+        q.correct(made.runs, made.judgements, few, "P@10")
+
+
+def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -> None:
+    few = q.sample(machine, 8).labelled(made.truth)
+    found = q.correct(made.runs, machine, few, "P@10")
+    assert np.isnan(found.value).all()
+    assert "8 human labels are too few" in found.notes[0]
+    some = q.sample(machine, 100).labelled(made.truth)
+    found = q.correct(made.runs, machine, some, "AP")
+    assert np.isnan(found.value).all()
+    assert "sample whole topics" in found.notes[0]
+    none = q.Qrels(some.pairs, np.zeros(100, np.int8))
+    found = q.correct(made.runs, machine, none, "P@10", sampled="random")
+    assert np.isnan(found.human_low).all()
+    assert any("all human labels that they hang on are alike" in note for note in found.notes)
+
+
+def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
+    some = q.sample(machine, 100).labelled(made.truth)
+    with pytest.raises(UsageError, match="say how they were chosen"):
+        q.correct(made.runs, machine, some.qrels, "P@10")
+    outside = q.Qrels.of(["t", "t"], ["x", "y"], [0, 1])
+    with pytest.raises(InputError, match="2 of 2 human labels are about pairs that no machine"):
+        q.correct(made.runs, machine, outside, "P@10", sampled="random")
+    graded = q.Qrels(some.pairs, some.qrels.grade * 3)
+    with pytest.raises(ScaleError, match=r"grades 0 3 .*--gold-rel"):
+        q.correct(made.runs, machine, graded, "P@10", sampled="random")
+    with pytest.raises(InputError, match="pairs have no human label"):
+        q.correct(made.runs, machine, some.qrels, "AP", sampled="topic")
+    with pytest.raises(ParameterError, match="method must be one of ppi, recalibrate, rg"):
+        q.correct(made.runs, machine, some, "P@10", method="pip")
+    with pytest.raises(InputError, match="sampled pairs have no human grade"):
+        q.sample(machine, 100).labelled(some.qrels.select(np.arange(100) < 50))
+
+
+def test_labels_needed_shrink_the_interval(made: q.Collection, machine: Merged) -> None:
+    found = q.correct(made.runs, machine, q.sample(machine, 100).labelled(made.truth), "P@10")
+    now = float(np.nanmax(found.high - found.low)) / 2
+    assert found.labels_needed(now)["P@10"] in (100, 101)
+    assert 100 < found.labels_needed(now / 2)["P@10"] < 400
+    assert found.scores().means()[0, 0].tolist() == found.value[0].tolist()
+
+
+@pytest.fixture
+def files(made: q.Collection, tmp_path: Path) -> Path:
+    q.save(made.judgements, tmp_path / "llm.tsv")
+    q.save(made.runs, tmp_path / "all.run")
+    q.save(made.truth, tmp_path / "truth.qrels")
+    return tmp_path
+
+
+def _label(folder: Path, truth: q.Qrels) -> None:
+    sample = pl.read_csv(folder / "todo.tsv", separator="\t", infer_schema_length=0)
+    grades = truth.to_polars().with_columns(pl.col("grade").cast(pl.String))
+    sample.join(grades, on=["topic", "doc"]).write_csv(folder / "few.tsv", separator="\t")
+
+
+def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
+    run, at = CliRunner().invoke, str(files)
+    asked = ["sample", f"{at}/llm.tsv", "--pairs", "150", "--by", "weight"]
+    done = run(command, [*asked, "--runs", f"{at}/all.run", "-o", f"{at}/todo.tsv"])
+    assert done.exit_code == 0, done.output
+    _label(files, made.truth)
+    asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv"]
+    asked += ["-m", "P@10", "--human", f"{at}/few.tsv", "--correct", "ppi"]
+    done = run(command, [*asked, "-o", f"{at}/out.tsv", "--labels-needed", "0.01"])
+    assert done.exit_code == 0, done.output
+    assert "a human must judge" in done.output
+    header = (files / "out.tsv").read_text().splitlines()[0].split("\t")
+    assert header == ["run", "measure", "value", "low", "high", "human", "human_low", "human_high"]
+    machine = q.get("mv").fit(made.judgements)
+    sample = q.read_sample(files / "few.tsv")
+    expected = q.correct(made.runs, machine, sample, "P@10").to_polars()
+    written = pl.read_csv(files / "out.tsv", separator="\t")
+    np.testing.assert_allclose(written["value"], expected["value"])
+    shown = run(command, asked)
+    assert "human only" in shown.output
+    assert "150 of 600 pairs were judged" in shown.output
+
+
+def test_misuse_by_command(files: Path) -> None:
+    run, at = CliRunner().invoke, str(files)
+    asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv"]
+    alone = run(command, [*asked, "--correct", "ppi"])
+    assert isinstance(alone.exception, UsageError)
+    assert "give both" in str(alone.exception)
+    plain = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/truth.qrels"])
+    assert "--sampled" in str(plain.exception)
+    (files / "twice.tsv").write_text(
+        "topic\tdoc\tgrade\tprobability\n1\ta\t0\t0.5\n1\ta\t1\t0.5\n", encoding="utf-8"
+    )
+    twice = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/twice.tsv"])
+    assert "has grade 1 here and 0 earlier" in str(twice.exception)
+    (files / "never.tsv").write_text(
+        "topic\tdoc\tgrade\tprobability\n1\ta\t0\t0\n", encoding="utf-8"
+    )
+    never = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/never.tsv"])
+    assert "probability must be above 0" in str(never.exception)

@@ -1,0 +1,186 @@
+"""Few human labels beside many machine labels: the formulas against loops and others' figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import qrowd as q
+from qrowd.comparison.prediction_powered import PairSample, best_share, topic_means, weighted_sums
+from qrowd.data.arrays import Floats
+
+# ppi_python 0.2.3 (ppi_mean_pointestimate, ppi_mean_ci with alpha = 0.1) on normal labels y and
+# machine labels y + noise * normal + 0.3: (seed, n, N, noise): estimate, low, high, lambda = 1
+RECORDED = {
+    (0, 100, 1000, 0.5): (
+        -0.05119630758798446,
+        -0.13160562224906625,
+        0.029213007073097305,
+        -0.11036103401511604,
+    ),
+    (1, 30, 500, 2.0): (
+        -0.08648628943277115,
+        -0.33184845136139984,
+        0.15887587249585755,
+        -0.4994271747382086,
+    ),
+    (2, 40, 40, 0.1): (
+        0.03597069981882295,
+        -0.14620373260168731,
+        0.2181451322393332,
+        0.07858255907177009,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_the_mean_equals_ppi_python(case: tuple[int, int, int, float]) -> None:
+    seed, n, size, noise = case
+    random = np.random.default_rng(seed)
+    y = random.normal(size=n + size)
+    f = y + noise * random.normal(size=n + size) + 0.3
+    value, low, high, plain = RECORDED[case]
+    found = q.ppi_mean(y[:n], f[:n], f[n:])
+    np.testing.assert_allclose([found.value, *found.interval(0.9)], [value, low, high], atol=1e-9)
+    np.testing.assert_allclose(q.ppi_mean(y[:n], f[:n], f[n:], 1).value, plain, atol=1e-9)
+
+
+def test_a_machine_that_only_shifts_is_corrected_whole() -> None:
+    y = np.random.default_rng(1).normal(size=50)  # ppi_python's own first test
+    assert q.ppi_mean(y, y + 2, np.full(1000, 2.0), 1).value == pytest.approx(0, abs=1e-12)
+    assert q.ppi_mean(y, np.ones(50), np.ones(100)).value == pytest.approx(y.mean())
+
+
+def test_rogan_and_gladen() -> None:
+    # prevalence .3, sensitivity .9, specificity .8: the judge finds .3 * .9 + .7 * .2 = .41
+    found = q.rogan_gladen(0.41, 1000, (0.9, 100), (0.8, 100))
+    assert found.value == pytest.approx(0.3)
+    by_hand = 0.41 * 0.59 / 1000 + 0.3**2 * 0.9 * 0.1 / 100 + 0.7**2 * 0.8 * 0.2 / 100
+    assert found.error == pytest.approx(np.sqrt(by_hand) / 0.7)
+    weak = q.rogan_gladen(np.array([0.4, 0.5]), 1000, (0.5, 100), (0.5, 100))
+    assert np.isnan(weak.value).all()
+
+
+def _by_loops(weights: Floats, sample: PairSample, share: float) -> tuple[list[float], list[float]]:
+    """Hajek's form with one fixed lambda, pair by pair."""
+    values, errors = [], []
+    for row in weights:
+        total = sum(row)
+        middle = sum(w * f for w, f in zip(row, sample.machine[:, 0], strict=True)) / total
+        own = [
+            (row[at] / p, y - share * (sample.machine[at, 0] - middle), p)
+            for at, y, p in zip(sample.at, sample.human, sample.probability, strict=True)
+            if row[at]
+        ]
+        seen = sum(v for v, _, _ in own)
+        mean = sum(v * e for v, e, _ in own) / seen
+        variance = sum((v / seen) ** 2 * (1 - p) * (e - mean) ** 2 / (1 - v / seen)
+                       for v, e, p in own)  # fmt: skip
+        values.append(total * mean)
+        errors.append(total * variance**0.5)
+    return values, errors
+
+
+def _made(seed: int, pool: int = 60, n: int = 25) -> tuple[Floats, PairSample]:
+    random = np.random.default_rng(seed)
+    weights = random.random((3, pool)) * (random.random((3, pool)) < 0.6)
+    truth = (random.random(pool) < 0.4).astype(float)
+    machine = np.clip(truth * 0.6 + random.random(pool) * 0.4, 0, 1)[:, None]
+    at = np.sort(random.choice(pool, n, replace=False))
+    return weights, PairSample(at, truth[at], random.uniform(0.2, 0.9, n), machine)
+
+
+@pytest.mark.parametrize("judges", [0, 1])
+def test_weighted_sums_by_loops(judges: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    share = 0.7 * judges
+    name = "qrowd.comparison.prediction_powered.best_share"
+    monkeypatch.setattr(name, lambda *_: np.array([share]))
+    weights, sample = _made(3)
+    found = weighted_sums(csr_array(weights), sample if judges else sample.alone())
+    values, errors = _by_loops(weights, sample, share)
+    np.testing.assert_allclose(found.value, values, rtol=1e-12)
+    np.testing.assert_allclose(found.error, errors, rtol=1e-12)
+    own = (weights[:, sample.at] != 0).sum(axis=1)
+    np.testing.assert_array_equal(found.freedom, own - 1)
+
+
+def test_all_judged_is_the_truth_itself() -> None:
+    weights, sample = _made(4, pool=30, n=30)
+    certain = PairSample(sample.at, sample.human, np.ones(30), sample.machine)
+    found = weighted_sums(csr_array(weights), certain)
+    np.testing.assert_allclose(found.value, weights @ sample.human, rtol=1e-12)
+    np.testing.assert_allclose(found.error, 0, atol=1e-12)
+
+
+def test_equal_weights_and_chances_are_simple_random_sampling() -> None:
+    y = np.array([1.0, 0, 1, 1, 0, 1, 0, 0])
+    sample = PairSample(np.arange(8), y, np.full(8, 0.1), np.zeros((80, 0)))
+    found = weighted_sums(csr_array(np.full((1, 80), 1 / 80)), sample)
+    assert found.value[0] == pytest.approx(0.5)
+    assert found.error[0] == pytest.approx(np.sqrt(0.9 * y.var(ddof=1) / 8))
+
+
+def test_useless_judges_get_no_weight() -> None:
+    random = np.random.default_rng(5)
+    y = (random.random(200) < 0.5).astype(float)
+    worth = np.ones(200)
+    assert best_share(y, np.ones((200, 1)), worth)[0] == 0
+    assert best_share(y, 1 - y[:, None], worth)[0] == 0
+    assert best_share(y, random.random((200, 1)), worth)[0] < 0.1
+    assert best_share(y, y[:, None], worth)[0] == pytest.approx(1)
+    both = best_share(y, np.stack([1 - y, random.random(200)], axis=1), worth)
+    np.testing.assert_allclose(both, [-1, 0], atol=1e-6)  # of several, an opposite one is of use
+
+
+def test_topics_by_loops() -> None:
+    random = np.random.default_rng(6)
+    truth = random.random((12, 4))
+    machine = truth + 0.2 * random.normal(size=truth.shape)
+    at = np.array([0, 3, 4, 7, 9, 11])
+    found = topic_means(truth[at], machine[:, None, :], at)
+    alone = topic_means(truth[at], np.zeros((12, 0, 4)), at)
+    np.testing.assert_allclose(alone.value, truth[at].mean(axis=0))
+    np.testing.assert_allclose(
+        alone.error, np.sqrt((1 - 6 / 12) * truth[at].var(axis=0, ddof=1) / 6)
+    )
+    for run in range(4):
+        residual = []
+        for out in at:
+            kept = [t for t in at if t != out]
+            above = below = 0.0
+            for r in range(4):
+                y = [truth[t, r] for t in kept]
+                f = [machine[t, r] for t in kept]
+                above += sum((a - np.mean(y)) * (b - np.mean(f)) for a, b in zip(y, f, strict=True))
+                below += sum((b - np.mean(f)) ** 2 for b in f)
+            slope = above / below
+            whole = sum(((truth[kept, r] - truth[kept, r].mean()) ** 2).sum() for r in range(4))
+            explained = slope * above
+            share = slope * max(0.0, 1 - (whole - explained) / 5 / explained)
+            share = min(max(share, 0.0), 1.0)
+            residual.append(truth[out, run] - share * (machine[out, run] - machine[:, run].mean()))
+        assert found.value[run] == pytest.approx(np.mean(residual))
+        error = np.sqrt(0.5 * np.var(residual, ddof=1) / 6)
+        assert found.error[run] == pytest.approx(error)
+    assert (found.error < alone.error).all()
+
+
+def test_intervals_cover_and_are_narrower() -> None:
+    random = np.random.default_rng(7)
+    pool, n = 1000, 80
+    truth = (random.random(pool) < 0.3).astype(float)
+    machine = np.where(random.random(pool) < 0.85, truth, 1 - truth)[:, None]
+    weights = csr_array((random.random((5, pool)) < 0.4) / 400)
+    target = weights @ truth
+    held, width, alone = [], [], []
+    for _ in range(200):
+        at = np.sort(random.choice(pool, n, replace=False))
+        sample = PairSample(at, truth[at], np.full(n, n / pool), machine)
+        low, high = weighted_sums(weights, sample).interval(0.9)
+        low_alone, high_alone = weighted_sums(weights, sample.alone()).interval(0.9)
+        held.append((low <= target) & (target <= high))
+        width.append(high - low)
+        alone.append(high_alone - low_alone)
+    assert 0.85 < np.mean(held) < 0.95
+    assert np.mean(width) < 0.85 * np.mean(alone)
