@@ -35,7 +35,7 @@ def _truth(made: q.Collection, measure: str) -> list[float]:
 def test_samples_have_their_probabilities(made: q.Collection, by: str) -> None:
     samples = [q.sample(made.judgements, 100, by, runs=made.runs, seed=s) for s in range(300)]
     assert by == "topic" or {len(sample) for sample in samples} == {100}
-    keys = {}
+    keys: dict[tuple[str, str], float] = {}
     hits: dict[tuple[str, str], int] = {}
     for sample in samples:
         names = zip(sample.pairs.topic_names, sample.pairs.document_names, strict=True)

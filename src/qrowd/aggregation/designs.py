@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
 from qrowd.comparison.rogan_gladen import rogan_gladen
-from qrowd.data.arrays import Codes, Floats
+from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import NOT_JUDGED
@@ -98,7 +98,7 @@ class Pairwise:
         return Estimate(found.value * total, found.error * total, found.freedom, found.share)
 
 
-def _rate(right: Floats, of: Floats, over: Floats) -> tuple[float, int]:
+def _rate(right: Mask, of: Mask, over: Floats) -> tuple[float, int]:
     """How often a judge is right among these pairs, sampled with 1/`over`; and their number."""
     there = int(of.sum())
     return (float(over[right & of].sum() / over[of].sum()) if there else 0.0), there

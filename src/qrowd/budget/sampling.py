@@ -59,8 +59,8 @@ def sample(
     random = np.random.default_rng(seed)
     if by == "topic":
         return _topics(pool, pairs, random)
-    chance = _probabilities(_worth(source, pool, by, runs, measure), pairs, _EVEN[by])
-    chosen = _systematic(chance, random)
+    chance = probabilities(_worth(source, pool, by, runs, measure), pairs, _EVEN[by])
+    chosen = systematic(chance, random)
     return Sample(pool.select(chosen), chance[chosen], by)
 
 
@@ -94,7 +94,7 @@ def relevant_share(judgements: Judgements) -> Floats:
     return np.where(counts > 0, said / np.maximum(counts, 1), 0.5)
 
 
-def _probabilities(worth: Floats, size: int, even: float) -> Floats:
+def probabilities(worth: Floats, size: int, even: float) -> Floats:
     """Probabilities that add up to the sample's size, none above 1."""
     if worth.sum() <= 0:
         worth = np.ones(len(worth))
@@ -108,7 +108,7 @@ def _probabilities(worth: Floats, size: int, even: float) -> Floats:
         certain |= chance >= 1
 
 
-def _systematic(chance: Floats, random: np.random.Generator) -> Mask:
+def systematic(chance: Floats, random: np.random.Generator) -> Mask:
     """One sample of fixed size with these probabilities: every whole step along their sum."""
     order = random.permutation(len(chance))
     ends = np.cumsum(chance[order])

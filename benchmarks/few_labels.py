@@ -1,0 +1,192 @@
+"""Few human labels beside many machine labels: do intervals hold, how wide are they, who is first?
+
+    QROWD_DATA=folder python -m benchmarks.few_labels [samples]
+
+DL 2021: 63 runs, 53 topics, 10,828 pairs; the machine is the share of 82 machine assessors who say
+relevant, or one that answers the opposite, always yes, or at random; gold is NIST's, grades 2 and 3
+relevant. Samples of pairs (at random, by weight) and of topics; coverage is that of 90 % intervals,
+widths are over those of human-only intervals from as many random pairs, or from the same topics.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import qrowd as q
+from benchmarks.coverage_real import data
+from qrowd.aggregation.recalibrating import recalibrate
+from qrowd.budget.sampling import probabilities, systematic
+from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.evaluation.linear import pair_weights
+from qrowd.evaluation.measure import measures_of
+
+PAIRS, TOPICS = (300, 700, 1400), (5, 10, 20)
+LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
+ALONE = "human only"
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The gold, the merged machine, the runs; and the machine's probabilities by name."""
+
+    gold: Qrels
+    merged: Merged
+    runs: RunSet
+
+    def judges(self) -> dict[str, Floats]:
+        """The probability of relevance that each machine states."""
+        p = self.merged.relevant
+        coin = (np.random.default_rng(0).random(len(p)) < 0.5).astype(np.float64)
+        return {"mv": p, "opposite": 1 - p, "always yes": np.ones(len(p)), "random": coin}
+
+    def believed(self, p: Floats) -> Merged:
+        """A machine as a merged belief."""
+        return replace(self.merged, posterior=np.stack([1 - p, p], axis=1), decided=None)
+
+
+def read() -> World:
+    """The collection."""
+    folder = data() / "dl21"
+    merged: Merged = q.get("mv").fit(q.read_judgements(folder / "judgements.tsv.gz"))
+    gold = q.read_qrels(folder / "gold.qrels.gz").binary(2)
+    assert gold.pairs == merged.pairs
+    return World(gold, merged, q.read_runs(str(folder / "runs" / "*.gz")))
+
+
+class Tally:
+    """Coverage and width, summed over samples."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, list[float]] = {}
+        self.width: dict[str, list[float]] = {}
+
+    def add(self, name: str, found: Estimate, truth: Floats) -> None:
+        """One sample's intervals."""
+        low, high = found.interval(0.9)
+        known = ~np.isnan(low)
+        inside = (low <= truth) & (truth <= high)
+        self.held.setdefault(name, []).append(float(inside[known].mean()))
+        self.width.setdefault(name, []).append(float((high - low)[known].mean()))
+
+    def line(self, base: float) -> Iterator[str]:
+        """Each estimate's coverage, and its width over the base."""
+        for name, held in self.held.items():
+            yield f"{name} {np.mean(held):.3f} {np.mean(self.width[name]) / base:.3f}"
+
+
+def over_pairs(world: World, samples: int) -> None:
+    """Pairs at random, and by weight."""
+    truth, size = world.gold.grade.astype(np.float64), len(world.gold)
+    print("pairs: coverage, width over human only from random pairs")
+    for measure in measures_of(LINEAR):
+        weights = pair_weights(world.runs, world.gold.pairs, measure)
+        for n in PAIRS:
+            base = 0.0
+            for by, chance in chances(weights, n, size).items():
+                tally, random = Tally(), np.random.default_rng([n, len(by)])
+                for _ in range(samples):
+                    at = np.flatnonzero(systematic(chance, random))
+                    one_sample(tally, weights, truth, at, chance, world.judges())
+                base = base or float(np.mean(tally.width[ALONE]))
+                print(f"{measure!r} {n} by {by}:", "; ".join(tally.line(base)), flush=True)
+
+
+def chances(weights: Any, n: int, size: int) -> dict[str, Floats]:
+    """The probabilities of both designs; random first, being what the other is compared with."""
+    worth = np.asarray(np.sqrt(weights.power(2).sum(axis=0))).ravel()
+    return {"random": np.full(size, n / size), "weight": probabilities(worth, n, 0.05)}
+
+
+def one_sample(
+    tally: Tally, weights: Any, truth: Floats, at: Array, chance: Floats, judges: dict[str, Floats]
+) -> None:
+    """The human-only interval, and that of each machine."""
+    target = weights @ truth
+    nobody = PairSample(at, truth[at], chance[at], np.zeros((len(truth), 0)))
+    tally.add(ALONE, weighted_sums(weights, nobody), target)
+    for name, p in judges.items():
+        tally.add(name, weighted_sums(weights, replace(nobody, machine=p[:, None])), target)
+
+
+def over_topics(world: World, samples: int) -> None:
+    """Whole topics at random."""
+    truth = q.evaluate(world.runs, world.gold, ALL).values[:, 0]
+    machines = {
+        name: q.evaluate(world.runs, soft_of(world.gold, p), ALL).values[:, 0]
+        for name, p in world.judges().items()
+    }
+    print("topics: coverage, width over human only from the same topics")
+    for m, measure in enumerate(ALL):
+        for n in TOPICS:
+            tally, random = Tally(), np.random.default_rng([n, m])
+            for _ in range(samples):
+                at = np.sort(random.choice(truth.shape[1], n, replace=False))
+                none = np.zeros((truth.shape[1], 0, truth.shape[2]))
+                every = {ALONE: none} | {k: v[m][:, None] for k, v in machines.items()}
+                for name, values in every.items():
+                    found = topic_means(truth[m][at], values, at)
+                    tally.add(name, found, truth[m].mean(axis=0))
+            line = tally.line(float(np.mean(tally.width[ALONE])))
+            print(f"{measure} {n} topics:", "; ".join(line), flush=True)
+
+
+def soft_of(gold: Qrels, p: Floats) -> SoftQrels:
+    """Probabilities over the pool of the gold."""
+    return SoftQrels(gold.pairs, gold.binary(1).soft().scale, np.stack([1 - p, p], axis=1))
+
+
+def ranking(world: World, samples: int) -> None:
+    """Kendall's tau of the systems with all gold: PPI++, recalibrated labels, human only."""
+    truth, size = world.gold.grade.astype(np.float64), len(world.gold)
+    print("ranking: tau with all gold by ppi, recalibrated, human only")
+    for measure in measures_of(LINEAR):
+        weights = pair_weights(world.runs, world.gold.pairs, measure)
+        for n in PAIRS:
+            for by, chance in chances(weights, n, size).items():
+                random = np.random.default_rng([n, len(by)])
+                found: dict[str, list[list[float]]] = {}
+                for _ in range(samples):
+                    at = np.flatnonzero(systematic(chance, random))
+                    for name, p in world.judges().items():
+                        taus = one_ranking(world, weights, truth, at, chance, p)
+                        found.setdefault(name, []).append(taus)
+                text = (
+                    f"{k} " + " ".join(f"{t:.3f}" for t in np.mean(v, axis=0))
+                    for k, v in found.items()
+                )
+                print(f"{measure!r} {n} by {by}:", "; ".join(text), flush=True)
+
+
+def one_ranking(
+    world: World, weights: Any, truth: Floats, at: Array, chance: Floats, p: Floats
+) -> list[float]:
+    """The taus of one sample."""
+    sample = PairSample(at, truth[at], chance[at], p[:, None])
+    known = np.zeros(len(truth), np.bool_)
+    known[at] = True
+    moved = recalibrate(world.believed(p), world.gold.select(known)).relevant
+    human = weighted_sums(weights, sample.alone()).value
+    values = [weighted_sums(weights, sample).value, weights @ moved, human]
+    return [float(q.tau_b(np.nan_to_num(value), weights @ truth)) for value in values]
+
+
+def main(samples: int) -> None:
+    """All three tables; fewer samples for rankings, which are averages of 63 runs each."""
+    world = read()
+    print(f"{samples} samples for intervals, {max(samples // 50, 5)} for rankings")
+    over_pairs(world, samples)
+    over_topics(world, samples)
+    ranking(world, max(samples // 50, 5))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
