@@ -70,13 +70,20 @@ def test_independent_errors_are_found_independent() -> None:
     assert "nearly independently" in found[0].verdict
 
 
-@pytest.mark.parametrize("assessors", [4, 6, 12])
-def test_shared_difficulty_is_found(assessors: int) -> None:
-    found = q.independence(votes(assessors, hard=2.5, pairs=1500), DS)
+@pytest.mark.parametrize(("assessors", "pairs"), [(4, 6000), (6, 1500), (12, 1500)])
+def test_shared_difficulty_is_found(assessors: int, pairs: int) -> None:
+    found = q.independence(votes(assessors, hard=2.5, pairs=pairs), DS)
     assert found.together
     assert found.low < found.rho < found.high
     assert "err together" in found.verdict
     assert found.agreement > found.expected
+
+
+def test_four_assessors_and_few_pairs_are_not_called_independent() -> None:
+    found = q.independence(votes(4, hard=2.5, pairs=1500), DS)
+    assert not found.together
+    assert found.low < 0 < found.rho
+    assert "more pairs or topics would tell" in found.verdict
 
 
 def test_who_copies_whom() -> None:

@@ -14,6 +14,7 @@ from qrowd.collection import links, people
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis makes up the requests")
 
+PATIENCE = 300  # seconds, on a busy machine
 ROLES = ("worker", "expert", "organiser", "administrator", "nobody")
 PUBLIC = {("get", "/api/campaigns/{name}/about"), ("post", "/api/campaigns/{name}/enter"),
           ("post", "/api/set-up"), ("post", "/api/sign-in")}  # fmt: skip
@@ -94,7 +95,9 @@ def test_made_up_requests(role: str, tmp_path: Path) -> None:
         headers = headers_of(server, role)
         values = values_of(server, role)
         reached: defaultdict[str, set[int]] = defaultdict(set)
-        schema = schemathesis.openapi.from_asgi("/api/openapi.json", server.client.app)
+        schema = schemathesis.openapi.from_asgi(
+            "/api/openapi.json", server.client.app, timeout=PATIENCE
+        )
         for result in schema.get_all_operations():
             operation = result.ok()
             _fuzz(operation, headers, values, reached)
@@ -114,7 +117,7 @@ def _fuzz(operation: Any, headers: dict[str, str], values: dict[str, Any], reach
             case.path_parameters[name] = values.get(name, "x")
         if "sign-out" in operation.path:
             return
-        response = case.call(headers=headers)
+        response = case.call(headers=headers, timeout=PATIENCE)
         reached[operation.label].add(response.status_code)
         case.validate_response(response, excluded_checks=_excluded())
 

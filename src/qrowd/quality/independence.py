@@ -94,6 +94,11 @@ class Independence:
                 f"these assessors err together ({figure}): methods that multiply their votes are "
                 "too sure, and may be wrong; use auto, with gold for some topics if there is any"
             )
+        if self.high >= TOGETHER:
+            return (
+                f"no sign is strong enough that assessors err together, nor that they do not "
+                f"({figure}, together from {TOGETHER:g} on): more pairs or topics would tell"
+            )
         return f"assessors err nearly independently ({figure}, together from {TOGETHER:g} on)"
 
     def __str__(self) -> str:
