@@ -1,0 +1,1 @@
+"""Experiments: a grid of approaches, panels, topic sets, measures and run sets, from a plan."""

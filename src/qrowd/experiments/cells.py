@@ -1,0 +1,206 @@
+"""The cells of a grid: tasks that are computed apart, their keys, and what each computes.
+
+A task is one approach and the panel sizes that are cheapest to do together: every size by itself
+for approaches that merge judgements (a merge is made once for a panel, and scored on all topic
+sets, measures and run sets), all sizes at once for those that merge scores (accuracies are learned
+once for a topic set; then all panels are one weighted product).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import qrowd
+from qrowd import registry
+from qrowd.aggregation.gaps import judged_topics
+from qrowd.aggregation.panels import panel_scores, panel_weights
+from qrowd.comparison.correlation import tau_ap, tau_b
+from qrowd.comparison.distance import rmse
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.given import Given
+from qrowd.data.index import Index
+from qrowd.data.judgements import Judgements
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
+from qrowd.data.scores import Scores
+from qrowd.evaluation.engine import evaluate
+from qrowd.experiments.material import Material
+from qrowd.experiments.plan import Plan, TopicSet
+
+STATISTIC = {"tau_ap": tau_ap, "tau": tau_b, "rmse": rmse}
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One approach on panels of these sizes."""
+
+    approach: str
+    sizes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        sizes = f"{self.sizes[0]}" if len(self.sizes) == 1 else f"{len(self.sizes)} sizes"
+        return f"{self.approach} ({sizes})"
+
+
+def tasks_of(plan: Plan) -> list[Task]:
+    """All tasks of a plan, in the order of its approaches and sizes."""
+    found = []
+    for spec in plan.grid.approaches:
+        if registry.get(spec).card.level == "scores":
+            found.append(Task(spec, plan.panels.sizes))
+        else:
+            found += [Task(spec, (size,)) for size in plan.panels.sizes]
+    return found
+
+
+def key_of(task: Task, material: Material) -> str:
+    """A hash of all that a task's figures depend on: parameters, plan, data, version."""
+    method, plan = registry.get(task.approach), material.plan
+    grid = plan.grid
+    parts = [
+        task.approach,
+        method.card.id,
+        {known.name: repr(getattr(method, known.name)) for known in method.card.params},
+        task.sizes, plan.panels.each, plan.panels.seed,
+        grid.measures, grid.statistics, grid.gold, grid.p_rel, grid.p_nonrel, grid.replicates,
+        material.groups, material.fingerprint, qrowd.__version__,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def panels_of(plan: Plan, assessors: int, size: int) -> Array:
+    """The members[panel, size] of a plan's panels of one size; the same for all approaches."""
+    random = np.random.default_rng([plan.panels.seed, size])
+    drawn = [random.choice(assessors, size, replace=False) for _ in range(plan.panels.each)]
+    return np.sort(np.array(drawn), axis=1)
+
+
+def compute(material: Material, task: Task) -> Columns:
+    """The cells of a task: a row for every run set, topic set, measure, gold, size and panel."""
+    method = registry.get(task.approach)
+    by_scores = method.card.level == "scores"
+    made = _from_scores if by_scores else _from_judgements
+    rows = [_rows(material, task, *found) for found in made(material, method, task)]
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
+Found = tuple[str, str, int, Floats]  # run set, group, topic set, means[measure, panel, run]
+
+
+def _from_judgements(material: Material, method: Any, task: Task) -> Iterator[Found]:
+    """Means over the topics of each set, of panels merged one by one."""
+    (size,) = task.sizes
+    merged = [
+        _relevance(material, method, members, at)
+        for at, members in enumerate(panels_of(material.plan, len(material.crowd.assessors), size))
+    ]
+    for name, runs in material.runs.items():
+        scores = _scores_of(material, merged, lambda one, runs=runs: evaluate(
+            runs, one, material.measures))  # fmt: skip
+        for group, at, one in _sets(material):
+            yield name, group, at, scores[Index.of(one.test)].means()
+
+
+def _relevance(material: Material, method: Any, members: Array, at: int) -> Qrels | SoftQrels:
+    """What a panel's merge says; pairs that none of the panel judged are left out of soft ones."""
+    crowd = material.crowd
+    own = crowd.of_assessors(Index(crowd.assessors.names[members]))
+    merged = method.fit(own)
+    relevance: Qrels | SoftQrels = merged.relevance(seed=material.plan.panels.seed + at)
+    judged = _judged(own)
+    if judged.all():
+        return relevance
+    pairs = relevance.pairs.select(judged)
+    if isinstance(relevance, SoftQrels):
+        return SoftQrels(pairs, relevance.scale, relevance.p[judged])
+    return Qrels(pairs, relevance.grade[judged])
+
+
+def _judged(own: Judgements) -> Array:
+    return np.diff(own.pair_starts) > 0
+
+
+def _scores_of(material: Material, merged: list[Qrels | SoftQrels], score: Any) -> Scores:
+    """The scores under each merge, along an axis of draws; certain ones all at once."""
+    if all(isinstance(one, Qrels) for one in merged):
+        pool = material.crowd.pairs
+        grades = np.full((len(pool), len(merged)), NOT_JUDGED, np.int8)
+        for at, one in enumerate(merged):
+            where = slice(None) if len(one) == len(pool) else pool.locate(one.pairs)
+            grades[where, at] = one.grade  # type: ignore[union-attr]
+        found: Scores = score(QrelsSet.of_draws(pool, grades))
+        return found
+    each = [score(one) for one in merged]
+    names = Index.of(f"{at:06d}" for at in range(len(each)))
+    values = np.concatenate([one.values for one in each], axis=1)
+    return Scores(each[0].measures, "draw", names, each[0].topics, each[0].runs, values)
+
+
+def _from_scores(material: Material, method: Any, task: Task) -> Iterator[Found]:
+    """Means over the topics of each set, of all panels by one product."""
+    count = len(material.crowd.assessors)
+    members = [panels_of(material.plan, count, size) for size in task.sizes]
+    panels = np.zeros((sum(map(len, members)), count))
+    rows = np.arange(len(panels)).reshape(len(members), -1)
+    for row, of_size in zip(rows, members, strict=True):
+        panels[row[:, None], of_size] = 1.0
+    for name in material.runs:
+        for group, at, one in _sets(material):
+            scores = material.by_each[name][Index.of(one.test)]
+            accuracies = _accuracies(material, method, name, one)
+            yield name, group, at, np.stack([
+                _means(panel_scores(values, panel_weights(accuracy, judged_topics(values), panels)))
+                for values, accuracy in zip(scores.values, accuracies, strict=True)
+            ])  # fmt: skip
+
+
+def _accuracies(material: Material, method: Any, name: str, one: TopicSet) -> Floats:
+    """Accuracies[measure, assessor, topic] on a set's topics; gold is seen on the others only."""
+    scores, test = material.by_each[name], Index.of(one.test)
+    if "reference" not in method.card.needs:
+        random = material.random[name] if "random" in method.card.needs else None
+        return np.asarray(method.accuracies(scores[test], Given(random=random)))
+    train = Index.of(material.training(one))
+    reference = material.references[name, "certain"][train]
+    both = scores[Index.of([*test, *train])]
+    found = method.accuracies(both, Given(reference=reference))
+    return np.asarray(found[:, :, both.topics.find(test)])
+
+
+def _means(scores: Floats) -> Floats:
+    """Means over topics of scores[panel, topic, run]; topics that nobody judged are left out."""
+    known = ~np.isnan(scores)
+    count = known.sum(axis=1)
+    total = np.where(known, scores, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _sets(material: Material) -> Iterator[tuple[str, int, TopicSet]]:
+    for group, sets in material.groups.items():
+        for at, one in enumerate(sets):
+            yield group, at + 1, one
+
+
+def _rows(material: Material, task: Task, name: str, group: str, at: int, means: Floats) -> Columns:
+    """The rows of means[measure, panel, run]: every measure and kind of gold, all panels."""
+    grid, each = material.plan.grid, material.plan.panels.each
+    test = Index.of(material.groups[group][at - 1].test)
+    size, panel = np.repeat(task.sizes, each), np.tile(np.arange(1, each + 1), len(task.sizes))
+    cells: list[Columns] = []
+    for kind in grid.gold:
+        truth = material.references[name, kind][test].means()[:, 0]
+        for measure, values, reference in zip(grid.measures, means, truth, strict=True):
+            words = {"runs": name, "topics": group, "approach": task.approach,
+                     "measure": measure, "gold": kind}  # fmt: skip
+            row: Columns = {key: np.full(len(size), word, object) for key, word in words.items()}
+            row |= {"set": np.full(len(size), at, np.int16), "size": size.astype(np.int16),
+                    "panel": panel.astype(np.int16)}  # fmt: skip
+            row |= {one: STATISTIC[one](values, reference) for one in grid.statistics}
+            cells.append(row)
+    return {key: np.concatenate([cell[key] for cell in cells]) for key in cells[0]}

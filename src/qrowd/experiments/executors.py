@@ -1,0 +1,109 @@
+"""Where tasks are computed: threads, processes, or Dask; results come as they are ready.
+
+Every executor computes the same function of the same plan and task, so that results are identical.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import (
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from qrowd.errors import InputError, MissingExtraError, UsageError
+from qrowd.experiments.cells import Columns, Task, compute
+from qrowd.experiments.material import Material, load
+from qrowd.experiments.plan import Plan
+
+RETRIES = 5  # of a task whose Dask worker died
+
+
+class Done(NamedTuple):
+    """A task, its cells, and the seconds that they took."""
+
+    task: Task
+    columns: Columns
+    seconds: float
+
+
+def refuse_unknown(on: str) -> None:
+    """An error if there is no executor of this name."""
+    if on not in ("threads", "processes", "dask") and not on.startswith(("tcp://", "tls://")):
+        raise UsageError(f"--on must be threads, processes, dask or tcp://HOST:PORT, got {on!r}")
+
+
+def computed(
+    material: Material, tasks: Sequence[Task], on: str = "threads", workers: int = 1
+) -> Iterator[Done]:
+    """The tasks' cells, each as soon as it is ready."""
+    refuse_unknown(on)
+    if on == "threads":
+        material.prepare()
+        with ThreadPoolExecutor(workers) as pool:
+            yield from _ready(pool, [pool.submit(_timed, material, task) for task in tasks])
+    elif on == "processes":
+        yield from _in_processes(material.plan, tasks, workers)
+    else:
+        yield from _on_dask(material.plan, tasks, on, workers)
+
+
+def _ready(pool: Executor, futures: Sequence[Future[Done]]) -> Iterator[Done]:
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_processes(plan: Plan, tasks: Sequence[Task], workers: int) -> Iterator[Done]:
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        yield from _ready(pool, [pool.submit(compute_there, plan.packed, task) for task in tasks])
+    except BrokenProcessPool:
+        message = "a process was killed; finished cells are kept: qrowd experiment resume"
+        raise InputError(message) from None
+
+
+def _on_dask(plan: Plan, tasks: Sequence[Task], on: str, workers: int) -> Iterator[Done]:
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise MissingExtraError.needed("an experiment on Dask", "dask") from None
+    local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True,
+                             "dashboard_address": None}  # fmt: skip
+    try:
+        make: Any = distributed.Client
+        client = make(**local) if on == "dask" else make(on, timeout=20)
+    except OSError:
+        raise InputError(f"no Dask scheduler answers at {on}") from None
+    with client:
+        futures = client.map(
+            compute_there, [plan.packed] * len(tasks), list(tasks), pure=False, retries=RETRIES
+        )
+        ready: Any = distributed.as_completed
+        for future in ready(futures):
+            yield future.result()
+
+
+def compute_there(packed: str, task: Task) -> Done:
+    """A task in another process, which reads the data once."""
+    return _timed(_material(packed), task)
+
+
+@lru_cache(maxsize=1)
+def _material(packed: str) -> Material:
+    return load(Plan.unpacked(packed))
+
+
+def _timed(material: Material, task: Task) -> Done:
+    started = time.monotonic()
+    return Done(task, compute(material, task), time.monotonic() - started)

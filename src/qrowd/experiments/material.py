@@ -1,0 +1,239 @@
+"""What a plan's cells are computed from: judgements, gold, runs, and what is real of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from qrowd import registry
+from qrowd.data.index import Index, Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scores import Scores
+from qrowd.errors import InputError, UnknownNameError
+from qrowd.evaluation.engine import evaluate
+from qrowd.evaluation.random_assessors import random_scores
+from qrowd.experiments.plan import Plan, TopicSet, TopicSets
+from qrowd.io.judgements import read_judgements
+from qrowd.io.qrels import read_qrels
+from qrowd.io.runs import read_runs
+from qrowd.simulation.collection import simulate
+from qrowd.simulation.trec21 import TOPICS, simulate_pools
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The data of a plan. `sources` says of each part whether it is real or simulated."""
+
+    plan: Plan
+    crowd: Judgements
+    gold: Qrels
+    runs: Mapping[str, RunSet]
+    sources: Mapping[str, str]
+
+    @property
+    def caption(self) -> str:
+        """What is real and what is simulated, for the caption of every table."""
+        return "; ".join(f"{part}: {source}" for part, source in self.sources.items())
+
+    @cached_property
+    def groups(self) -> dict[str, TopicSets]:
+        """The groups of topic sets; one of all topics where the plan has none."""
+        return dict(self.plan.topics) or {"all": (TopicSet(tuple(self.gold.topics)),)}
+
+    def training(self, one: TopicSet) -> tuple[str, ...]:
+        """The topics to learn from: those of the set, or all others that gold and crowd have."""
+        shared = self.gold.topics.intersection(self.crowd.topics)
+        return one.train or tuple(name for name in shared if name not in one.test)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all data: names and numbers, not the form of the files."""
+        digest = hashlib.sha256()
+        parts = [*_bytes_of_crowd(self.crowd), *_bytes_of_pairs(self.gold.pairs)]
+        parts.append(self.gold.grade.tobytes())
+        for name in sorted(self.runs):
+            parts += [name.encode(), *_bytes_of_runs(self.runs[name])]
+        for part in parts:
+            digest.update(hashlib.sha256(part).digest())
+        return digest.hexdigest()[:16]
+
+    # --- scores that many cells share -------------------------------------------------------------
+
+    @cached_property
+    def by_each(self) -> dict[str, Scores]:
+        """The scores of every run set under each assessor alone."""
+        each = self.crowd.by_assessor()
+        return {name: evaluate(runs, each, self.measures) for name, runs in self.runs.items()}
+
+    @cached_property
+    def references(self) -> dict[tuple[str, str], Scores]:
+        """The scores under gold, by run set and kind of gold."""
+        grid = self.plan.grid
+        kinds: dict[str, Qrels | SoftQrels] = {
+            "certain": self.gold,
+            "random": self.gold.soft(grid.p_rel, grid.p_nonrel),
+        }
+        return {
+            (name, kind): evaluate(runs, kinds[kind], self.measures)
+            for name, runs in self.runs.items()
+            for kind in {"certain", *grid.gold}
+        }
+
+    @cached_property
+    def random(self) -> dict[str, Scores]:
+        """The scores under random assessors, by run set."""
+        replicates, seed = self.plan.grid.replicates, self.plan.panels.seed
+        return {
+            name: random_scores(
+                runs, self.crowd.pairs, self.measures, replicates=replicates, seed=seed
+            )
+            for name, runs in self.runs.items()
+        }
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures, as the plan names them."""
+        return self.plan.grid.measures
+
+    def prepare(self) -> None:
+        """Make what all tasks share, before several threads ask for it."""
+        self.references  # noqa: B018
+        cards = [registry.get(spec).card for spec in self.plan.grid.approaches]
+        if any(card.level == "scores" for card in cards):
+            self.by_each  # noqa: B018
+        if any("random" in card.needs for card in cards):
+            self.random  # noqa: B018
+
+
+def load(plan: Plan) -> Material:
+    """The data that a plan names, or made ones, checked against the plan before anything runs."""
+    missing = _missing(plan)
+    if missing and not plan.data.made:
+        section, key, path = missing[0]
+        raise plan.wrong(section, key, f"there is no {path or 'file'}; name one that is there")
+    gold, runs, sources = _made(plan) if missing or not plan.data.gold else _read(plan)
+    if plan.data.judgements and not missing:
+        crowd = read_judgements(_path(plan, plan.data.judgements))
+        sources["judgements"] = f"as in {Path(plan.data.judgements).name}"
+    else:
+        crowd = simulate_pools(gold, next(iter(runs.values())), plan.data.seed)
+        sources["judgements"] = f"SIMULATED pools of TREC 2012 (seed {plan.data.seed})"
+    material = Material(plan, crowd, gold, runs, sources)
+    _check(material)
+    return material
+
+
+def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
+    gold = read_qrels(_path(plan, plan.data.gold))
+    runs = {name: read_runs(_path(plan, path)) for name, path in plan.runs.items()}
+    sources = {"runs": "as in " + ", ".join(f"{n} ({len(r)} runs)" for n, r in runs.items())}
+    sources["gold"] = f"as in {Path(plan.data.gold).name}"
+    return gold, runs, sources
+
+
+def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
+    """A made collection with the plan's topics."""
+    named = sorted({name for sets in plan.topics.values() for one in sets for half in one
+                    for name in half})  # fmt: skip
+    topics = Index.of(named or TOPICS)
+    data = plan.data
+    made = simulate(
+        topics=len(topics), documents=data.documents, runs=data.systems, assessors=2, votes=1,
+        prevalence=0.04, depth=min(1000, data.documents), seed=data.seed,
+    )  # fmt: skip
+    pairs = Pairs(topics, made.truth.pairs.documents, made.truth.pairs.topic,
+                  made.truth.pairs.document)  # fmt: skip
+    name = next(iter(plan.runs), "made")
+    runs = {name: replace(made.runs, topics=topics)}
+    told = f"SIMULATED (the plan's files are not there; seed {data.seed})"
+    return Qrels(pairs, made.truth.grade), runs, {"runs": told, "gold": told}
+
+
+def _missing(plan: Plan) -> list[tuple[str, str, str]]:
+    """The files that a plan names and that are not there: section, key, path."""
+    named = [("data", "gold", plan.data.gold), ("data", "judgements", plan.data.judgements)]
+    named = [one for one in named if one[2]]
+    named += [("runs", name, path) for name, path in plan.runs.items()]
+    return [
+        (section, key, path)
+        for section, key, path in named
+        if not (found := _path(plan, path)).exists() and not _matches(found)
+    ]
+
+
+def _matches(path: Path) -> bool:
+    return any(path.parent.glob(path.name)) if path.parent.is_dir() else False
+
+
+def _path(plan: Plan, name: str) -> Path:
+    """A path of a plan: relative to its folder; variables of the environment are filled in."""
+    return Path(plan.folder) / Path(os.path.expandvars(name)).expanduser()
+
+
+def _check(material: Material) -> None:
+    """What a plan asks that the data do not have."""
+    plan, crowd, gold = material.plan, material.crowd, material.gold
+    most = max(plan.panels.sizes)
+    if most > len(crowd.assessors):
+        message = f"a panel of {most} is larger than the crowd of {len(crowd.assessors)}"
+        raise plan.wrong("panels", "sizes", message)
+    for group, sets in plan.topics.items():
+        for one in sets:
+            _check_topics(material, group, one)
+    if not len(gold.topics.intersection(crowd.topics)):
+        raise InputError("gold and judgements have no topic in common", file=plan.file)
+    if crowd.scale.grades != (0, 1):
+        _check_grades(material)
+
+
+def _check_topics(material: Material, group: str, one: TopicSet) -> None:
+    plan, gold, crowd = material.plan, material.gold.topics, material.crowd.topics
+    for name in (*one.test, *one.train):
+        for what, known in (("gold", gold), ("judgements", crowd)):
+            if name not in known:
+                message = str(UnknownNameError.among(f"topic in the {what}", name, known))
+                raise plan.wrong("topics", group, message, name)
+    if not material.training(one):
+        for spec in plan.grid.approaches:
+            if "reference" in registry.get(spec).card.needs:
+                message = f"a set has all topics, so that {spec} has none to learn from"
+                raise plan.wrong("topics", group, message)
+
+
+def _check_grades(material: Material) -> None:
+    """Methods for two grades only, on more: said before anything runs."""
+    plan = material.plan
+    for spec in plan.grid.approaches:
+        if registry.get(spec).card.grades == "binary":
+            message = f"{spec} takes two grades; the judgements have {material.crowd.scale}"
+            raise plan.wrong("grid", "approaches", message, spec)
+
+
+# --- bytes that the fingerprint is made of --------------------------------------------------------
+
+
+def _joined(index: Index) -> bytes:
+    return "\n".join(index.names).encode()
+
+
+def _bytes_of_pairs(pairs: Pairs) -> list[bytes]:
+    codes = [np.asarray(pairs.topic).tobytes(), np.asarray(pairs.document).tobytes()]
+    return [_joined(pairs.topics), _joined(pairs.documents), *codes]
+
+
+def _bytes_of_crowd(crowd: Judgements) -> list[bytes]:
+    columns = [crowd.pair.tobytes(), crowd.assessor.tobytes(), crowd.grade.tobytes()]
+    return [*_bytes_of_pairs(crowd.pairs), _joined(crowd.assessors), *columns]
+
+
+def _bytes_of_runs(runs: RunSet) -> list[bytes]:
+    names = [_joined(runs.runs), _joined(runs.topics), _joined(runs.documents)]
+    return [*names, runs.starts.tobytes(), runs.document.tobytes()]

@@ -1,0 +1,152 @@
+"""Figures from cells: means, differences with intervals, the analysis of variance.
+
+Topics are a sample, and topic sets overlap. So an interval is a delete-one-topic jackknife: the
+figure is computed again from the topic sets that do not score a topic, for every topic in turn, and
+
+$$s^2 = \\frac{n - 1}{n} \\sum_t (\\hat\\theta_{(-t)} - \\bar\\theta)^2$$
+
+with Student's t of n - 1 degrees of freedom. Panels are the same for all approaches; what is left
+of their part is the noise of the panels that were drawn. Where every set has all topics there is
+no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qrowd.comparison.anova import Anova, anova
+from qrowd.data.arrays import Floats
+from qrowd.errors import InputError, ParameterError, UnknownNameError
+from qrowd.experiments.plan import TopicSets
+from qrowd.experiments.run import Book, cells
+
+FACTORS = ("approach", "measure", "runs", "gold")
+LEVEL = 0.95
+
+
+class Estimate(NamedTuple):
+    """A figure and its interval; the bounds are NaN where topics cannot be left out."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The cells of one group of topic sets, on one statistic."""
+
+    book: Book
+    statistic: str
+    group: str
+    frame: Any
+
+    @classmethod
+    def of(cls, book: Book, statistic: str = "", group: str = "") -> Results:
+        """The cells of a folder; the plan's first statistic and group, where none is named."""
+        grid = book.plan.grid
+        statistic = statistic or grid.statistics[0]
+        if statistic not in grid.statistics:
+            raise UnknownNameError.among("statistic of this plan", statistic, grid.statistics)
+        groups = list(book.plan.topics) or ["all"]
+        group = group or groups[0]
+        if group not in groups:
+            raise UnknownNameError.among("group of topic sets", group, groups)
+        found = cells(book)
+        return cls(book, statistic, group, found.filter(found["topics"] == group))
+
+    @property
+    def caption(self) -> str:
+        """What the figures are, and what of the data is real."""
+        plan = self.book.plan
+        sets = f"{len(self.sets)} topic sets ({self.group})" if self.sets else "all topics"
+        return (
+            f"{plan.experiment.name}: {self.statistic}, means over {sets} and {plan.panels.each} "
+            f"panels of each size; {self.book.caption}"
+        )
+
+    @property
+    def sets(self) -> TopicSets:
+        """The topic sets of the group."""
+        return self.book.plan.topics.get(self.group, ())
+
+    def means(self, by: Sequence[str]) -> Any:
+        """Means of the statistic by these columns, over topic sets, then panels; in plan order."""
+        import polars as pl
+
+        known = [name for name in self.frame.columns if name not in self.book.plan.grid.statistics]
+        for name in by:
+            if name not in known:
+                raise UnknownNameError.among("column of the cells", name, known)
+        return self.frame.group_by(by, maintain_order=True).agg(pl.col(self.statistic).mean())
+
+    def anova(self) -> Anova:
+        """The analysis of variance over panel sizes (the subject) and all that the plan crosses."""
+        factors = [name for name in FACTORS if self.frame[name].n_unique() > 1]
+        if not factors:
+            raise InputError("an analysis of variance needs two approaches or measures at least")
+        means = self.means(["size", *factors])
+        columns = {name: means[name].to_numpy() for name in ("size", *factors)}
+        return anova(means[self.statistic].to_numpy(), columns, subject="size")
+
+    # --- differences ------------------------------------------------------------------------------
+
+    @cached_property
+    def _without(self) -> list[list[int]]:
+        """The topic sets that do not score a topic, for each topic that can be left out."""
+        topics = sorted({name for one in self.sets for name in one.test})
+        left = [[at for at, one in enumerate(self.sets, 1) if name not in one.test]
+                for name in topics]  # fmt: skip
+        return left if all(left) else []
+
+    def estimate(self, weights: dict[str, float], **where: Any) -> Estimate:
+        """A weighted sum of approaches' means, over the cells that `where` names, with an interval.
+
+        `estimate({"mv": 1, "aware-uni": -1}, size=[2, 3])`: by how much `mv` is above.
+        """
+        import polars as pl
+
+        chosen = self.frame.filter(pl.col("approach").is_in(list(weights)))
+        for name, values in where.items():
+            listed = values if isinstance(values, list) else [values]
+            chosen = chosen.filter(pl.col(name).is_in(listed))
+        table = chosen.group_by("approach", "set").agg(pl.col(self.statistic).mean())
+        by_set = np.full((len(weights), max(len(self.sets), 1)), np.nan)
+        names = list(weights)
+        for approach, at, value in table.iter_rows():
+            by_set[names.index(approach), at - 1] = value
+        if np.isnan(by_set).any():
+            raise ParameterError(f"no cells, or undefined ones, of {', '.join(names)} with {where}")
+        return self._interval(np.array(list(weights.values())) @ by_set)
+
+    def _interval(self, by_set: Floats) -> Estimate:
+        value = float(by_set.mean())
+        if not self._without:
+            return Estimate(value, np.nan, np.nan)
+        from scipy.stats import t
+
+        left = np.array([by_set[np.array(sets) - 1].mean() for sets in self._without])
+        n = len(left)
+        spread = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+        half = float(t.ppf((1 + LEVEL) / 2, n - 1) * spread)
+        return Estimate(value, value - half, value + half)
+
+
+def against(results: Results, baseline: str, **where: Any) -> dict[str, list[Any]]:
+    """Every approach less a baseline, with intervals, as a table."""
+    approaches = results.book.plan.grid.approaches
+    if baseline not in approaches:
+        raise UnknownNameError.among("approach of this plan", baseline, approaches)
+    others = [name for name in approaches if name != baseline]
+    found = [results.estimate({name: 1.0, baseline: -1.0}, **where) for name in others]
+    return {
+        "approach": others,
+        f"less {baseline}": [one.value for one in found],
+        "low": [one.low for one in found],
+        "high": [one.high for one in found],
+    }

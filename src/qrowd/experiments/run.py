@@ -1,0 +1,227 @@
+"""Running a plan into a folder: a part file for every finished task, one Parquet file in the end.
+
+    FOLDER/experiment.json     the plan, the version, the data's fingerprint, the tasks' keys
+    FOLDER/parts/KEY.parquet   the cells of a finished task, written at once or not at all
+    FOLDER/cells.parquet       all cells
+
+A part's name is the hash of all that its figures depend on. So what is finished is found again
+after a kill, by another process or another machine, and a part of another plan is never counted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import qrowd
+from qrowd.errors import InputError, UsageError
+from qrowd.experiments.cells import Columns, Task, key_of, tasks_of
+from qrowd.experiments.executors import computed, refuse_unknown
+from qrowd.experiments.material import Material, load
+from qrowd.experiments.plan import Plan
+from qrowd.io.atomic import made_folder, written
+from qrowd.kernel import threads
+
+Told = Callable[[str], None]
+_KEY = "qrowd.experiment"
+
+
+@dataclass(frozen=True)
+class Book:
+    """What a folder holds: the plan, and the key of every task."""
+
+    folder: Path
+    plan: Plan
+    version: str
+    fingerprint: str
+    caption: str
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, material: Material, folder: str | Path) -> Book:
+        """The book of an experiment that is to be run into a folder."""
+        keys = tuple(key_of(task, material) for task in tasks_of(material.plan))
+        return cls(
+            Path(folder), material.plan, qrowd.__version__, material.fingerprint,
+            material.caption, keys,
+        )  # fmt: skip
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Book:
+        """The book of a folder that an experiment was run into."""
+        file = Path(folder) / "experiment.json"
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+            plan = Plan.unpacked(found["plan"])
+            keys = tuple(found["keys"])
+            return cls(Path(folder), plan, found["version"], found["fingerprint"],
+                       found["caption"], keys)  # fmt: skip
+        except OSError as error:
+            message = f"cannot be read: {error.strerror}; name a folder of `experiment run`"
+            raise InputError(message, file=str(file)) from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError("is not the book of an experiment", file=str(file)) from None
+
+    def write(self) -> None:
+        """Write the book, unless it is there; refuse the folder of another experiment."""
+        made_folder(self.folder / "parts")
+        if (self.folder / "experiment.json").exists():
+            self._compare(Book.read(self.folder))
+            return
+        found = {"plan": self.plan.packed, "version": self.version, "keys": self.keys,
+                 "fingerprint": self.fingerprint, "caption": self.caption}  # fmt: skip
+        with written(self.folder / "experiment.json") as beside:
+            beside.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+    def _compare(self, there: Book) -> None:
+        if there.keys == self.keys:
+            return
+        what = "another plan"
+        if there.version != self.version:
+            what = f"qrowd {there.version}, this is {self.version}"
+        elif there.fingerprint != self.fingerprint:
+            what = "other data"
+        message = f"holds the results of {what}; choose another folder with -o, or remove this one"
+        raise UsageError(f"{self.folder}: {message}")
+
+    def part(self, key: str) -> Path:
+        """The file of a finished task."""
+        return self.folder / "parts" / f"{key}.parquet"
+
+    @property
+    def missing(self) -> list[str]:
+        """The keys of tasks that are not finished."""
+        return [key for key in self.keys if not self.part(key).exists()]
+
+
+def run(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    on: str = "threads",
+    workers: int = 0,
+    part: tuple[int, int] = (1, 1),
+    told: Told = lambda line: None,
+) -> Book:
+    """Compute what a folder lacks of a plan's cells; then join them, if all are there."""
+    refuse_unknown(on)
+    material = load(plan)
+    book = Book.of(material, folder)
+    book.write()
+    tasks = _spread(plan, book.keys)[part[0] - 1 :: part[1]]
+    wanted = {task: key for task, key in tasks if not book.part(key).exists()}
+    if len(wanted) < len(tasks):
+        told(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")
+    clock = Clock(list(wanted))
+    for done in computed(material, list(wanted), on, workers or threads()):
+        _write_part(book.part(wanted[done.task]), done.columns)
+        clock.finish(done.task, done.seconds)
+        told(clock.line(workers or threads()))
+    if not book.missing:
+        join(book)
+    elif part == (1, 1):
+        raise InputError(f"{len(book.missing)} parts vanished while it ran", file=str(folder))
+    return book
+
+
+def join(book: Book, others: Sequence[str | Path] = ()) -> Path:
+    """All parts of a folder, and of others of the same plan, as one Parquet file."""
+    for other in others:
+        there = Book.read(other)
+        book._compare(there)
+        for key in book.missing:
+            if there.part(key).exists():
+                with written(book.part(key)) as beside:
+                    shutil.copyfile(there.part(key), beside)
+    if book.missing:
+        message = (
+            f"{len(book.missing)} of {len(book.keys)} tasks are not finished; "
+            "run the missing --part, or: qrowd experiment resume"
+        )
+        raise InputError(message, file=str(book.folder))
+    import polars as pl
+
+    frames = [_read_part(book.part(key)) for key in book.keys]
+    target = book.folder / "cells.parquet"
+    with written(target) as beside:
+        pl.concat(frames).write_parquet(beside, metadata={_KEY: book.keys[0]})
+    return target
+
+
+def cells(book: Book) -> Any:
+    """All cells of a finished experiment, as a Polars frame."""
+    import polars as pl
+
+    file = book.folder / "cells.parquet"
+    if not file.exists():
+        join(book)
+    try:
+        owner = pl.read_parquet_metadata(file).get(_KEY)
+    except (pl.exceptions.PolarsError, OSError):
+        owner = None
+    if owner != book.keys[0]:
+        raise InputError("belongs to another plan or version; remove it and join", file=str(file))
+    return pl.read_parquet(file)
+
+
+def _spread(plan: Plan, keys: Sequence[str]) -> list[tuple[Task, str]]:
+    """Tasks and keys, the first of every approach before the second of any: all are timed soon."""
+    by_approach: dict[str, list[tuple[Task, str]]] = defaultdict(list)
+    for task, key in zip(tasks_of(plan), keys, strict=True):
+        by_approach[task.approach].append((task, key))
+    return [one for one in chain(*zip_longest(*by_approach.values())) if one is not None]
+
+
+def _write_part(path: Path, columns: Columns) -> None:
+    import polars as pl
+
+    with written(path) as beside:
+        pl.DataFrame(columns).write_parquet(beside)
+
+
+def _read_part(path: Path) -> Any:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError("is damaged; remove it and resume", file=str(path)) from None
+
+
+@dataclass
+class Clock:
+    """How long the rest will take, from what finished tasks of the same approaches took."""
+
+    tasks: list[Task]
+    took: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    started: float = field(default_factory=time.monotonic)
+
+    def finish(self, task: Task, seconds: float) -> None:
+        """A task is done."""
+        self.tasks.remove(task)
+        self.took[task.approach].append(seconds)
+
+    def left(self, workers: int) -> tuple[float, int]:
+        """Seconds left, and how many approaches they leave out because none of it is done yet."""
+        means = {name: sum(took) / len(took) for name, took in self.took.items()}
+        known = sum(means.get(task.approach, 0.0) for task in self.tasks)
+        unknown = {task.approach for task in self.tasks if task.approach not in means}
+        return known / workers, len(unknown)
+
+    def line(self, workers: int) -> str:
+        """One line of progress."""
+        done = sum(map(len, self.took.values()))
+        seconds, unknown = self.left(workers)
+        more = f", and {unknown} approaches not timed yet" if unknown else ""
+        passed = time.monotonic() - self.started
+        return (
+            f"{done} of {done + len(self.tasks)} tasks in {passed:.0f} s; "
+            f"about {seconds:.0f} s left{more}"
+        )

@@ -1,0 +1,88 @@
+"""The tables of the papers: figures by panel size, single assessors, agreement with gold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qrowd.comparison.correlation import tau_ap, tau_b
+from qrowd.data.arrays import Floats
+from qrowd.evaluation.engine import evaluate
+from qrowd.experiments.material import Material
+from qrowd.experiments.results import Results
+from qrowd.simulation.trec21 import retrieved_share
+
+Table = dict[str, list[Any]]
+
+
+def by_size(results: Results) -> Table:
+    """A row per gold, measure and approach (and run set), a column per panel size."""
+    plan = results.book.plan
+    rows = [name for name in ("runs", "gold", "measure", "approach")
+            if name == "approach" or results.frame[name].n_unique() > 1]  # fmt: skip
+    found = results.means([*rows, "size"]).pivot("size", index=rows, values=results.statistic)
+    ordered = found.select([*rows, *map(str, plan.panels.sizes)])
+    return {name: ordered[name].to_list() for name in ordered.columns}
+
+
+def single_assessors(material: Material) -> Table:
+    """Single assessors against gold: mean tau and tau_AP over them, half the 95 % interval.
+
+    Three rows for each measure and run set: as judged against gold as it is; as random relevance
+    against gold as it is, and against gold as random relevance (Ferrante et al. 2019, Table 1).
+    """
+    grid = material.plan.grid
+    each, chances = material.crowd.by_assessor(), (grid.p_rel, grid.p_nonrel)
+    table: Table = {name: [] for name in ("runs", "measure", "assessors", "gold",
+                                          "tau", "tau +-", "tau_ap", "tau_ap +-")}  # fmt: skip
+    for name, runs in material.runs.items():
+        hard = evaluate(runs, each, material.measures).means()
+        soft = evaluate(runs, each.soft(*chances), material.measures).means()
+        truth = evaluate(runs, material.gold, material.measures).means()[:, 0]
+        blurred = evaluate(runs, material.gold.soft(*chances), material.measures).means()[:, 0]
+        for at, measure in enumerate(material.measures):
+            for kind, gold, values, reference in (
+                ("certain", "certain", hard, truth),
+                ("random", "certain", soft, truth),
+                ("random", "random", soft, blurred),
+            ):
+                figures = _figures(values[at], reference[at])
+                for key, value in zip(table, (name, measure, kind, gold, *figures), strict=True):
+                    table[key].append(value)
+    return table
+
+
+def _figures(values: Floats, reference: Floats) -> list[float]:
+    """Mean and half its 95 % interval over assessors, of tau and of tau_AP."""
+    from scipy.stats import t
+
+    found = []
+    for statistic in (tau_b, tau_ap):
+        each = statistic(values, reference)
+        half = t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
+        found += [float(each.mean()), float(half)]
+    return found
+
+
+def agreement(material: Material, depth: int = 20) -> Table:
+    """The share of pairs on which each assessor agrees with gold, by topic (Piazzon 2019, 5.3).
+
+    Over the documents that some run has among its first `depth`; pairs that the assessor judged.
+    """
+    gold, crowd = material.gold, material.crowd
+    shares = [retrieved_share(gold, runs, depth) for runs in material.runs.values()]
+    seen = np.max(shares, axis=0) > 0
+    at = gold.pairs.locate(crowd.pairs)[crowd.pair]
+    counted = (at >= 0) & seen[np.maximum(at, 0)]
+    topic = gold.pairs.topic[at[counted]].astype(np.int64)
+    cell = topic * len(crowd.assessors) + crowd.assessor[counted]
+    shape = (len(gold.topics), len(crowd.assessors))
+    relevant = np.array(crowd.scale.grades)[crowd.grade[counted]] >= crowd.scale.relevant_from
+    right = relevant == (gold.grade[at[counted]] > 0)
+    total = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    agreed = np.bincount(cell, right, shape[0] * shape[1]).reshape(shape)
+    share = np.divide(agreed, total, out=np.full(shape, np.nan), where=total > 0)
+    columns: Table = {"assessor": list(crowd.assessors)}
+    columns |= {name: share[row].tolist() for row, name in enumerate(gold.topics)}
+    return columns | {"mean": np.nanmean(share, axis=0).tolist()}

@@ -1,0 +1,211 @@
+"""Figures, tables and pictures from cells; the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+from qrowd.errors import ParameterError, UnknownNameError
+from qrowd.experiments import effects, run
+from qrowd.experiments.material import Material, load
+from qrowd.experiments.plan import Plan, parse_plan
+from qrowd.experiments.results import Results, against
+from qrowd.experiments.tables import agreement, by_size, single_assessors
+
+PLAN = """[experiment]
+name = "small"
+[data]
+pools = "trec21"
+made = true
+documents = 60
+systems = 8
+seed = 1
+[grid]
+approaches = ["mv", "aware-uni", "sup_fro"]
+measures = ["AP", "P@5"]
+statistics = ["tau_ap", "rmse"]
+[panels]
+sizes = [2, 3, 5]
+each = 2
+[topics]
+one = [["411"], ["416"], ["417"], ["420"]]
+two = [["411", "416"], ["417", "420"]]
+"""
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return parse_plan(PLAN)
+
+
+@pytest.fixture(scope="module")
+def material(plan: Plan) -> Material:
+    return load(plan)
+
+
+@pytest.fixture(scope="module")
+def book(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> run.Book:
+    return run.run(plan, tmp_path_factory.mktemp("results") / "out", workers=1)
+
+
+def test_anova_is_that_of_the_means(book: run.Book) -> None:
+    results = Results.of(book, "rmse", "two")
+    table = results.anova()
+    assert table.n == 3 * 3 * 2
+    assert [(t.name, t.df) for t in table.terms] == [
+        ("size", 2), ("approach", 2), ("measure", 1), ("approach*measure", 2), ("error", 10),
+        ("total", 17),
+    ]  # fmt: skip
+    frame = results.frame
+    mine = frame.filter(frame["approach"] == "mv")["rmse"].mean()
+    rest = frame["rmse"].mean()
+    means = results.means(["approach"])
+    assert means.filter(means["approach"] == "mv")["rmse"][0] == pytest.approx(mine)
+    levels = means["rmse"].to_numpy()
+    assert table["approach"].ss == pytest.approx(6 * ((levels - rest) ** 2).sum())
+
+
+def test_the_interval_is_that_of_topics_where_sets_are_topics(book: run.Book) -> None:
+    """With one topic in each set the jackknife is the textbook interval of a mean."""
+    from scipy.stats import ttest_1samp
+
+    results = Results.of(book, "tau_ap", "one")
+    found = results.estimate({"sup_fro": 1.0, "mv": -1.0}, measure="AP")
+    frame = results.frame.filter(results.frame["measure"] == "AP")
+    by_set = [
+        [frame.filter((frame["approach"] == name) & (frame["set"] == at))["tau_ap"].mean()
+         for at in (1, 2, 3, 4)]
+        for name in ("sup_fro", "mv")
+    ]  # fmt: skip
+    difference = np.array(by_set[0]) - np.array(by_set[1])
+    assert found.value == pytest.approx(difference.mean())
+    low, high = ttest_1samp(difference, 0.0).confidence_interval(0.95)
+    assert found.low == pytest.approx(low)
+    assert found.high == pytest.approx(high)
+
+
+def test_every_approach_against_one(book: run.Book) -> None:
+    table = against(Results.of(book, "tau_ap", "one"), "mv", size=[2])
+    assert table["approach"] == ["aware-uni", "sup_fro"]
+    assert all(low < value < high for value, low, high in
+               zip(table["less mv"], table["low"], table["high"], strict=True))  # fmt: skip
+    with pytest.raises(UnknownNameError, match="no approach of this plan 'mw'"):
+        against(Results.of(book), "mw")
+    with pytest.raises(ParameterError, match="no cells"):
+        against(Results.of(book), "mv", size=[9])
+
+
+def test_table_by_size(book: run.Book) -> None:
+    table = by_size(Results.of(book, "rmse", "two"))
+    assert list(table) == ["measure", "approach", "2", "3", "5"]
+    assert len(table["2"]) == 6
+    frame = Results.of(book, "rmse", "two").frame
+    chosen = (frame["measure"] == "P@5") & (frame["approach"] == "mv") & (frame["size"] == 3)
+    at = list(zip(table["measure"], table["approach"], strict=True)).index(("P@5", "mv"))
+    assert table["3"][at] == pytest.approx(frame.filter(chosen)["rmse"].mean())
+
+
+def test_agreement_by_loops(material: Material) -> None:
+    table = agreement(material, depth=3)
+    assert list(table) == ["assessor", "411", "416", "417", "420", "mean"]
+    (runs,) = material.runs.values()
+    lists = np.split(runs.document, runs.starts[1:-1])  # of topic 411: the first runs
+    seen = {runs.documents.names[d] for one in lists[: len(runs)] for d in one[:3]}
+    frame = material.crowd.to_polars().filter(topic="411", assessor="NEUEM1")
+    names = material.gold.pairs.document_names
+    gold = {d: g for t, d, g in zip(material.gold.pairs.topic_names, names, material.gold.grade,
+                                    strict=True) if t == "411"}  # fmt: skip
+    right = [gold[d] == g for d, g in zip(frame["doc"], frame["grade"], strict=True) if d in seen]
+    at = table["assessor"].index("NEUEM1")
+    assert table["411"][at] == pytest.approx(np.mean(right))
+
+
+def test_single_assessors(material: Material) -> None:
+    table = single_assessors(material)
+    assert table["assessors"][:3] == ["certain", "random", "random"]
+    (runs,) = material.runs.values()
+    each = q.evaluate(runs, material.crowd.by_assessor(), ["P@5"]).means()[0]
+    truth = q.evaluate(runs, material.gold, ["P@5"]).means()[0, 0]
+    at = table["measure"].index("P@5")
+    assert table["tau_ap"][at] == pytest.approx(q.tau_ap(each, truth).mean())
+
+
+def test_names_at_the_ends_of_lines_do_not_touch() -> None:
+    places = effects._apart(np.array([0.5, 0.5, 0.51, 0.9]), 0.05)
+    assert np.diff(np.sort(places)).min() >= 0.05 - 1e-12
+    assert places[3] == 0.9
+
+
+def test_pictures(book: run.Book) -> None:
+    pytest.importorskip("matplotlib", reason="pictures are an extra")
+    found = effects.figures(Results.of(book, "tau_ap", "one"))
+    assert set(found) == {
+        "main-approach", "main-measure", "main-size", "approach-size", "measure-size",
+        "approach-measure", "approach-topics",
+    }  # fmt: skip
+    assert "SIMULATED" in found["approach-size"].caption
+    assert ">sup_fro<" in found["approach-size"].svg
+
+
+# --- the commands ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def test_from_plan_to_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["experiment", "run", "plan.toml", "--topics", "one", "--part", "1/2"])
+    assert "tasks are left" in capsys.readouterr().err
+    main(["experiment", "run", "plan.toml", "--topics", "one", "--part", "2/2", "-q"])
+    main(["experiment", "resume", "small", "-q"])
+    main(["experiment", "join", "small", "-q"])
+    capsys.readouterr()
+    main(["experiment", "anova", "small", "--json"])
+    said = capsys.readouterr()
+    assert "SIMULATED" in said.err
+    assert [row["term"] for row in json.loads(said.out)][:2] == ["size", "approach"]
+    main(["experiment", "table", "small", "--against", "mv", "--size", "2", "-q"])
+    assert capsys.readouterr().out.splitlines()[0].split("\t")[1] == "less mv"
+    main(["experiment", "table", "small", "--single", "-o", "single.tex", "-q"])
+    assert (folder / "single.tex").read_text().startswith("% runs: SIMULATED")
+    main(["experiment", "table", "small", "--agreement", "-q"])
+    assert capsys.readouterr().out.startswith("assessor\t411\t416")
+
+
+def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["experiment", "presets"])
+    assert "trec21-aware" in capsys.readouterr().out
+    main(["experiment", "presets", "trec21-merging"])
+    assert parse_plan(capsys.readouterr().out).experiment.name == "trec21-merging"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("experiment run plan.toml --part 3/2", 2, "--part must be like 3/32"),
+        ("experiment run plan.toml --on moon", 2, "--on must be threads, processes, dask or"),
+        ("experiment run plan.toml --runs nowhere", 2, "--runs takes NAME=FILES"),
+        ("experiment run plan.toml --gold nowhere", 1, "[data] gold: there is no"),
+        ("experiment run nowhere.toml", 1, "nowhere.toml: cannot be read"),
+        ("experiment resume nowhere", 1, "name a folder of `experiment run`"),
+        ("experiment tabel small", 2, "did you mean table?"),
+    ],
+)
+def test_misuse(
+    line: str, code: int, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(line.split())
+    assert stop.value.code == code
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
