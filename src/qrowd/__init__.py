@@ -69,6 +69,7 @@ _HOMES = {
     "independence": "quality.independence",
     "inform": "aggregation.informing",
     "intervals": "comparison.intervals",
+    "judges": "aggregation.judges",
     "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.distance",
     "measure": "registry",

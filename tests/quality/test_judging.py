@@ -1,0 +1,92 @@
+"""Machine judges against a few human labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import qrowd as q
+from qrowd.cli.main import command
+from qrowd.errors import InputError, ScaleError
+from qrowd.quality.judging import judge_table
+
+
+@pytest.fixture(scope="module")
+def crowd() -> tuple[q.Judgements, q.Qrels]:
+    """Twins a and b err alike; c errs alone; yes always agrees; opposite never does."""
+    random = np.random.default_rng(1)
+    topics = np.repeat([f"t{k}" for k in range(6)], 50)
+    docs = np.array([f"d{k:03d}" for k in range(300)])
+    truth = (random.random(300) < 0.4).astype(int)
+    flip, own = random.random(300) < 0.2, random.random(300) < 0.2
+    said = {"a": truth ^ flip, "b": truth ^ flip, "c": truth ^ own,
+            "opposite": 1 - truth, "yes": np.ones(300, int)}  # fmt: skip
+    names = np.repeat(list(said), 300)
+    rows = np.tile(topics, 5), np.tile(docs, 5), names, np.concatenate(list(said.values()))
+    return q.Judgements.of(*rows), q.Qrels.of(topics, docs, truth)
+
+
+def test_figures_by_hand(crowd: tuple[q.Judgements, q.Qrels]) -> None:
+    judgements, truth = crowd
+    table = q.judges(judgements, truth)
+    said = judgements.by_assessor()
+    for k, name in enumerate(table.assessors):
+        grade, right = said.qrels(name).grade, truth.grade
+        assert table["rate"][k] == pytest.approx(grade.mean())
+        assert table["sensitivity"][k] == pytest.approx(grade[right == 1].mean())
+        assert table["specificity"][k] == pytest.approx(1 - grade[right == 0].mean())
+        assert table["bias"][k] == pytest.approx(grade.mean() - right.mean())
+        agreed = (grade == right).mean()
+        chance = grade.mean() * right.mean() + (1 - grade.mean()) * (1 - right.mean())
+        assert table["kappa"][k] == pytest.approx((agreed - chance) / (1 - chance), abs=1e-12)
+        assert table["kappa_low"][k] <= table["kappa"][k] <= table["kappa_high"][k]
+
+
+def test_who_errs_alike(crowd: tuple[q.Judgements, q.Qrels]) -> None:
+    table = q.judges(*crowd)
+    groups = dict(zip(table.assessors, table["group"].tolist(), strict=True))
+    assert groups["a"] == groups["b"] > 0
+    assert groups["c"] == groups["opposite"] == groups["yes"] == 0
+
+
+def test_a_sample_counts_by_its_probabilities(crowd: tuple[q.Judgements, q.Qrels]) -> None:
+    judgements, truth = crowd
+    relevant = truth.grade == 1
+    chance = np.where(relevant, 0.9, 0.3)
+    biases = []
+    for seed in range(200):
+        chosen = np.random.default_rng(seed).random(300) < chance
+        few = q.Sample(truth.pairs.select(chosen), chance[chosen], "weight", truth.grade[chosen])
+        biases.append(judge_table(judgements, few)["bias"][0])
+    whole = judge_table(judgements, truth)["bias"][0]
+    assert np.mean(biases) == pytest.approx(whole, abs=0.01)
+
+
+def test_bad_labels(crowd: tuple[q.Judgements, q.Qrels]) -> None:
+    judgements, truth = crowd
+    with pytest.raises(ScaleError, match="--gold-rel"):
+        q.judges(judgements, q.Qrels(truth.pairs, truth.grade * 3))
+    with pytest.raises(InputError, match="no human label is about a pair"):
+        q.judges(judgements, q.Qrels.of(["x"], ["y"], [1]))
+
+
+def test_by_command_with_runs(tmp_path: Path) -> None:
+    made = q.simulate(topics=6, documents=40, assessors=4, votes=4, runs=5, seed=1)
+    q.save(made.judgements, tmp_path / "llm.tsv")
+    q.save(made.runs, tmp_path / "all.run")
+    q.save(made.truth, tmp_path / "few.qrels")
+    asked = ["judges", f"{tmp_path}/llm.tsv", "--human", f"{tmp_path}/few.qrels"]
+    done = CliRunner().invoke(command, [*asked, "--runs", f"{tmp_path}/all.run"])
+    assert done.exit_code == 0, done.output
+    header, *rows = done.output.splitlines()
+    assert header.split("\t")[-1] == "tau_ap"
+    kappas = [float(row.split("\t")[4]) for row in rows]
+    assert kappas == sorted(kappas, reverse=True)
+    truth = q.evaluate(made.runs, made.truth, "nDCG@10").means()[0, 0]
+    each = q.evaluate(made.runs, made.judgements.by_assessor(), "nDCG@10").means()[0]
+    by_name = {row.split("\t")[0]: float(row.split("\t")[-1]) for row in rows}
+    for name, scores in zip(made.judgements.assessors, each, strict=True):
+        assert by_name[name] == pytest.approx(float(q.tau_ap(scores, truth)))
