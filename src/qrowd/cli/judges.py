@@ -54,4 +54,5 @@ def command(
     known = load_human(human, rel if gold_rel is None else gold_rel)
     ranked = load_runs(runs) if runs else None
     found = judges(crowd, known, ranked, measure=measure, level=level)
-    show(found.listed("kappa", descending=True), output, as_json)
+    table = found.listed("kappa", descending=True)
+    show({name: column.tolist() for name, column in table.items()}, output, as_json)
