@@ -88,3 +88,14 @@ def test_compiling_is_not_counted_as_seconds_of_a_fit(monkeypatch: pytest.Monkey
     assert fitting.seconds == 10.0
     monkeypatch.setitem(COMPILING.by_kernel, "made up", 7.5)
     assert fitting.seconds == 2.5
+
+
+def test_without_a_cache_folder_compiling_is_not_said_to_be_once_per_machine(
+    compiling: Compiling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    compiling.kept = False
+    compiling.begin()
+    assert "no writable cache folder" in terminal.getvalue()
+    assert "once per machine" not in terminal.getvalue()

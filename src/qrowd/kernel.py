@@ -41,6 +41,7 @@ class Compiling:
         self.clock: Callable[[], float] = time.perf_counter
         self.by_kernel: defaultdict[str, float] = defaultdict(float)
         self.said = False
+        self.kept = True
         self._under_way: list[float] = []
 
     @property
@@ -52,8 +53,14 @@ class Compiling:
         """A function begins to be compiled; the first one is announced on a terminal."""
         self._under_way.append(self.clock())
         if not self.said and sys.stderr.isatty():
-            print("compiling, once per machine ...", file=sys.stderr, flush=True)
+            print(self.announcement(), file=sys.stderr, flush=True)
         self.said = True
+
+    def announcement(self) -> str:
+        """What is compiled is kept for the next time, unless numba found no folder for it."""
+        if self.kept:
+            return "compiling, once per machine ..."
+        return "compiling (each time: no writable cache folder; set NUMBA_CACHE_DIR to one) ..."
 
     def end(self, name: str) -> None:
         """The function that began last has been compiled."""
@@ -99,6 +106,7 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     try:
         compiled = make(cache=True)(function)
     except RuntimeError:  # numba found no folder to keep its cache in
+        COMPILING.kept = False
         compiled = make()(function)
     return cast("Callable[P, R]", compiled)
 

@@ -324,11 +324,15 @@ def _arguments(text: str, spec: str) -> tuple[list[Any], dict[str, Any]]:
     try:
         call = ast.parse(f"f{text}", mode="eval").body
         assert isinstance(call, ast.Call)
-        named = {str(word.arg): _literal(word.value) for word in call.keywords}
-        return [_literal(value) for value in call.args], named
+        words = [str(word.arg) for word in call.keywords]
+        values = [_literal(word.value) for word in call.keywords]
+        positional = [_literal(value) for value in call.args]
     except (SyntaxError, ValueError, AssertionError):
         message = f"cannot read the arguments of {spec!r}; expected name=value, separated by commas"
         raise UsageError(message) from None
+    if twice := [word for word in dict.fromkeys(words) if words.count(word) > 1]:
+        raise UsageError(f"{spec!r} sets {', '.join(twice)} twice; keep one of them")
+    return positional, dict(zip(words, values, strict=True))
 
 
 def _literal(node: ast.expr) -> Any:

@@ -67,6 +67,7 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
 
 def test_extending_shows_its_cost_and_asks(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "new plan.toml -o c.db --launch")
+    assert "nothing to add" in said(capsys, "extend c.db", 2)
     assert "Add --yes" in said(capsys, "extend c.db --target 5", 2)
     assert "36 judgements" in said(capsys, "extend c.db --target 5 --yes")
     assert json.loads(said(capsys, "status c.db --json"))["wanted"] == 90
@@ -81,6 +82,7 @@ def test_an_old_and_a_new_schema_are_told(here: Path, capsys: pytest.CaptureFixt
         db.execute("UPDATE alembic_version SET version_num = '9999'")
     db.close()
     assert "newer qrowd" in said(capsys, "status c.db", 1)
+    assert "newer qrowd" in said(capsys, "upgrade c.db", 1)
 
 
 @pytest.mark.parametrize(

@@ -367,3 +367,11 @@ def test_the_best_constant_answer_stands_beside_accuracy() -> None:
     assert scores["constant_accuracy"] == 0.75
     assert str(scores).splitlines()[1].startswith("kappa")
     assert "the best constant answer has 0.7500" in str(scores)
+
+
+def test_the_clip_of_the_log_loss_is_named_with_it() -> None:
+    gold = Qrels.of(["t"] * 2, ["a", "b"], [1, 0])
+    assert "log_loss: probabilities clipped at 1e-15" in str(score_labels(gold, gold))
+    other = score_labels(gold, gold, clip=1e-3)
+    assert "clipped at 0.001" in str(other)
+    assert other.to_dict()["clip"] == 1e-3

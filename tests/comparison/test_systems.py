@@ -51,6 +51,7 @@ def test_marks_of_all_pairs(made: Scores) -> None:
     tex = found.to_latex()
     assert r"$^{a}$ run4 & \textbf{0." in tex
     assert r"$^{d e}$" in tex
+    assert "interval" not in tex  # the table has none
     again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert len(again["tests"]) == 2 * 10
     assert len(found.to_polars()) == 10
@@ -96,3 +97,8 @@ def test_misuse(made: Scores) -> None:
     many = Scores(("AP",), "draw", two, made.topics, made.runs, made.values[:1].repeat(2, axis=1))
     with pytest.raises(UsageError, match="2 draws"):
         compare_systems(many)
+
+
+def test_latex_says_too_that_nothing_can_be_marked(made: Scores) -> None:
+    few = scores(made.values[:, 0, :4], ("AP", "RR"))
+    assert "% with 4 topics and 10 tests no p can fall below" in compare_systems(few).to_latex()

@@ -185,3 +185,5 @@ def test_rbp_stays_between_0_and_1() -> None:
 def test_one_level_of_relevance_for_all_measures_that_have_one() -> None:
     made = measures_of(["AP", "P(rel=3)@10", "nDCG@20", "RR@10"], rel=2)
     assert [repr(one) for one in made] == ["AP(rel=2)", "P(rel=3)@10", "nDCG@20", "RR(rel=2)@10"]
+    made = measures_of(["AP(rel=1)", "AP", "RR@10(rel=1)"], rel=2)  # what a measure says counts
+    assert [repr(one) for one in made] == ["AP", "AP(rel=2)", "RR@10"]

@@ -27,14 +27,14 @@ KINDS = (
 @click.command(short_help="Say what files are, what is in them, and whether they fit together.")
 @click.argument("files", nargs=-1, metavar="FILE...", callback=once)
 @click.option(
-    "--gold", metavar="FILE", callback=once, help="Qrels to hold the judgements and runs against."
+    "--gold", metavar="FILE", callback=once, help="Qrels to compare the judgements and runs with."
 )
 @click.option(
     "--runs",
     multiple=True,
     metavar="FILES",
     callback=once,
-    help="Runs to hold judgements and gold against: a file, a folder or a quoted pattern.",
+    help="Runs to compare judgements and gold with: a file, a folder or a quoted pattern.",
 )
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
 @click.option("--format", type=click.Choice(FORMATS), help="The format of the FILEs.")

@@ -34,13 +34,13 @@ def command() -> None:
 @click.option("--qrels-rel", type=int, default=1, show_default=True, metavar="GRADE",
               help="Relevant from this grade on.")  # fmt: skip
 @click.option("--near", type=click.FloatRange(0, 1), default=0.95, show_default=True,
-              metavar="COSINE", help="From which cosine on two documents are "
-              "near-duplicates.")  # fmt: skip
+              metavar="COSINE", help="Two documents are near-duplicates from this "
+              "cosine on.")  # fmt: skip
 @click.option("--topic", metavar="TOPIC",
-              help="Whose densities are shown. Default: the topic with most relevant "
+              help="The topic whose densities to show. Default: the one with most relevant "
               "documents.")  # fmt: skip
 @click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
-              help="Of the interval.")  # fmt: skip
+              help="Confidence level of the interval.")  # fmt: skip
 @click.option("--figures", metavar="FOLDER", help="Draw the similarities.")
 @output_option
 @json_option

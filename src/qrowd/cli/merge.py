@@ -104,7 +104,8 @@ def _help(card: Card) -> str:
         f"qrowd merge {card.id} crowd.tsv.gz{needed} --gold some.qrels --probabilities merged.tsv",
     ]
     listed = "\n".join(f"  {line}" for line in examples)
-    source = f"{takes}. After {card.paper}; the model: `qrowd methods {card.id}`."
+    after = "" if card.paper == "qrowd" else f"After {card.paper}; "
+    source = f"{takes}. {after}the model: `qrowd methods {card.id}`."
     return f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
 
 

@@ -189,7 +189,7 @@ qrels_option = _all(
         required=True,
         metavar="FILE",
         callback=once,
-        help="Qrels to score the runs with.",
+        help="The qrels.",
     ),
     grades_option,
 )

@@ -24,7 +24,7 @@ from qrowd.errors import MissingExtraError, UsageError
     "--address",
     metavar="URL",
     default="",
-    help="What people type to reach this server, if it stands behind another.",
+    help="The public address of this server, if it is behind a proxy.",
 )
 @click.option("--processes", default=1, show_default=True, type=click.IntRange(1, 64),
               help="How many processes answer requests.")  # fmt: skip

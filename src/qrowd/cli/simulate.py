@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from qrowd.simulation.collection import Collection
 
+# What it means that a parameter is None.
+_WITHOUT = {"pool": "all documents", "text": "no text"}
+
 
 def _option(known: Param) -> click.Option:
     """A parameter of `simulate` as an option; what is not given stays as the preset has it."""
     flag = f"--{known.name}"
-    default = "all" if known.default is None else str(known.default).lower()
+    default = _WITHOUT.get(known.name, str(known.default).lower())
     about = f"{known.help[0].upper()}{known.help[1:]}.  [default: {default}]"
     if known.type is bool:
         return click.Option([f"{flag}/--no-{known.name}"], default=None, help=about)

@@ -33,11 +33,16 @@ def refuse_other_version(store: Store) -> None:
     found, newest = version(store), newest_version()
     if found == newest:
         return
-    if found not in known_versions():
-        message = f"made by a newer qrowd (schema {found}); update qrowd to open it"
-        raise StoreError(message, file=shown(store))
+    refuse_newer(store, found)
     message = f"made by an older qrowd (schema {found}); run `qrowd campaign upgrade` on it"
     raise StoreError(message, file=shown(store))
+
+
+def refuse_newer(store: Store, found: str) -> None:
+    """An error if this version of qrowd does not know the version `found` of the schema."""
+    if found and found not in known_versions():
+        message = f"made by a newer qrowd (schema {found}); update qrowd to open it"
+        raise StoreError(message, file=shown(store))
 
 
 def _tables(store: Store) -> list[str]:

@@ -49,6 +49,7 @@ def _overall(scores: LabelScores) -> str:
     header = ["measure", "quantised", "s.e.", "fractional", "s.e."]
     legend = "s.e.: the standard error over topics"
     legend += "" if len(scores.topics) > 1 else ", of which there is only one"
+    legend += f"\nlog_loss: probabilities clipped at {scores.clip:g}"
     first, second = aligned(header, both), aligned(["measure", "value", "s.e."], single)
     return f"{first}\n\n{second}\n{legend}"
 
@@ -100,6 +101,7 @@ def as_dict(scores: LabelScores) -> dict[str, Any]:
         "grades": list(scores.scale.grades),
         "overall": scores.overall,
         "standard_errors": scores.errors,
+        "clip": scores.clip,
         "topic_means": scores.topic_means,
         "by_topic": {
             topic: {name: float(values[at]) for name, values in scores.by_topic.items()}

@@ -29,7 +29,8 @@ class LabelScores(Readable, Framed):
     take the topics for a sample (a pair of a topic is not independent of the next one): each topic
     left out in turn (the jackknife); NaN with one topic. `constant_accuracy` is the accuracy of the
     best constant answer, the grade that gold has most. `confusion[gold grade, merged grade]` counts
-    pairs. What was given to the method as gold is not in any of these but apart, in `given`.
+    pairs. `clip` is how far from 0 and 1 probabilities are kept in the log loss. What was given to
+    the method as gold is not in any of these but apart, in `given`.
     """
 
     topics: Index
@@ -42,6 +43,7 @@ class LabelScores(Readable, Framed):
     calibration: Calibration
     given: LabelScores | None = None
     notes: tuple[str, ...] = ()
+    clip: float = lm.CLIP
 
     def __getitem__(self, measure: str) -> float:
         if measure not in self.overall:
@@ -201,7 +203,9 @@ def _score(
     count = np.bincount(pairs.topic, minlength=groups).astype(np.float64)
     table = calibration_of(scored.answer, scored.truth, bins)
     confusion = scored.confusions.sum(axis=0)
-    return LabelScores(pairs.topics, scale, overall, errors, by_topic, count, confusion, table)
+    return LabelScores(
+        pairs.topics, scale, overall, errors, by_topic, count, confusion, table, clip=clip
+    )
 
 
 def _one_sided(truth: _Labels, rows: Mask) -> tuple[str, ...]:

@@ -20,14 +20,14 @@ _UP, _DOWN = "+", "-"
 
 
 def legend(found: SystemComparison) -> str:
-    """What the intervals and marks mean."""
+    """What the marks mean."""
     count = len(found.runs)
     tests = count - 1 if found.baseline else count * (count - 1) // 2
     how = f"{TESTS_IN_WORDS[found.test]} over {len(found.topics)} topics (p < {found.alpha:g}"
     how += f"{_CORRECTIONS[found.correction].format(tests)} in each measure)"
     marks = f"{_UP} / {_DOWN}: significantly better / worse than {found.baseline}"
     marks = marks if found.baseline else "Letters: significantly better than these"
-    return f"[ ]: {found.level:.0%} interval over topics.\n{marks}, by {how}."
+    return f"{marks}, by {how}."
 
 
 def marks(found: SystemComparison, m: int, run: int) -> str:
@@ -57,8 +57,9 @@ def _ranges(runs: list[int]) -> list[str]:
 def as_text(found: SystemComparison) -> str:
     """One table per measure, what the marks mean, and the notes."""
     tables = [_table(found, m) for m in range(len(found.measures))]
+    brackets = f"[ ]: {found.level:.0%} interval over topics."
     notes = [f"note: {note}" for note in found.notes]
-    return "\n\n".join([*tables, "\n".join([legend(found), *notes])])
+    return "\n\n".join([*tables, "\n".join([brackets, legend(found), *notes])])
 
 
 def _table(found: SystemComparison, m: int) -> str:
@@ -86,7 +87,8 @@ def as_latex(found: SystemComparison, digits: int) -> str:
         [_latex_name(found, run), *(_cell(found, m, run, digits) for m in range(len(found.mean)))]
         for run in range(len(found.runs))
     ]
-    return latex(["", *map(latex_text, found.measures)], rows, legend(found))
+    caption = "\n".join([legend(found), *found.notes])
+    return latex(["", *map(latex_text, found.measures)], rows, caption)
 
 
 def _latex_name(found: SystemComparison, run: int) -> str:

@@ -17,7 +17,7 @@ from qrowd.data.details import Caution
 from qrowd.data.scale import Scale
 from qrowd.errors import UsageError
 from qrowd.evaluation.relevance import Certain, Random
-from qrowd.registry import Card, build, get
+from qrowd.registry import Card, build, get, parse_spec
 
 DEEPEST = 2**31 - 1
 _TREC_NAMES = {
@@ -138,12 +138,20 @@ def measures_of(
         if not isinstance(one, Measure):
             raise UsageError(f"a measure must be a value like AP or nDCG@20, got {one!r}")
         one.check()
-    made = tuple(one if rel is None else _from(one, rel) for one in made)
+    if rel is not None:
+        made = tuple(
+            one if _says_rel(stated) else _from(one, rel)
+            for stated, one in zip(several, made, strict=True)
+        )
     names = [repr(one) for one in made]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"measures are named twice: {', '.join(sorted(twice))}")
     return made
+
+
+def _says_rel(stated: Measure | str) -> bool:
+    return isinstance(stated, str) and "rel" in parse_spec(stated.strip())[2]
 
 
 def _from(measure: Measure, rel: int) -> Measure:

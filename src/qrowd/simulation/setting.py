@@ -69,7 +69,7 @@ class Setting:
     )
     text: float | None = param(
         None,
-        "strength of made text: what it says about relevance (0: nothing); none: no text",
+        "strength of made text: what it says about relevance (0: nothing)",
         at_least=0,
         at_most=1,
     )
@@ -78,7 +78,7 @@ class Setting:
         "where assessors come from: the kinds above (kinds), or the populations of Carpenter 2011",
         choices=("kinds", "carpenter"),
     )
-    seed: int = param(0, "seed of the random numbers", at_least=0)
+    seed: int = param(0, "random seed", at_least=0)
 
     def __post_init__(self) -> None:
         for known in params_of(type(self)):

@@ -65,7 +65,9 @@ class EBCC:
     """
 
     subtypes: int | None = param(None, "subtypes of each grade; none: 1 or 10", at_least=1)
-    sparsity: float = param(0.1, "a: small values leave subtypes empty", above=0)
+    sparsity: float = param(
+        0.1, "prior count of each subtype; small values leave some empty", above=0
+    )
     right: float = param(4.0, "prior count of right answers, per row", above=0)
     wrong: float = param(1.0, "prior count of each wrong answer", above=0)
     tol: float = param(1e-7, "stop when the bound gains less per judgement", above=0)

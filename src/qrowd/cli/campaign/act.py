@@ -31,7 +31,7 @@ def command(
     Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;
     fund amount=CENTS; `screen out`, stop worker=N; accept, exclude, refuse assignment=N; bonus
     worker=N amount=CENTS; message worker=N text=...; settle. Amounts are in cents (the currency's
-    smallest unit). What cannot be undone is asked first.
+    smallest unit). Asks before doing what cannot be undone.
 
     \b
     Examples:

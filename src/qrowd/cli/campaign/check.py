@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("plan")
 @json_option
 def command(plan: str, as_json: bool) -> None:
-    """Tell what a plan costs, takes and pays, and how often good and bad workers would pass.
+    """Show what a plan costs, takes and pays, and how often good and bad workers would pass.
 
     Needs no database and no server. "Survives" is the chance to fail fewer of so many batches
     than screen a worker out.
@@ -59,7 +59,9 @@ def _text(plan: Plan, found: Forecast) -> str:
         )
     lines += _passing(plan, found)
     if found.better_gold:
-        lines.append(f"gold sets of grades {found.better_gold} would part good workers better")
+        lines.append(
+            f"gold sets of grades {found.better_gold} would tell good workers from others better"
+        )
     return "\n".join([*lines, *(f"warning: {one}" for one in found.warnings)])
 
 

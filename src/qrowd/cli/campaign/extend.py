@@ -41,7 +41,7 @@ def command(
     runs: tuple[str, ...], depth: int, gold: str | None, priorities: str | None,
     target: int | None, budget: float | None, yes: bool,
 ) -> None:  # fmt: skip
-    """Add to a campaign while it runs; what it costs is shown, and asked, first.
+    """Add to a campaign while it runs; shows the cost and asks before doing it.
 
     New pairs get sets of their own: what was given out stays as it is.
 
@@ -52,8 +52,11 @@ def command(
     """
     from qrowd.collection import audit, extending
     from qrowd.collection.gathering import priority_rows
+    from qrowd.errors import UsageError
 
     material = _material(topics, documents, pool, runs, depth, gold)
+    if not _any(material) and (target, budget, priorities) == (None, None, None):
+        raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
     with opened(database) as store, store.write(store.only(name)) as work:
         if budget is not None:
             number = audit.perform(work, who(), "fund", {"amount": work.plan.pay.minor(budget)})

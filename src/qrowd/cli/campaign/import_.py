@@ -15,7 +15,7 @@ from qrowd.cli.output import say
 @click.option("--as", "kind", type=click.Choice(("machine", "expert")), default="machine",
               show_default=True, help="Whose judgements they are.")  # fmt: skip
 def command(database: str, file: str, name: str | None, kind: str) -> None:
-    """Bring judgements in that were made elsewhere, as those of machine judges or experts.
+    """Import judgements made elsewhere, such as those of machine judges or experts.
 
     FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds and time. They
     are exported with the others and never count towards a target. All of it comes in, or nothing.

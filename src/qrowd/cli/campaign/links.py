@@ -22,7 +22,7 @@ def command(
     database: str, people: tuple[str, ...], name: str | None, address: str, days: float,
     output: str | None,
 ) -> None:  # fmt: skip
-    """Make a signed link for each person of one's own panel; it expires.
+    """Make a signed link for each person of your own panel; links expire.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from qrowd.cli.output import say
 @click.argument("plan")
 @click.option("-o", "--output", "database", required=True, metavar="DATABASE",
               help="A file, made if it is not there, or a PostgreSQL URL.")  # fmt: skip
-@click.option("--launch", is_flag=True, help="Start it at once; without, it is a draft.")
+@click.option("--launch", is_flag=True, help="Start it at once; otherwise it is a draft.")
 def command(plan: str, database: str, launch: bool) -> None:
     """Make a campaign from a plan file and the files that it names.
 

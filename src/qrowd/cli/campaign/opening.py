@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 database_argument = click.argument("database")
 campaign_option = click.option(
-    "--campaign", "name", metavar="NAME", help="Which campaign, where the database has several."
+    "--campaign", "name", metavar="NAME", help="Which campaign, if the database has several."
 )
 yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 

@@ -13,10 +13,10 @@ from qrowd.cli.output import say, show
 @database_argument
 @campaign_option
 @click.option("--sample", type=click.IntRange(min=1), metavar="N",
-              help="Draw so many judgements at random for experts to judge again.")  # fmt: skip
+              help="Draw this many judgements at random for experts to judge again.")  # fmt: skip
 @click.option("--disputed", is_flag=True, help="List what judges disagree on instead.")
 @click.option("--decide", metavar="FILE",
-              help="Decisions: TSV with topic, doc, grade, and if wanted reason.")  # fmt: skip
+              help="Decisions: TSV with topic, doc, grade, and optionally reason.")  # fmt: skip
 @click.option("--expert", default="expert", show_default=True, help="Who decided.")
 @output_option
 def command(

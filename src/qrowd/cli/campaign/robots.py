@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @click.option("--robots", "number", default=40, show_default=True,
               type=click.IntRange(1, 100_000), help="How many come.")  # fmt: skip
 @click.option("--truth", metavar="QRELS",
-              help="The true grades; without, gold's, and others by chance.")  # fmt: skip
+              help="The true grades. Default: those of gold; other pairs get random "
+              "ones.")  # fmt: skip
 @click.option("--method", default="mv", show_default=True, help="How their answers are merged.")
 @click.option("--storm", is_flag=True,
               help="Many double clicks, lost networks, abandoned and late batches.")  # fmt: skip
@@ -40,7 +41,7 @@ def command(
     """Let robots judge: what a campaign would cost, how long it takes, how accurate it gets.
 
     Robots of many kinds (good, sloppy, biased, random, ...) do a copy of the campaign over the
-    web application's interface, on a clock that jumps; the campaign itself is not changed. With
+    web application's interface, on a simulated clock; the campaign itself is not changed. With
     --address they go to a running server, in real time, and how long it lets them wait is shown.
 
     \b

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--acts", is_flag=True, help="Also what organisers did, with the numbers to undo.")
 @json_option
 def command(database: str, name: str | None, per_topic: bool, acts: bool, as_json: bool) -> None:
-    """Tell how a campaign goes: coverage, money, batches, workers, what needs a decision.
+    """Show how a campaign is going: coverage, money, batches, workers, what needs a decision.
 
     \b
     Examples:

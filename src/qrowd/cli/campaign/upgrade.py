@@ -15,7 +15,7 @@ from qrowd.cli.output import say
 def command(database: str, to: str | None, yes: bool) -> None:
     """Bring a database to the schema of this version of qrowd; all of it, or nothing.
 
-    Going back to an older version may lose what only the newer one has, and is asked first.
+    Going back to an older version may lose what only the newer one has; you are asked first.
 
     \b
     Examples:
@@ -30,6 +30,7 @@ def command(database: str, to: str | None, yes: bool) -> None:
         raise UnknownNameError.among("version", to, known)
     store = open_store(database, check_version=False)
     found = upgrading.version(store)
+    upgrading.refuse_newer(store, found)
     back = to is not None and found in known and known.index(to) > known.index(found)
     if back and confirmed(f"Go back from version {found} to {to}?", yes):
         upgrading.downgrade(store, str(to))
