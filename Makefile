@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := .venv-core
 
-.PHONY: help demo test setup gates tests core-tests docs bench soak clean
+.PHONY: help demo test setup gates chromium tests core-tests docs bench soak clean
 help:  ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -38,7 +38,12 @@ gates: setup  ## Format, lint, types, imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-tests: setup  ## All tests
+chromium:  ## Debian's Chromium for the tests in a browser, where apt may install it
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && { apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null; } \
+	  || echo "no chromium: the tests in a browser are skipped"
+
+tests: setup chromium  ## All tests
 	$(BIN)/python tests/warm.py
 	$(BIN)/python -m pytest -n 2 -q
 

@@ -28,12 +28,23 @@ from qrowd.errors import MissingExtraError, UsageError
 )
 @click.option("--processes", default=1, show_default=True, type=click.IntRange(1, 64),
               help="How many processes answer requests.")  # fmt: skip
-def command(place: str, database: str, host: str, port: int, address: str, processes: int) -> None:
+@click.option("--try", "trial", is_flag=True,
+              help="Make a small campaign in a new folder and print a worker's link to it; the "
+              "folder is removed in the end.")  # fmt: skip
+@click.option("--way", type=click.Choice(["grades", "ranked", "free-ranks"]), default="grades",
+              show_default=True, help="How documents are judged with --try.")  # fmt: skip
+@click.option("--language", default="en", show_default=True,
+              help="The language of the pages with --try.")  # fmt: skip
+def command(
+    place: str, database: str, host: str, port: int, address: str, processes: int, trial: bool,
+    way: str, language: str,
+) -> None:  # fmt: skip
     """Run the web application on the campaigns in PLACE: a folder, or a database file.
 
     A folder is made if it is not there; its database is PLACE/qrowd.db. Prints where to go; the
     first time, a link to make the first account. Background jobs run in a process of their own.
     The server's secret is in QROWD_SECRET, or in secret.key beside the database.
+    `qrowd serve --try` shows in a minute what judging is like.
 
     \b
     Examples:
@@ -48,12 +59,32 @@ def command(place: str, database: str, host: str, port: int, address: str, proce
 
     if not _free(host, port):
         raise UsageError(f"port {port} of {host} is in use; choose another with --port")
+    where = address or f"http://{host}:{port}"
+    if trial:
+        _try(where, host, port, way, language)
+        return
     folder = Path(place)
     if folder.is_file():
         folder, database = folder.resolve().parent, database or str(folder)
-    settings = Settings.of_folder(folder, database, address or f"http://{host}:{port}")
+    settings = Settings.of_folder(folder, database, where)
     _welcome(settings)
     serve(settings, host, port, processes)
+
+
+def _try(address: str, host: str, port: int, way: str, language: str) -> None:
+    """Serve a small campaign from a folder that is removed in the end."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from qrowd.web.server import serve
+    from qrowd.web.settings import Settings
+    from qrowd.web.trial import make_trial
+
+    with TemporaryDirectory(prefix="qrowd-try-") as folder:
+        settings = Settings.of_folder(Path(folder), "", address)
+        click.echo(f"qrowd: judge here: {make_trial(settings, way, language)}", err=True)
+        click.echo("qrowd: stop with Ctrl-C", err=True)
+        serve(settings, host, port)
 
 
 def _free(host: str, port: int) -> bool:

@@ -11,7 +11,7 @@ import qrowd
 from qrowd.collection.store import Store, open_store
 from qrowd.web import problems
 from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work, workers
-from qrowd.web.pages import set_up, status
+from qrowd.web.pages import judging, reader, set_up, status
 from qrowd.web.settings import Settings
 
 LARGEST_BODY = 64 * 2**20
@@ -46,9 +46,10 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    parts = (accounts, campaigns, work, own, experts, manage, workers, results, status, set_up)
-    for part in parts:
+    api = (accounts, campaigns, work, own, experts, manage, workers, results)
+    for part in (*api, status, set_up, judging, reader):
         app.include_router(part.router)
+    app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))
     return app
 
 

@@ -34,5 +34,5 @@ def command(
 
     with opened(database) as store, store.read(store.only(name)) as work:
         made = [make_link(work, one, days) for one in people]
-        where = f"{address.rstrip('/')}/c/{quote(work.name, safe='')}/enter?link="
+        where = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
     show({"person": list(people), "link": [where + quote(one, safe="") for one in made]}, output)

@@ -47,6 +47,7 @@ class About(BaseModel):
     language: str
     grades: list[int]
     labels: list[str]
+    relevant_from: int
     instructions: str
     examples: list[str]
     documents_per_batch: int
@@ -71,6 +72,7 @@ def about(plan: Plan, state: str) -> About:
         language=plan.campaign.language,
         grades=list(plan.scale.grades),
         labels=list(plan.scale.labels),
+        relevant_from=plan.scale.relevant_from,
         instructions=plan.campaign.instructions,
         examples=list(plan.campaign.examples),
         documents_per_batch=documents,

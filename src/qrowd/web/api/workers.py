@@ -98,7 +98,7 @@ def make_links(wanted: LinksWanted, member: Keeper, settings: TheSettings) -> li
     """Signed links for people of one's own panel."""
     with member.store.write(member.campaign) as work:
         made = [(one, links.make_link(work, one, wanted.days)) for one in wanted.people]
-        at = f"{settings.address}/judging/{quote(work.name)}"
+        at = f"{settings.address}/judge/{quote(work.name, safe='')}"
     return [Link(person=one, link=f"{at}?link={link}") for one, link in made]
 
 

@@ -1,0 +1,96 @@
+"""The judging page: what everybody may see of a campaign, and the place where its worker works."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from starlette.staticfiles import StaticFiles
+
+from qrowd.collection.plan import Plan
+from qrowd.collection.platforms import provider_of
+from qrowd.errors import RuleError
+from qrowd.web.access import TheStore
+from qrowd.web.api.campaigns import About, about
+from qrowd.web.problems import STATUS
+from qrowd.web.texts import catalogue, language_of
+
+router = APIRouter(include_in_schema=False)
+FOLDER = Path(__file__).parents[1]
+_HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
+
+
+class Static(StaticFiles):
+    """Our scripts and styles; browsers ask each time whether they have changed."""
+
+    def file_response(self, *arguments: Any, **named: Any) -> Any:
+        """A file, to be checked before it is used again."""
+        response = super().file_response(*arguments, **named)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The pages' templates, in which every text is escaped."""
+    loader = jinja2.FileSystemLoader(FOLDER / "templates")
+    return jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+
+
+@router.get("/judge/{name}")
+@router.get("/judge/{name}/me")
+def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTMLResponse:
+    """The page of a campaign's workers, at the screen that fits; or their own page."""
+    try:
+        with store.read(name) as work:
+            known, plan = about(work.plan, work.state), work.plan
+    except RuleError as error:
+        return _problem(error, lang)
+    language = language_of(lang, known.language)
+    own = request.url.path.endswith("/me")
+    page = templates().get_template("judging.html.j2").render(
+        about=known, language=language, texts=catalogue(language), own=own,
+        data=_data(known, language), money=_money(known), **_words(known),
+    )  # fmt: skip
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
+
+
+def policy(plan: Plan) -> str:
+    """What the page may load and who may frame it: its own, and the platform's hosts."""
+    given = provider_of(plan.platform).hosts
+    ours = " ".join(["'self'", *(f"https://{host}" for host in given if _HOST.fullmatch(host))])
+    own = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect", "frame"))
+    outside = f"base-uri 'none'; form-action {ours}; frame-ancestors {ours}"
+    return f"default-src 'none'; {own}; {outside}"
+
+
+def _problem(error: RuleError, lang: str) -> HTMLResponse:
+    language = language_of(lang)
+    page = templates().get_template("problem.html.j2")
+    body = page.render(language=language, texts=catalogue(language), message=str(error))
+    return HTMLResponse(body, STATUS.get(error.code, 409))
+
+
+def _words(known: About) -> dict[str, Any]:
+    labels = known.labels or [str(grade) for grade in known.grades]
+    return {"labels": labels, "minutes": max(1, round(known.minutes_per_batch))}
+
+
+def _money(known: About) -> str:
+    return f"{known.pay / 10**known.digits:.{known.digits}f} {known.currency}"
+
+
+def _data(known: About, language: str) -> str:
+    """What scripts need to know, as JSON inside of HTML."""
+    held = {"about": known.model_dump(), "language": language, "texts": dict(catalogue(language))}
+    text = json.dumps(held, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,116 @@
+"""A document for the judging page: the reader's HTML, and the original for a frame.
+
+The frame's address carries a signed ticket instead of a cookie, so that it also works where
+browsers refuse cookies (inside a platform's page).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Request, Response
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from pydantic import BaseModel
+
+from qrowd.collection import showing
+from qrowd.collection.showing import Body
+from qrowd.errors import RuleError
+from qrowd.web.access import TheSettings, TheStore, Worker
+from qrowd.web.api.work import Key
+from qrowd.web.sanitising import (
+    LARGEST,
+    original_of_html,
+    reader_of_html,
+    reader_of_text,
+    text_of,
+)
+from qrowd.web.settings import Settings
+
+router = APIRouter(include_in_schema=False)
+
+Position = Annotated[int, Path(ge=1, le=1000)]
+TICKET_SECONDS = 2 * 86_400
+HTML = ("text/html", "application/xhtml+xml")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml")
+ORIGINAL = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "X-DNS-Prefetch-Control": "off",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, max-age=3600",
+}
+
+
+class Reading(BaseModel):
+    """A document to read. `kind` is text, image or none; `original` is the frame's address."""
+
+    kind: str
+    title: str
+    html: str = ""
+    original: str = ""
+    cut: bool = False
+
+
+@router.get("/judge/{name}/documents/{key}/{position}")
+def reading(
+    name: str, key: Key, position: Position, worker: Worker, settings: TheSettings,
+    response: Response,
+) -> Reading:  # fmt: skip
+    """A document of one's own batch, made safe."""
+    with worker.store.read(worker.campaign) as work:
+        body = showing.body_of(work, worker.worker, key, position)
+    ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
+    response.headers["Cache-Control"] = "private, max-age=3600"
+    return _read(body, f"/judge/{quote(name, safe='')}/original/{ticket}")
+
+
+def kind_of(body: Body) -> str:
+    """How a document is shown."""
+    media = body.media_type.partition(";")[0].strip().lower()
+    if not body.content:
+        return "none"
+    if media in HTML:
+        return "html"
+    if media in IMAGES:
+        return "image"
+    return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
+
+
+def _read(body: Body, address: str) -> Reading:
+    kind = kind_of(body)
+    if kind == "image":
+        return Reading(kind=kind, title=body.title, original=address)
+    cut = len(body.content) > LARGEST
+    if kind == "html":
+        page = reader_of_html(text_of(body.content, marked_up=True))
+        return Reading(kind="text", title=body.title, html=page, original=address, cut=cut)
+    if kind == "text":
+        return Reading(
+            kind=kind, title=body.title, html=reader_of_text(text_of(body.content)), cut=cut
+        )
+    return Reading(kind="none", title=body.title)
+
+
+@router.get("/judge/{name}/original/{ticket}")
+def original(
+    name: str, ticket: str, request: Request, store: TheStore, settings: TheSettings
+) -> Response:
+    """The original of a document: nothing in it runs, loads or leads anywhere."""
+    try:
+        held = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
+    except BadSignature:
+        raise RuleError(
+            "not-found", "this document is not open any more; reload the page"
+        ) from None
+    campaign, worker, key, position = held
+    with store.read(campaign) as work:
+        body = showing.body_of(work, worker, key, position)
+    if kind_of(body) == "image":
+        return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
+    page = original_of_html(text_of(body.content, marked_up=True))
+    return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
+
+
+def _signer(settings: Settings) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(settings.secret, salt="original")

@@ -1,0 +1,44 @@
+// Sentences by name, in the page's language; numbers and money as that language writes them.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+export const about = data.about;
+export const language = data.language;
+const plural = new Intl.PluralRules(language);
+
+export function has(name) {
+  return name in data.texts;
+}
+
+// t("left", { n: 3 }) says "left.one" where n is one in this language, else "left".
+export function t(name, values = {}) {
+  const one = "n" in values && plural.select(values.n) === "one" && has(`${name}.one`);
+  const text = data.texts[one ? `${name}.one` : name] ?? name;
+  return text.replace(/\{(\w+)\}/g, (_, key) => {
+    const value = values[key];
+    return typeof value === "number" ? value.toLocaleString(language) : String(value ?? "");
+  });
+}
+
+export function money(minor) {
+  const amount = minor / 10 ** about.digits;
+  try {
+    return amount.toLocaleString(language, { style: "currency", currency: about.currency });
+  } catch {
+    return `${amount.toFixed(about.digits)} ${about.currency}`;
+  }
+}
+
+export function day(milliseconds) {
+  return new Date(milliseconds).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+}
+
+export function label(grade) {
+  if (grade === null || grade === undefined) return t("cannot");
+  return about.labels[about.grades.indexOf(grade)] ?? (has(`grade.${about.grades.length}.${grade}`)
+    ? t(`grade.${about.grades.length}.${grade}`) : String(grade));
+}
+
+// What went wrong, in the reader's language where we know it by its code.
+export function problem(error) {
+  return has(`error.${error.code}`) ? t(`error.${error.code}`) : error.message;
+}

@@ -1,0 +1,89 @@
+"""A small campaign with short texts to read, so that anybody can try the judging page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+from qrowd.collection import links
+from qrowd.collection.audit import launch
+from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.plan import Plan
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.store import open_store
+from qrowd.web.settings import Settings
+
+GOLD_TOPIC = "tomatoes"
+PLAN = r'''
+[campaign]
+name = "try"
+title = "Which pages help?"
+way = "{way}"
+language = "{language}"
+instructions = """
+Somebody typed a request into a search engine and found some pages. Read the request first, \
+then each page, and say how well the page answers the request. Judge the page as it is, not \
+whether you like it."""
+examples = ["""
+Request: boil an egg. Page: “Six minutes for a soft yolk, ten for a hard one, from when the \
+water boils.”
+
+Highly relevant: one can do it with this page alone.""", """
+Request: boil an egg. Page: “Our farm sells eggs every Friday.”
+
+Not relevant: it is about eggs, but it does not help to boil one."""]
+[scale]
+grades = [0, 1, 2]
+[sets]
+size = 4
+target = 1000
+[hit]
+sets = 3
+[pay]
+hit = 1.00
+budget = 1000.00
+[checks.seconds]
+at_least = 2
+[people]
+consent = """
+This is a trial on your own computer: nothing leaves it. Your answers are kept in a folder that \
+is thrown away in the end."""
+'''
+
+
+def material() -> Material:
+    """Three topics with four documents each; those of one topic are gold."""
+    held = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
+    rows = held["documents"]
+    gold = [
+        GoldRow(one["topic"], one["name"], one["grade"], one["reason"], one["passage"], "first")
+        for one in rows
+        if one["topic"] == GOLD_TOPIC
+    ]
+    documents = [
+        DocumentRow(one["name"], one["text"].encode(), one["title"], "", one["media_type"])
+        for one in rows
+    ]
+    pool = [(one["topic"], one["name"]) for one in rows if one["topic"] != GOLD_TOPIC]
+    return Material([TopicRow(**one) for one in held["topics"]], documents, pool, gold)
+
+
+def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
+    """Make the trial in the server's database and start it; a worker's link to it."""
+    plan = parse_plan(PLAN.format(way=way, language=language))
+    return launch_campaign(settings, plan, material())
+
+
+def launch_campaign(settings: Settings, plan: Plan, made: Material) -> str:
+    """Make a campaign in the server's database and start it; a worker's link, good for a day."""
+    store = open_store(settings.database, new=True)
+    try:
+        create_campaign(store, plan, made)
+        with store.write(plan.campaign.name) as work:
+            launch(work, "trial")
+            link = links.make_link(work, "you", 1)
+    finally:
+        store.engine.dispose()
+    where = f"{settings.address}/judge/{quote(plan.campaign.name, safe='')}"
+    return f"{where}?link={quote(link, safe='')}"

@@ -1,0 +1,44 @@
+"""A real browser before a real server. Without playwright or Chromium these tests are skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+WANTED = ("playwright", "fastapi", "uvicorn", "sqlalchemy", "nh3", "jinja2")
+MISSING = [name for name in WANTED if find_spec(name) is None]
+if MISSING:
+    collect_ignore_glob = ["test_*.py"]  # a browser needs playwright and the extra serve
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from tests.browser.serving import Site
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or the one that QROWD_CHROMIUM names."""
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("QROWD_CHROMIUM") or shutil.which("chromium")
+    if not path:
+        pytest.skip("there is no chromium here")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, request: Any) -> Iterator[Site]:
+    """The campaign of `qrowd serve --try`, served; a parameter is the way of judging."""
+    from tests.browser.serving import serve_trial
+
+    with serve_trial(tmp_path, getattr(request, "param", "grades")) as found:
+        yield found

@@ -1,0 +1,28 @@
+"""What tests do on the judging page, as a person would."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+
+def start(page: Page, link: str) -> None:
+    """From the link to the first document, by keyboard alone."""
+    page.goto(link)
+    for name in ("Continue", "I agree", "Start"):
+        button = page.get_by_role("button", name=name, exact=True)
+        button.focus()
+        page.keyboard.press("Enter")
+    expect(page.locator(".page .text")).to_be_visible()
+
+
+def judge_all(page: Page, documents: int = 12, key: str = "0") -> None:
+    """Judge the documents by one key; wait for each to be shown."""
+    for _ in range(documents):
+        before = page.locator(".where").inner_text()
+        page.keyboard.press(key)
+        expect(page.locator(".where")).not_to_have_text(before)
+
+
+def saved(page: Page) -> None:
+    """Wait until everything is saved."""
+    expect(page.locator(".saved")).to_have_attribute("data-state", "saved")
