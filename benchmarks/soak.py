@@ -190,7 +190,10 @@ def kills(folder: Path, database: str, size: Size) -> list[Line]:
         ]
         for thread in threads:
             thread.start()
-        time.sleep(chance.uniform(0.3, 1.5))
+        before, until = len(acknowledged), time.monotonic() + 60
+        while len(acknowledged) < before + 4 and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(chance.uniform(0.0, 1.0))
         server.kill()
         stop.set()
         for thread in threads:

@@ -157,6 +157,24 @@ def _organise(walk: Walk, admin: dict[str, str]) -> None:
     hello = {"worker": 1, "text": "thank you"}
     walk("POST", f"{API}/messages", admin, act="message", details=hello, sure=True)
 
+    _extend(walk, admin)
+
+
+def _extend(walk: Walk, admin: dict[str, str]) -> None:
+    assert walk("GET", f"{API}/cost-of-target?target=4", admin)["judgements"] > 0
+    files = {
+        "documents": (
+            "more.jsonl",
+            '{"doc": "new1", "text": "one"}\n{"doc": "new2", "text": "two"}',
+        ),
+        "pool": ("more.tsv", "topic\tdoc\nt0\tnew1\nt0\tnew2\n"),
+    }
+    told = walk("POST", f"{API}/extensions", admin, files=files)
+    assert (told["cost"]["pairs"], told["added"]) == (2, None)
+    sent = {**files, "sure": (None, "true")}
+    assert walk("POST", f"{API}/extensions", admin, files=sent)["added"]["pairs"] == 2
+    assert walk("POST", f"{API}/extensions", admin, files=files)["cost"]["pairs"] == 0
+
 
 def _experts(walk: Walk, admin: dict[str, str]) -> None:
     made = walk("POST", f"{API}/tokens", admin, role="expert")

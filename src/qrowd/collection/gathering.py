@@ -194,3 +194,27 @@ def question_rows(path: str | Path) -> list[QuestionRow]:
             raise FormatError(message, file=str(path), line=line)
         found.append(one)
     return found
+
+
+def extension(
+    *,
+    topics: str | Path | None = None,
+    documents: str | Path | None = None,
+    pool: str | Path | None = None,
+    runs: Sequence[str | Path] = (),
+    depth: int = 20,
+    gold: str | Path | None = None,
+) -> Material:
+    """What files add to a campaign; of the documents only those that the pool and gold use."""
+    pairs = pool_rows(pool) if pool else []
+    if runs:
+        pairs += pool_of_runs(read_runs(list(runs)), depth)
+    golds = gold_rows(gold) if gold else []
+    used = {doc for _, doc in pairs} | {row.document for row in golds}
+    found = document_rows(documents) if documents else iter(())
+    return Material(
+        topics=topic_rows(topics) if topics else [],
+        documents=[one for one in found if one.name in used],
+        pool=pairs,
+        gold=golds,
+    )

@@ -10,7 +10,17 @@ from fastapi import FastAPI, Request, Response
 import qrowd
 from qrowd.collection.store import Store, open_store
 from qrowd.web import problems
-from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work, workers
+from qrowd.web.api import (
+    accounts,
+    campaigns,
+    experts,
+    extensions,
+    manage,
+    own,
+    results,
+    work,
+    workers,
+)
 from qrowd.web.pages import judging, reader, set_up, status
 from qrowd.web.settings import Settings
 
@@ -46,7 +56,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    api = (accounts, campaigns, work, own, experts, manage, workers, results)
+    api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results)
     for part in (*api, status, set_up, judging, reader):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))

@@ -51,10 +51,12 @@ def command(
       qrowd campaign extend campaign.db --budget 50
     """
     from qrowd.collection import audit, extending
-    from qrowd.collection.gathering import priority_rows
+    from qrowd.collection.gathering import extension, priority_rows
     from qrowd.errors import UsageError
 
-    material = _material(topics, documents, pool, runs, depth, gold)
+    material = extension(
+        topics=topics, documents=documents, pool=pool, runs=runs, depth=depth, gold=gold
+    )
     if not _any(material) and (target, budget, priorities) == (None, None, None):
         raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
     with opened(database) as store, store.write(store.only(name)) as work:
@@ -85,25 +87,3 @@ def _agreed(work: Work, cost: Cost, yes: bool) -> bool:
         f"{shown(cost.amount)}; {shown(cost.free)} is free"
     )
     return confirmed("Add this?", yes)
-
-
-def _material(
-    topics: str | None, documents: str | None, pool: str | None, runs: tuple[str, ...],
-    depth: int, gold: str | None,
-) -> Material:  # fmt: skip
-    from qrowd.collection import gathering
-    from qrowd.collection.building import Material
-    from qrowd.io.runs import read_runs
-
-    pairs = gathering.pool_rows(pool) if pool else []
-    if runs:
-        pairs += gathering.pool_of_runs(read_runs(list(runs)), depth)
-    golds = gathering.gold_rows(gold) if gold else []
-    used = {doc for _, doc in pairs} | {row.document for row in golds}
-    found = list(gathering.document_rows(documents)) if documents else []
-    return Material(
-        topics=gathering.topic_rows(topics) if topics else [],
-        documents=[one for one in found if one.name in used],
-        pool=pairs,
-        gold=golds,
-    )
