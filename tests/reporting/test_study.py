@@ -48,8 +48,8 @@ def test_choosing(made: q.Collection) -> None:
     assert chosen == "mv"
     with pytest.raises(UnknownNameError, match="method in this study"):
         q.study(made.judgements, methods=["mv"], chosen="ds")
-    assert list(q.study(made.judgements).merged) == ["mv", "ds", "hier-vb"]
-    assert q.study(made.judgements).chosen == "hier-vb"
+    assert list(q.study(made.judgements).merged) == ["mv", "ds", "auto"]
+    assert q.study(made.judgements).chosen == "auto"
 
 
 def test_told_of_the_rankings_or_not(made: q.Collection) -> None:

@@ -40,7 +40,7 @@ from qrowd.cli.options import (
 @click.option(
     "--method", "methods", multiple=True, metavar="METHOD",
     help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
-    "[default: mv, ds, hier-vb; for more than two grades mv, wmv-iter, ds]",
+    "[default: mv, ds, auto; for more than two grades also wmv-iter]",
 )  # fmt: skip
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
@@ -48,8 +48,8 @@ from qrowd.cli.options import (
 )  # fmt: skip
 @click.option(
     "--chosen", metavar="METHOD",
-    help="The merging method that the intervals are based on.  [default: hier-bayes, hier-vb or ds "
-    "if used, else the last one]",
+    help="The merging method that the intervals are based on.  [default: auto, hier-bayes, "
+    "hier-vb or ds if used, else the last one]",
 )  # fmt: skip
 @click.option(
     "--informed/--no-informed", default=True, show_default=True,

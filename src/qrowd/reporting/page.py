@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from qrowd.errors import MissingExtraError
-from qrowd.reporting.parts import Fact, Section, cell_text, sort_key
+from qrowd.reporting.parts import Fact, Section, Verdict, cell_text, sort_key
 
 _BACKTICKS = re.compile(r"`([^`]+)`")
 
@@ -18,7 +18,8 @@ _BACKTICKS = re.compile(r"`([^`]+)`")
 class Report:
     """Words, tables and pictures about some data; `q.save(report, "report.html")` writes its page.
 
-    `facts` are the few numbers at the head; `made` says with what it was made.
+    `verdicts` answer the first questions, `facts` are the few numbers at the
+    head; `made` says with what it was made.
     """
 
     title: str
@@ -26,6 +27,7 @@ class Report:
     facts: tuple[Fact, ...]
     sections: tuple[Section, ...]
     made: str
+    verdicts: tuple[Verdict, ...] = ()
 
     def __repr__(self) -> str:
         return f"Report({self.title}: {', '.join(section.title for section in self.sections)})"

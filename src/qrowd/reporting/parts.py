@@ -130,6 +130,24 @@ class Fact:
     about: str = ""
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """A question of the first screen, its short answer, and the reasons.
+
+    `level` is good, caution or bad: a colour, a sign and a word tell it apart.
+    """
+
+    question: str
+    level: str
+    answer: str
+    reasons: str
+
+    @property
+    def sign(self) -> str:
+        """What stands for the level beside its colour."""
+        return {"good": "✓", "caution": "!", "bad": "✗"}[self.level]
+
+
 Part = Prose | Items | Note | Code | Figure | Table | Matrix | Group
 
 

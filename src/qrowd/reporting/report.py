@@ -8,8 +8,6 @@ from functools import singledispatch
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 import qrowd
 from qrowd.comparison.compare import Comparison
 from qrowd.comparison.intervals import Intervals, intervals
@@ -31,6 +29,7 @@ from qrowd.reporting.sections.rankings import ranking_section
 from qrowd.reporting.sections.screening import screening_section
 from qrowd.reporting.sections.systems import means_table, system_section
 from qrowd.reporting.study import Study
+from qrowd.reporting.verdicts import verdicts_of
 
 _MOST = 200  # rows of a table
 
@@ -57,7 +56,8 @@ def report(
     again = _again(commands, studies[0] if studies else None)
     facts = facts_of(studies[0]) if studies else ()
     lead = lead_of(studies[0]) if studies else "What the data contain, and what follows from them."
-    return Report(title, lead, facts, (*found, *notes, again), _made())
+    verdicts = verdicts_of(studies[0]) if studies else ()
+    return Report(title, lead, facts, (*found, *notes, again), _made(), verdicts)
 
 
 @singledispatch
@@ -140,7 +140,8 @@ def _(noun: Study) -> list[Section]:
         sections += posterior_sections(merged, noun.judgements)
     if noun.intervals is not None:
         gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
-        sections.append(system_section(noun.intervals, noun.chosen, noun.wide, gold, noun.informed))
+        systems = system_section(noun.intervals, noun.chosen, noun.wide, gold, noun.informed)
+        sections.append(systems)
     if noun.comparison is not None:
         sections.append(ranking_section(noun.comparison))
     return sections
@@ -164,37 +165,23 @@ def lead_of(done: Study) -> str:
 
 def facts_of(done: Study) -> tuple[Fact, ...]:
     """The few numbers at the head of the page."""
-    facts = []
+    facts, way = [], done.chosen
     if done.labels:
-        best = max(done.labels, key=lambda name: done.labels[name]["accuracy"])
-        mv = f"; mv {done.labels['mv']['accuracy']:.3f}" if "mv" in done.labels else ""
-        accuracy = f"{done.labels[best]['accuracy']:.3f}"
-        facts.append(Fact(accuracy, f"of {best}'s merged grades agree with gold", mv.strip("; ")))
+        mv = (
+            f"mv {done.labels['mv']['accuracy']:.3f}" if "mv" in done.labels and way != "mv" else ""
+        )
+        accuracy = f"{done.labels[way]['accuracy']:.3f}"
+        facts.append(Fact(accuracy, f"of {way}'s merged grades agree with gold", mv))
     if done.comparison is not None:
-        tau = done.comparison.values[0, :, done.comparison.statistics.index("tau_ap")]
-        at, measure = int(np.argmax(tau)), done.comparison.measures[0]
-        name = f"τ_AP of {done.comparison.estimates[at]} with gold's ranking"
-        facts.append(Fact(f"{tau[at]:.3f}", name, f"systems by mean {measure}"))
-    if done.intervals is not None:
-        found = done.wide or done.intervals
-        first = int(np.argmax(found.best[0]))
-        about = f"is the best system by {found.measures[0]}, with probability"
-        many = len(found.contenders())
-        over = "over judgements and topics" if found.over == "both" else "over judgements"
-        among = f"{over}; {many} may be the best" if many > 1 else over
-        name = str(found.runs.names[first])
-        facts.append(Fact(name, f"{about} {found.best[0, first]:.0%}", among))
-    if done.gold is not None and done.judgements.scale.binary:
-        facts.append(_useless(done))
+        tau, measure = done.comparison.value(way), done.comparison.measures[0]
+        name = f"τ_AP of {way} with gold's ranking"
+        facts.append(Fact(f"{tau:.3f}", name, f"systems by mean {measure}"))
+    kinds = [str(kind) for kind in done.assessors["type"]]
+    told = sum(kind != "too little data" for kind in kinds)
+    if told:
+        about = f"of {told} about whom enough is known"
+        facts.append(Fact(grouped(kinds.count("good")), "assessors are good", about))
     return tuple(facts)
-
-
-def _useless(done: Study) -> Fact:
-    worth = done.assessors["sensitivity"] + done.assessors["specificity"] - 1
-    low = int((worth < 0.1).sum())
-    share = done.judgements.per_assessor[worth < 0.1].sum() / max(len(done.judgements), 1)
-    name = "assessors carry no information, or mislead"
-    return Fact(f"{low} of {len(worth)}", name, f"they made {share:.0%} of the judgements")
 
 
 def _what_was_done(done: Study) -> Section:

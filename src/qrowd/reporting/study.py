@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from qrowd.evaluation.measure import Measure
     from qrowd.quality.doubt import Rule
 
-METHODS = ("mv", "ds", "hier-vb")
-GRADED_METHODS = ("mv", "wmv-iter", "ds")
-_PREFERRED = ("hier-bayes", "hier-vb", "ds")  # for draws
+METHODS = ("mv", "ds", "auto")
+GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
+_PREFERRED = ("auto", "hier-bayes", "hier-vb", "ds")  # for draws
 MEASURES = ("AP", "nDCG@20")
 _CELLS = 100_000_000  # scores that are kept topic by topic
 _CHECKED = 200_000  # judgements at most whose independence is checked
@@ -104,10 +104,10 @@ def study(
     Without runs there are no scores of systems; without gold nothing is compared with it. What
     methods and rules may learn from is `given`; its pairs and topics are left out of every
     comparison with `gold`. Assessors whom one of the
-    screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `hier-vb`
-    (for more than two grades `mv`, `wmv-iter`, `ds`). `chosen` names the method whose `draws`
-    become intervals (a hierarchical one if there is one, then `ds`, then the last); `informed` lets
-    it know how the systems rank the documents, as `inform` does.
+    screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `auto`
+    (for more than two grades also `wmv-iter`). `chosen` names the method whose `draws`
+    become intervals (`auto` if there is one, else a hierarchical one, then `ds`, then the last);
+    `informed` lets it know how the systems rank the documents, as `inform` does.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)

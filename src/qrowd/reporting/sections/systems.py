@@ -12,6 +12,7 @@ from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.reporting import figures
+from qrowd.reporting.coverage import Coverage
 from qrowd.reporting.parts import Matrix, Part, Prose, Section, Shown, Table
 
 _MOST = 30  # systems in the matrix
@@ -39,7 +40,8 @@ def system_section(
     parts.append(figures.ranking(found, wide, gold))
     if gold is not None and found.over == "draws":
         parts.append(_covered(found, gold))
-    parts += [_table(found, gold), _contenders(wide or found), _matrix(found)]
+    held = gold is None or found.over != "draws" or Coverage.of(found, gold).holds
+    parts += [_table(found, gold), _contenders(wide or found, held), _matrix(found)]
     return Section("Systems", tuple(parts))
 
 
@@ -63,19 +65,14 @@ def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
 
 def _covered(found: Intervals, gold: Floats) -> Prose:
     """Whether gold lies inside: of scores it often does not, of places it should."""
-    under = places(gold)
-    score = int(((gold >= found.low[0]) & (gold <= found.high[0])).sum())
-    place = int(((under >= found.place_low[0]) & (under <= found.place_high[0])).sum())
-    why = [
-        f"The score under gold lies inside the interval of {score} of {len(gold)} systems, the "
-        f"place under gold inside that of {place}."
-    ]
+    held = Coverage.of(found, gold)
+    why = [held.sentence]
     if (gold > found.high[0]).mean() > 0.2:
         why.append(
             "Grades that are still wrong lower the scores of all systems, and of the best ones "
             "most: compare systems with each other, not with the level under gold."
         )
-    if place < len(gold) * found.level / 2:
+    if not held.holds:
         why.append(
             "That is far too few: the method is overconfident, as happens when assessors make the "
             "same errors."
@@ -83,7 +80,12 @@ def _covered(found: Intervals, gold: Floats) -> Prose:
     return Prose(" ".join(why))
 
 
-def _contenders(found: Intervals) -> Prose:
+def _contenders(found: Intervals, held: bool) -> Prose:
+    if not held:
+        return Prose(
+            "Which system is the best cannot be told from these intervals, since gold shows that "
+            "they do not hold; the probabilities here are what the method believes."
+        )
     names = found.contenders()
     over = "judgements and topics" if found.over == "both" else found.source
     sure = f"with {found.containing:.0%}, as far as {over} tell"

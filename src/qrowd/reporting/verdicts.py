@@ -1,0 +1,158 @@
+"""The first screen of a report: can this be trusted, which system is best, what to do next.
+
+Every sentence rests on figures that stand further down, and says less where they contradict it:
+where gold shows that intervals do not hold, no probability is given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.comparison.intervals import Intervals
+from qrowd.quality.agreement import krippendorff_alpha
+from qrowd.rendering import grouped
+from qrowd.reporting.coverage import Coverage
+from qrowd.reporting.parts import Verdict
+from qrowd.reporting.study import Study
+
+_DOUBTED = ("adversarial", "uniform", "random", "biased")
+_NAMED = 3
+_CALIBRATED = 0.1  # expected calibration error
+_TRUST = {
+    "good": "Yes, as far as can be seen",
+    "caution": "With caution",
+    "bad": "Not for scores of systems",
+}
+
+
+def verdicts_of(done: Study) -> tuple[Verdict, ...]:
+    """Three answers, or two where there are no systems."""
+    held = coverage_of(done)
+    best = [_best(done, done.wide or done.intervals, held)] if done.intervals is not None else []
+    return (_trust(done, held), *best, _next(done, held))
+
+
+def coverage_of(done: Study) -> Coverage | None:
+    """How well intervals hold what gold says, where both are there."""
+    if done.intervals is None or done.by_gold is None:
+        return None
+    return Coverage.of(done.intervals, done.by_gold.means()[0, 0])
+
+
+# --- can these judgements be trusted? -------------------------------------------------------------
+
+
+def _trust(done: Study, held: Coverage | None) -> Verdict:
+    said, level = [_agreement(done)], "good"
+    if done.independence is not None and done.independence.together is not False:
+        level = "caution"
+    if done.independence is not None:
+        said.append(_capital(done.independence.verdict))
+    if not done.labels:
+        level = "caution"
+        said.append("There is no gold, so how accurate the merged grades are is unknown.")
+    else:
+        found = done.labels[done.chosen]
+        error = found.calibration.expected_error
+        said.append(
+            f"Of the grades merged by `{done.chosen}`, {found['accuracy']:.0%} agree with gold; "
+            f"its probabilities are off by {error:.2f} on average."
+        )
+        level = "caution" if error > _CALIBRATED else level
+    if held is not None:
+        said.append(held.sentence)
+        level = level if held.holds else "bad"
+    return Verdict("Can these judgements be trusted?", level, _TRUST[level], " ".join(said))
+
+
+def _agreement(done: Study) -> str:
+    alpha = krippendorff_alpha(done.judgements)
+    if np.isnan(alpha):
+        return "Agreement cannot be told: hardly a pair has two judgements."
+    how = "hardly agree" if alpha < 0.2 else "agree moderately" if alpha < 0.667 else "agree well"
+    return f"Assessors {how} (Krippendorff's alpha {alpha:.2f})."
+
+
+# --- which system is best? ------------------------------------------------------------------------
+
+
+def _best(done: Study, found: Intervals | None, held: Coverage | None) -> Verdict:
+    assert found is not None
+    first = int(np.argmax(found.best[0]))
+    name, measure = str(found.runs.names[first]), found.measures[0]
+    many, of = len(found.contenders()), len(found.runs)
+    over = "judgements and topics" if found.over == "both" else "judgements"
+    asked = "Which system is best?"
+    if held is not None and not held.holds:
+        text = (
+            f"Under the merged grades {name} comes first by {measure}; under gold it is "
+            f"{held.best}. The intervals do not hold gold's scores and places, so no probability "
+            "is given."
+        )
+        return Verdict(asked, "bad", "Not known from these judgements", text)
+    chance = sure(float(found.best[0, first]))
+    gold = f" Under gold, {held.best} comes first." if held is not None else ""
+    if many == 1:
+        text = f"By {measure} {name} is the best of {of} with a probability {chance}, over {over}."
+        level = "good" if held is None or held.best == name else "caution"
+        return Verdict(asked, level, name, text + gold)
+    text = (
+        f"By {measure} it comes first with a probability {chance}, over {over}; any of {many} "
+        f"of {of} systems may be the best."
+    )
+    return Verdict(asked, "caution", f"Perhaps {name}", text + gold)
+
+
+def sure(probability: float) -> str:
+    """A probability in words that never claim certainty."""
+    if probability > 0.99:
+        return "above 99 %"
+    return "below 1 %" if probability < 0.01 else f"of {probability:.0%}".replace("%", " %")
+
+
+# --- what to do next? -----------------------------------------------------------------------------
+
+
+def _next(done: Study, held: Coverage | None) -> Verdict:
+    steps = []
+    weight = " --by weight --runs RUNS" if done.runs is not None else ""
+    if done.gold is None or (held is not None and not held.holds):
+        steps.append(
+            f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS --pairs 300{weight}` "
+            "says which; then `qrowd evaluate --human FILE --correct ppi` corrects the scores."
+        )
+    elif done.intervals is not None and len((done.wide or done.intervals).contenders()) > 1:
+        steps.append(
+            "To tell the leading systems apart, judge more topics, or more of the pairs that they "
+            "rank high: `qrowd sample JUDGEMENTS --pairs 300 --by weight --runs RUNS`."
+        )
+    doubted = _doubted(done)
+    steps += [doubted] if doubted else []
+    level = "caution" if steps else "good"
+    return Verdict(
+        "What to do next?",
+        level,
+        "Before you rely on this" if steps else "Nothing has to be done",
+        " ".join(steps) or "No assessor is doubted on enough evidence, and one system is ahead.",
+    )
+
+
+def _doubted(done: Study) -> str:
+    """Whom to look at: only people against whom there is enough evidence, in `quality`'s words."""
+    kinds = [str(kind) for kind in done.assessors["type"]]
+    count = done.judgements.per_assessor
+    found = [at for at, kind in enumerate(kinds) if kind in _DOUBTED]
+    if not found:
+        return ""
+    found.sort(key=lambda at: -int(count[at]))
+    named = ", ".join(
+        f"{done.assessors.assessors.names[at]} ({kinds[at]}, {grouped(int(count[at]))} judgements)"
+        for at in found[:_NAMED]
+    )
+    share = sum(int(count[at]) for at in found) / max(len(done.judgements), 1)
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"Look at {named}{more}: together they made {share:.0%} of the judgements."
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
