@@ -19,7 +19,7 @@ import numpy as np
 
 import qrowd as q
 from benchmarks.coverage_real import data
-from qrowd.aggregation.recalibrating import recalibrate
+from qrowd.aggregation.correcting import labels_for_ranking
 from qrowd.budget.sampling import probabilities, systematic
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
 from qrowd.data.arrays import Array, Floats
@@ -173,7 +173,7 @@ def one_ranking(
     sample = PairSample(at, truth[at], chance[at], p[:, None])
     known = np.zeros(len(truth), np.bool_)
     known[at] = True
-    moved = recalibrate(world.believed(p), world.gold.select(known)).relevant
+    moved = labels_for_ranking(world.believed(p), world.gold.select(known)).relevant
     human = weighted_sums(weights, sample.alone()).value
     values = [weighted_sums(weights, sample).value, weights @ moved, human]
     return [float(q.tau_b(np.nan_to_num(value), weights @ truth)) for value in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,21 @@ def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
         q.correct(made.runs, machine, some, "P@10", method="pip")
     with pytest.raises(InputError, match="sampled pairs have no human grade"):
         q.sample(machine, 100).labelled(some.qrels.select(np.arange(100) < 50))
+
+
+def test_order_by_labels_that_a_bad_judge_does_not_spoil(
+    made: q.Collection, machine: Merged
+) -> None:
+    half = np.full((len(machine.pairs), 2), 0.5)
+    silent = replace(machine, posterior=half, decided=None)
+    coin = (np.random.default_rng(2).random(len(machine.pairs)) < 0.5).astype(float)
+    noisy = replace(machine, posterior=np.stack([1 - coin, coin], axis=1), decided=None)
+    few = q.sample(machine, 100, seed=5).labelled(made.truth)
+    orders = [q.correct(made.runs, one, few, "P@10").order().tolist() for one in (silent, noisy)]
+    assert orders[0] == orders[1]
+    turned = replace(machine, posterior=machine.posterior[:, ::-1], decided=None)
+    places = [q.correct(made.runs, one, few, "P@10").place[0] for one in (machine, turned)]
+    assert float(q.tau_b(-places[0], -places[1])) > 0.8  # an opposite judge still orders systems
 
 
 def test_labels_needed_shrink_the_interval(made: q.Collection, machine: Merged) -> None:

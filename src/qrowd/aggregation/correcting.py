@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from qrowd.data.arrays import Floats
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.qrels import Qrels
+from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample, sample_of
 from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
@@ -27,6 +27,7 @@ from qrowd.evaluation.measure import Measure, measures_of
 METHODS = ("ppi", "recalibrate", "rg")
 _FIGURES = ("value", "low", "high", "human", "human_low", "human_high")
 _DRAWS = 300
+_SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 
 
 def correct(
@@ -83,8 +84,7 @@ class _Work:
         short = self.design.too_few()
         said: list[str] = [short] if short else []
         rows = [self._blank() if short else self._of(measure, said) for measure in measures]
-        merged = self._merged()
-        ranked = recalibrate(merged, self.known.qrels, self.seed).soft()
+        ranked = labels_for_ranking(self._merged(), self.known.qrels, self.seed)
         order = evaluate(self.runs, ranked, measures).means()[:, 0]
         columns = dict(zip(_FIGURES, map(np.stack, zip(*rows, strict=True)), strict=True))
         return Corrected(
@@ -155,6 +155,29 @@ class _Work:
         drawn = evaluate(self.runs, made.draws(_DRAWS, self.seed), measure, keep="means").means()[0]
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2], axis=0)
         return [value, low, high]
+
+
+def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels:
+    """Recalibrated labels, under which systems are ordered.
+
+    A machine whose labels do not correlate surely with the human ones (F below 4) only adds noise:
+    it is left out, and what remains are the human labels and each topic's share of relevant ones.
+    """
+    at = merged.pairs.locate(human.pairs)
+    truth = (human.grade >= merged.scale.relevant_from).astype(np.float64)
+    if not _correlate(merged.relevant[at], truth):
+        relevant = merged.scale.relevant
+        even = np.where(relevant, 0.5 / relevant.sum(), 0.5 / max((~relevant).sum(), 1))
+        merged = replace(merged, posterior=np.tile(even, (len(merged.pairs), 1)), samples=None)
+    return recalibrate(merged, human, seed).soft()
+
+
+def _correlate(said: Floats, truth: Floats) -> bool:
+    """Whether two columns correlate, in either direction, by more than chance explains."""
+    if len(said) < 3 or np.ptp(said) == 0 or np.ptp(truth) == 0:
+        return False
+    square = float(np.corrcoef(said, truth)[0, 1]) ** 2
+    return square * (len(said) - 2) >= _SURE * (1 - square)
 
 
 # --- what the labels must be ----------------------------------------------------------------------
