@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import select, update
@@ -16,6 +18,7 @@ from qrowd.simulation.setting import Setting
 from qrowd.web import jobs
 from qrowd.web.robots.driving import Clock
 from qrowd.web.robots.rehearsal import Crowd, judge
+from qrowd.web.settings import Settings
 
 
 @pytest.fixture
@@ -128,3 +131,17 @@ def test_the_same_seed_gives_the_same_dry_run(tmp_path: Path) -> None:
     assert (one.requests, one.hours, one.spent) == (two.requests, two.hours, two.spent)
     assert one.judgements > 0
     assert not site.work(lambda work: jobs.latest(work, "merge"))
+
+
+def test_the_process_for_jobs_ends_with_a_server_that_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_site(f"sqlite:///{tmp_path / 'qrowd.db'}").store.engine.dispose()
+    server = SimpleNamespace(is_alive=lambda: False)
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: server)
+    stop = threading.Event()
+    late = threading.Timer(20, stop.set)  # so that a failure does not hang
+    late.start()
+    jobs.work_forever(Settings.of_folder(tmp_path), stop)
+    late.cancel()
+    assert not stop.is_set()

@@ -7,6 +7,7 @@ that dies leaves it to the next one. The process also does what is due (expired 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import threading
 import time
 from collections.abc import Mapping
@@ -133,11 +134,12 @@ def sweep_all(store: Store) -> int:
 
 
 def work_forever(settings: Settings, stop: Any = None) -> None:
-    """The life of the process for jobs; `stop` is an event that ends it."""
+    """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
     swept = 0.0
-    while not ended.is_set():
+    server = multiprocessing.parent_process()
+    while not ended.is_set() and (server is None or server.is_alive()):
         try:
             if time.monotonic() - swept > SWEEP_EVERY:
                 sweep_all(store)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +21,11 @@ _VARIABLES = {"folder": "QROWD_FOLDER", "database": "QROWD_DATABASE", "address":
 
 
 def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
-    """Serve until interrupted."""
+    """Serve until interrupted or terminated."""
     import uvicorn
 
+    # uvicorn ends on SIGTERM, then raises it again: the process for jobs has to be ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     open_store(settings.database, new=True).engine.dispose()  # made once, before anybody asks
     quiet = {"log_level": "warning", "access_log": False, "server_header": False}
     with _jobs(settings):
