@@ -16,6 +16,9 @@ MISSING = [name for name in WANTED if find_spec(name) is None]
 if MISSING:
     collect_ignore_glob = ["test_*.py"]  # a browser needs playwright and the extra serve
 
+# The second lets a made platform's page frame a server on this machine.
+ARGUMENTS = ("--no-sandbox", "--disable-features=LocalNetworkAccessChecks")
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from tests.browser.serving import Site
@@ -30,7 +33,7 @@ def browser() -> Iterator[Browser]:
     if not path:
         pytest.skip("there is no chromium here")
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield found
         found.close()
 

@@ -12,6 +12,7 @@ import { about, label, problem, t } from "./texts.js";
 
 const RANKED = ["ranked", "free-ranks"].includes(about.way);
 const PAIRS = about.way === "preferences";
+const RANKS = { "pair.left": [1, 2], "pair.same": [1, 1], "pair.right": [2, 1] };
 
 // The steps of a batch, in order.
 function stepsOf(batch) {
@@ -202,8 +203,9 @@ export class Batch {
   choices(step, given) {
     if (step.kind === "board") return [this.view.confirm];
     if (step.kind === "pair") {
-      const ranks = [["pair.left", [1, 2]], ["pair.same", [1, 1]], ["pair.right", [2, 1]]];
-      return ranks.map(([name, said]) => h("button", { type: "button", class: "grade", "data-act": name, "aria-pressed": String(String(given?.ranks) === String(said)), onclick: () => this.say({ kind: "ranking", ranks: said }) }, h("span", {}, t(name))));
+      return Object.entries(RANKS).map(([name, ranks]) => this.act(name, t(name), () => this.say({ kind: "ranking", ranks }), {
+        class: "grade", "data-act": name, "aria-pressed": String(String(given?.ranks) === String(ranks)),
+      }));
     }
     return about.grades.map((grade, at) => this.act(`grade${at}`, label(grade), () => this.grade(grade), {
       class: "grade", "data-act": `grade${at}`, "aria-pressed": String(given?.kind === "grade" && given.grade === grade),
@@ -219,6 +221,7 @@ export class Batch {
       broken: () => step.kind !== "board" && this.say({ kind: "broken" }), board: () => this.toBoard(),
     };
     if (step.kind === "document") about.grades.forEach((grade, at) => { acts[`grade${at}`] = () => this.grade(grade); });
+    if (step.kind === "pair") Object.entries(RANKS).forEach(([name, ranks]) => { acts[name] = () => this.say({ kind: "ranking", ranks }); });
     return acts;
   }
 

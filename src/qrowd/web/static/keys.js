@@ -9,7 +9,8 @@ const DEFAULTS = {
   undo: "u", back: "ArrowLeft", forward: "ArrowRight", highlights: "h", find: "/", board: "r", cannot: "x",
   broken: "b", help: "?",
 };
-about.grades.forEach((grade, at) => {
+if (about.way === "preferences") Object.assign(DEFAULTS, { "pair.left": "1", "pair.same": "0", "pair.right": "2" });
+else about.grades.forEach((grade, at) => {
   DEFAULTS[`grade${at}`] = String(about.grades.every((one) => one >= 0 && one <= 9) ? grade : at);
 });
 let kept = store.get(KEPT, { on: true, chosen: {} });
@@ -40,6 +41,7 @@ addEventListener("keydown", (event) => {
 });
 
 function nameOf(name) {
+  if (name.startsWith("pair.")) return t(name);
   return name.startsWith("grade") ? label(about.grades[Number(name.slice(5))]) : t(`key.${name}`);
 }
 
@@ -67,7 +69,7 @@ export function dialog(changed) {
     kept.on = on.checked;
     store.put(KEPT, kept);
   });
-  const names = Object.keys(DEFAULTS).sort((one, two) => two.startsWith("grade") - one.startsWith("grade"));
+  const names = Object.keys(DEFAULTS).sort((one, two) => /^(grade|pair)/.test(two) - /^(grade|pair)/.test(one));
   const made = h("dialog", { "aria-labelledby": "keys-title" },
     h("h2", { id: "keys-title" }, t("keys.title")),
     h("p", {}, t("keys.words")),

@@ -1,0 +1,110 @@
+"""Pages without a browser: what is sent, what is left out of documents, who may see them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nh3", reason="pages need the extra serve")
+
+from tests.web.serving import API, Server
+
+from qrowd.web.pages import judging
+from qrowd.web.sanitising import original_of_html, reader_of_html, reader_of_text, text_of
+from qrowd.web.texts import catalogue, language_of, languages
+
+HOLES = re.compile(r"\{(\w+)\}")
+
+
+def test_languages_have_the_same_sentences_with_the_same_holes() -> None:
+    assert languages() == ("de", "en")
+    english = catalogue("en")
+    for language in languages():
+        other = catalogue(language)
+        assert other.keys() == english.keys()
+        for name, text in english.items():
+            assert set(HOLES.findall(other[name])) == set(HOLES.findall(text)), name
+    assert language_of("fr", "de-AT") == "de"
+    assert language_of("fr") == "en"
+
+
+def test_scripts_ask_for_sentences_that_there_are() -> None:
+    scripts = [path.read_text("utf-8") for path in (judging.FOLDER / "static").glob("*.js")]
+    code = re.sub(r"^\s*//.*$", "", "\n".join(scripts), flags=re.M)
+    asked = set(re.findall(r'\bt\("([^"]+)"', code))
+    assert len(asked) > 100
+    assert asked <= catalogue("en").keys()
+
+
+def test_the_page_needs_little_and_nothing_from_elsewhere() -> None:
+    files = [path.read_bytes() for path in (judging.FOLDER / "static").iterdir()]
+    assert sum(len(gzip.compress(one)) for one in files) < 60_000
+    assert not [one for one in files if re.search(rb"https?://(?!www\.w3\.org)", one)]
+
+
+def test_the_page_of_a_campaign(server: Server) -> None:
+    reply = server.client.get("/judge/tiny?lang=de")
+    assert reply.status_code == 200
+    assert '<html lang="de">' in reply.text
+    policy = reply.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    missing = server.client.get("/judge/nowhere")
+    assert missing.status_code == 404
+    assert "copy the whole link" in missing.text
+
+
+def test_links_lead_to_the_page(server: Server) -> None:
+    made = server.client.post(
+        f"{API}/links", json={"people": ["ann"]}, headers=server.token("organiser")
+    ).json()
+    address = made[0]["link"].removeprefix("http://testserver")
+    assert address.startswith("/judge/tiny?link=")
+    assert server.client.get(address).status_code == 200
+
+
+def _first(server: Server, headers: dict[str, str]) -> str:
+    batch: Any = server.client.post(f"{API}/judging/next", headers=headers).json()["batch"]
+    return f"/judge/tiny/documents/{batch['sets'][0]['key']}/1"
+
+
+def test_nobody_reads_anothers_document(server: Server) -> None:
+    ann, bob = server.worker("ann"), server.worker("bob")
+    address = _first(server, ann)
+    found = server.client.get(address, headers=ann)
+    assert found.json()["kind"] == "text"
+    assert found.json()["html"].startswith("<p>text ")
+    assert server.client.get(address, headers=bob).status_code == 404
+    assert server.client.get(address).status_code == 401
+    for ticket in ("x", "W10.x.y"):
+        assert server.client.get(f"/judge/tiny/original/{ticket}").status_code == 404
+
+
+def test_what_stays_of_a_page() -> None:
+    page = (
+        "<h1 onclick=x() id=main class=a>Hi</h1><script>bad()</script><style>p{}</style>"
+        "<p style='color:red' dir=rtl>a <a href='http://b'>link</a><img src=http://c></p>"
+    )
+    assert reader_of_html(page) == '<h1>Hi</h1><p dir="rtl">a link</p>'
+    shown = original_of_html(page)
+    assert "color:red" in shown
+    assert not [word for word in ("script", "http:", "onclick", "href") if word in shown]
+    assert reader_of_text("a <b>\n\nc") == "<p>a &lt;b&gt;</p>\n<p>c</p>"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("ä".encode(), "ä"),
+        ("ä".encode("cp1252"), "ä"),
+        ("\ufeffä".encode(), "ä"),
+        ("ä".encode("utf-16"), "ä"),
+        ("<meta charset=iso-8859-2>ł".encode("iso-8859-2"), "<meta charset=iso-8859-2>ł"),
+        (b"<meta charset=nonsense>a\0b", "<meta charset=nonsense>ab"),
+    ],
+)
+def test_bytes_become_text(content: bytes, text: str) -> None:
+    assert text_of(content, marked_up=True) == text
