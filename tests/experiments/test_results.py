@@ -15,7 +15,7 @@ from qrowd.experiments import effects, run
 from qrowd.experiments.material import Material, load
 from qrowd.experiments.plan import Plan, parse_plan
 from qrowd.experiments.results import Results, against
-from qrowd.experiments.tables import agreement, by_size, single_assessors
+from qrowd.experiments.tables import agreement, by_size, significance, single_assessors
 
 PLAN = """[experiment]
 name = "small"
@@ -135,10 +135,30 @@ def test_single_assessors(material: Material) -> None:
     assert table["tau_ap"][at] == pytest.approx(q.tau_ap(each, truth).mean())
 
 
+def test_significant_differences_by_loops(material: Material) -> None:
+    from scipy.stats import ttest_rel
+
+    table = significance(material)
+    (runs,) = material.runs.values()
+    for at, measure in enumerate(("AP", "P@5")):
+        values = q.evaluate(runs, material.gold, [measure]).values[0, 0]
+        p = [
+            ttest_rel(values[:, a], values[:, b]).pvalue
+            for a in range(len(runs)) for b in range(a + 1, len(runs))
+            if (values[:, a] != values[:, b]).any()
+        ]  # fmt: skip
+        assert table["pairs"][at] == 28
+        assert table["certain"][at] == (np.array(p) < 0.05).sum()
+        assert table["kept"][at] <= min(table["certain Holm"][at], table["random Holm"][at])
+
+
 def test_names_at_the_ends_of_lines_do_not_touch() -> None:
     places = effects._apart(np.array([0.5, 0.5, 0.51, 0.9]), 0.05)
     assert np.diff(np.sort(places)).min() >= 0.05 - 1e-12
     assert places[3] == 0.9
+    crowded = effects._apart(np.full(18, 0.95), 0.05)
+    assert np.diff(np.sort(crowded)).min() >= 0.05 - 1e-12
+    assert crowded.max() <= 1
 
 
 def test_pictures(book: run.Book) -> None:
@@ -198,6 +218,7 @@ def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("experiment run nowhere.toml", 1, "nowhere.toml: cannot be read"),
         ("experiment resume nowhere", 1, "name a folder of `experiment run`"),
         ("experiment tabel small", 2, "did you mean table?"),
+        ("experiment table small --single --agreement", 2, "are one table each"),
     ],
 )
 def test_misuse(

@@ -75,13 +75,14 @@ def by_topics(results: Results) -> Figure:
 def _lines(
     results: Results, name: str, along: str, found: Mapping[str, Mapping[float, float]]
 ) -> Figure:
-    height = max(3.4, 0.26 * len(found))
+    height = max(3.4, 0.28 * len(found))
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for at, means in enumerate(found.values()):
             axes.plot(list(means), list(means.values()), **_look(at))
         axes.set(xlabel=along, ylabel=results.statistic)
+        axes.margins(x=0.0)
         axes.grid()
         _name_ends(axes, {label: list(means.values())[-1] for label, means in found.items()})
 
@@ -95,23 +96,24 @@ def _name_ends(axes: Any, ends: Mapping[str, float]) -> None:
     low, high = axes.get_ylim()
     wanted = np.array([(value - low) / (high - low) for value in ends.values()])
     for at, (label, place) in enumerate(zip(ends, _apart(wanted, _LINE), strict=True)):
+        look = _look(at)
         axes.annotate(
-            label, (1.0, wanted[at]), xytext=(1.06, place), xycoords="axes fraction",
-            textcoords="axes fraction", va="center", fontsize=8.5, color=_look(at)["color"],
-            arrowprops={"arrowstyle": "-", "color": _look(at)["color"], "linewidth": 0.6,
-                        "linestyle": _look(at)["linestyle"]},
+            label, (1.0, wanted[at]), xytext=(1.08, place), xycoords="axes fraction",
+            textcoords="axes fraction", va="center", fontsize=8.5, color=look["color"],
+            arrowprops={**look, "arrowstyle": "-", "linewidth": 1.2, "relpos": (0.0, 0.5),
+                        "shrinkA": 1, "shrinkB": 1},
         )  # fmt: skip
 
 
 def _apart(places: Floats, least: float) -> Floats:
-    """The places, moved as little as possible so that neighbours are `least` apart."""
+    """Places in 0..1, moved so that neighbours are `least` apart and none is above 1."""
     order = np.argsort(places, kind="stable")
     steps = np.arange(len(places)) * least
     level = places[order] - steps
     rising = np.maximum.accumulate(level)
     falling = np.minimum.accumulate(level[::-1])[::-1]
     result = np.empty(len(places))
-    result[order] = (rising + falling) / 2 + steps
+    result[order] = np.minimum((rising + falling) / 2 + steps, 1.0 - steps[::-1])
     return result
 
 

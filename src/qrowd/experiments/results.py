@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qrowd.comparison.anova import Anova, anova
+from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Floats
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 from qrowd.experiments.plan import TopicSets
@@ -132,8 +133,7 @@ class Results:
 
         left = np.array([by_set[np.array(sets) - 1].mean() for sets in self._without])
         n = len(left)
-        spread = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
-        half = float(t.ppf((1 + LEVEL) / 2, n - 1) * spread)
+        half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * jackknife_error(left)
         return Estimate(value, value - half, value + half)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.correlation import tau_ap, tau_b
+from qrowd.comparison.significance import holm, paired_t
 from qrowd.data.arrays import Floats
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.material import Material
@@ -86,3 +87,36 @@ def agreement(material: Material, depth: int = 20) -> Table:
     columns: Table = {"assessor": list(crowd.assessors)}
     columns |= {name: share[row].tolist() for row, name in enumerate(gold.topics)}
     return columns | {"mean": np.nanmean(share, axis=0).tolist()}
+
+
+def significance(material: Material, level: float = 0.05) -> Table:
+    """How many differences between runs are significant under gold as it is, and as random.
+
+    Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
+    that are significant under both kinds of gold, `turned` those whose sign differs (Holm).
+    """
+    grid = material.plan.grid
+    blurred = material.gold.soft(grid.p_rel, grid.p_nonrel)
+    columns = ("runs", "measure", "pairs", "certain", "random", "certain Holm", "random Holm",
+               "kept", "turned")  # fmt: skip
+    table: Table = {name: [] for name in columns}
+    for name, runs in material.runs.items():
+        hard = evaluate(runs, material.gold, material.measures).values[:, 0]
+        soft = evaluate(runs, blurred, material.measures).values[:, 0]
+        for at, measure in enumerate(material.measures):
+            sides = [_pairwise(values[at]) for values in (hard, soft)]
+            plain = [int((p < level).sum()) for _, p in sides]
+            strict = [holm(p) < level for _, p in sides]
+            both = strict[0] & strict[1]
+            turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
+            counts = [len(both), *plain, *(int(one.sum()) for one in (*strict, both, turned))]
+            for key, value in zip(table, (name, measure, *counts), strict=True):
+                table[key].append(value)
+    return table
+
+
+def _pairwise(values: Floats) -> tuple[Floats, Floats]:
+    """Mean difference and p of the paired t-test of every pair of runs, of values[topic, run]."""
+    first, second = np.triu_indices(values.shape[1], 1)
+    differences = (values[:, first] - values[:, second]).T
+    return differences.mean(axis=1), paired_t(differences)
