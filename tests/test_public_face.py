@@ -81,6 +81,12 @@ def test_misuse_says_what_to_do(made: q.Collection) -> None:
         q.DawidSkene().fit(crowd, given=wrong)
     with pytest.raises(UsageError, match=r"got Judgements; make them with qrowd\.evaluate"):
         q.UniformAware().fit(crowd)
+    with pytest.raises(UsageError, match=r"got Judgements; make them with qrowd\.read_orders"):
+        q.PlackettLuce().fit(crowd)
+    with pytest.raises(UsageError, match=r"takes runs first, got Qrels; qrowd\.read_runs"):
+        q.evaluate(wrong, made.runs, ["AP"])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"got Judgements; .*judgements\.by_assessor\(\)"):
+        q.evaluate(made.runs, crowd, ["AP"])
     with pytest.raises(UsageError, match=r"scores\.measure\('AP'\)"):
         scores["AP"]
     with pytest.raises(UsageError, match=r"write scores\[qrowd\.Index\.of\(\['t01'\]\)\]"):

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 _MADE_BY = {
     "Judgements": "make them with qrowd.read_judgements(...), which reads files and data frames",
+    "Orders": "make them with qrowd.read_orders(...), which reads files and data frames",
     "Scores": "make them with qrowd.evaluate(runs, judgements.by_assessor(), measures)",
 }
 _FIELDS = {"Qrels": "gold", "Scores": "reference", "AssessorTable": "priors"}

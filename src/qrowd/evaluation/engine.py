@@ -108,6 +108,7 @@ def evaluate(
     """
     if isinstance(relevance, Merged):
         relevance = relevance.relevance()
+    _check_kinds(runs, relevance)
     _check(topics, keep, unjudged, relevance)
     chosen = measures_of(measures)
     task = Task(runs, relevance.pairs, chosen, topics == "both")
@@ -119,6 +120,17 @@ def evaluate(
         many = QrelsSet.of_qrels(relevance) if isinstance(relevance, Qrels) else relevance
         scores = _certain(task, many, keep == "means")
     return scores if keep == "topics" or scores.averaged else scores.averages()
+
+
+def _check_kinds(runs: object, relevance: object) -> None:
+    """An error that says what to write where an argument is of another kind."""
+    if not isinstance(runs, RunSet):
+        got = type(runs).__name__
+        raise UsageError(f"evaluate takes runs first, got {got}; qrowd.read_runs(...) reads them")
+    if not isinstance(relevance, Qrels | SoftQrels | QrelsSet | SoftQrelsSet):
+        got = type(relevance).__name__
+        how = "qrowd.read_qrels(...) reads them; of judgements write judgements.by_assessor()"
+        raise UsageError(f"evaluate takes qrels after the runs, got {got}; {how}")
 
 
 def _check(

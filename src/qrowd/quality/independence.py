@@ -27,6 +27,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
 from qrowd.quality.couples import Sharing, sharing
+from qrowd.rendering import Readable
 
 TOGETHER = 0.045
 ASSUMING = ("ds", "hier-bayes", "hier-vb", "mace", "one-coin", "two-coin", "glad", "em-gauss")
@@ -54,7 +55,7 @@ class Couple:
 
 
 @dataclass(frozen=True, eq=False)
-class Independence:
+class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
     They do from .045 on, if the interval leaves 0 out; `together` is None where the check has no
