@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from dataclasses import replace
@@ -203,6 +204,27 @@ def test_files_of_another_version_are_refused(plan: Plan, whole: run.Book, tmp_p
     file.write_text("{}")
     with pytest.raises(InputError, match="is not the book"):
         run.Book.read(tmp_path)
+
+
+def test_a_full_disk_is_told_and_what_is_finished_stays(
+    plan: Plan, tmp_path: Path, whole: run.Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_bytes
+    written: list[Path] = []
+
+    def filling(self: Path, data: Any) -> int:
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(self))
+        written.append(self)
+        return write(self, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", filling)
+        with pytest.raises(InputError, match=r"\.parquet: cannot be written: No space left"):
+            run.run(plan, tmp_path / "out", workers=1)
+    book = run.Book.read(tmp_path / "out")
+    assert len(book.keys) - len(book.missing) == 2
+    assert run.cells(run.run(plan, tmp_path / "out", workers=1)).equals(run.cells(whole))
 
 
 def test_a_damaged_part_is_told(plan: Plan, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ after a kill, by another process or another machine, and a part of another plan 
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import time
@@ -150,8 +151,7 @@ def join(book: Book, others: Sequence[str | Path] = ()) -> Path:
 
     frames = [_read_part(book.part(key)) for key in book.keys]
     target = book.folder / "cells.parquet"
-    with written(target) as beside:
-        pl.concat(frames).write_parquet(beside, metadata={_KEY: book.keys[0]})
+    _write_frame(target, pl.concat(frames), book.keys[0])
     return target
 
 
@@ -182,8 +182,15 @@ def _spread(plan: Plan, keys: Sequence[str]) -> list[tuple[Task, str]]:
 def _write_part(path: Path, columns: Columns) -> None:
     import polars as pl
 
+    _write_frame(path, pl.DataFrame(columns), path.stem)
+
+
+def _write_frame(path: Path, frame: Any, key: str) -> None:
+    """Whole or not at all; a full disk is one clear line, and what was finished stays."""
+    memory = io.BytesIO()
+    frame.write_parquet(memory, metadata={_KEY: key})
     with written(path) as beside:
-        pl.DataFrame(columns).write_parquet(beside)
+        beside.write_bytes(memory.getbuffer())
 
 
 def _read_part(path: Path) -> Any:
