@@ -113,9 +113,9 @@ def test_one_tie_rule_for_all(files: Path, capsys: pytest.CaptureFixture[str]) -
 
     try:
         run("merge dummy(ties=relevant) crowd.tsv")
-        assert "1 ties decided (relevant)" in capsys.readouterr().err
+        assert "1 tie decided (relevant)" in capsys.readouterr().err
         run("merge dummy(ties=relevant) crowd.tsv --ties nonrelevant")
-        assert "1 ties decided (nonrelevant)" in capsys.readouterr().err
+        assert "1 tie decided (nonrelevant)" in capsys.readouterr().err
     finally:
         registry.forget("dummy")
 
@@ -123,12 +123,12 @@ def test_one_tie_rule_for_all(files: Path, capsys: pytest.CaptureFixture[str]) -
 def test_ties_are_counted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("merge mv crowd.tsv --ties relevant")
     said = capsys.readouterr()
-    assert "1 ties decided (relevant)" in said.err
+    assert "1 tie decided (relevant)" in said.err
     assert "t2 0 d1 1" in said.out
     run("merge mv crowd.tsv --ties nonrelevant")
     assert "t2 0 d1 0" in capsys.readouterr().out
     run("merge mv crowd.tsv --seed 3")
-    assert "1 ties decided (coin, seed 3)" in capsys.readouterr().err
+    assert "1 tie decided (coin, seed 3)" in capsys.readouterr().err
 
 
 def test_pairs_join_the_pool(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

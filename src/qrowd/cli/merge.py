@@ -251,7 +251,7 @@ def _outcome(merged: Merged, ties: str, seed: int) -> str:
     counts = [f"{int((grades == g).sum())} of grade {g}" for g in merged.scale.grades]
     tied = int((merged.grades("relevant") != merged.grades("nonrelevant")).sum())
     rule = f"{ties}, seed {seed}" if ties == "coin" else ties
-    decided = f"{tied} ties decided ({rule})" if tied else "no ties"
+    decided = f"{tied} {'tie' if tied == 1 else 'ties'} decided ({rule})" if tied else "no ties"
     scale = merged.scale
     all_of_them = f", so every grade: is --rel {scale.grades[0] + 1} meant?"
     relevant = f"relevant from {scale.relevant_from} on (--rel)" + all_of_them * all(scale.relevant)
