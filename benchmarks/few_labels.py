@@ -179,8 +179,11 @@ def one_ranking(
     return [float(q.tau_b(np.nan_to_num(value), weights @ truth)) for value in values]
 
 
-def main(samples: int) -> None:
+def main(samples: int = 1000) -> None:
     """All three tables; fewer samples for rankings, which are averages of 63 runs each."""
+    if not (data() / "dl21").is_dir():
+        print(f"no DL 2021 in {data()}; name the folder with QROWD_DATA")
+        return
     world = read()
     print(f"{samples} samples for intervals, {max(samples // 50, 5)} for rankings")
     over_pairs(world, samples)
@@ -189,4 +192,4 @@ def main(samples: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main(*map(int, sys.argv[1:2]))
