@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from qrowd.errors import InputError, QrowdError, UnknownNameError
@@ -122,3 +125,23 @@ def test_the_printed_topic_sets() -> None:
     }  # fmt: skip
     assert topics["train3"][8] == topics["train3"][9]  # as printed
     assert len(preset("trec21-aware").grid.approaches) == 18
+
+
+def test_presets_find_the_real_runs(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
+    material = load(preset("trec21-merging"))
+    assert material.caption == (
+        "runs: as in T08 (129 runs); gold: as in nist.qrels.gz; "
+        "judgements: SIMULATED pools of TREC 2012 (seed 1)"
+    )
+    assert len(material.gold) == 18260
+    assert len(material.crowd.assessors) == 31
+
+
+def test_presets_run_without_any_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QROWD_DATA", raising=False)
+    plan = preset("trec21-aware")
+    small = replace(plan, data=replace(plan.data, documents=40, systems=5))
+    material = load(small)
+    assert list(material.gold.topics) == sorted(material.gold.topics)
+    assert material.caption.count("SIMULATED") == 3

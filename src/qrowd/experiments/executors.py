@@ -91,7 +91,9 @@ def _on_dask(plan: Plan, tasks: Sequence[Task], on: str, workers: int) -> Iterat
         )
         ready: Any = distributed.as_completed
         for future in ready(futures):
-            yield future.result()
+            done = future.result()
+            future.release()  # or it would be computed again where its worker is killed later
+            yield done
 
 
 def compute_there(packed: str, task: Task) -> Done:
