@@ -18,7 +18,22 @@ import qrowd as q
 from qrowd.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-NEED_PICTURES = ("qrowd demo", "qrowd report", "--figures")
+NEED_PICTURES = ("qrowd demo", "qrowd report", "--figures", "qrowd experiment plot")
+GRID = """[experiment]
+name = "grid"
+[data]
+judgements = "crowd.tsv"
+gold = "gold.qrels"
+[runs]
+all = "runs"
+[grid]
+approaches = ["mv", "aware-uni"]
+statistics = ["tau_ap", "rmse"]
+[panels]
+sizes = [2, 3]
+[topics]
+half = [["t01", "t02"], ["t03", "t04"]]
+"""
 
 
 def _help_examples() -> list[str]:
@@ -95,6 +110,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, qrels in under.items():
         q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
     _save_orders(folder, list(gold.topics))
+    (folder / "grid.toml").write_text(GRID)
+    main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)
     if importlib.util.find_spec("sqlalchemy"):
         database = str(folder / "campaign.db")

@@ -25,7 +25,7 @@ def command(
 
     \b
     Examples:
-      qrowd experiment anova trec21-aware --statistic rmse --topics train5
+      qrowd experiment anova results --statistic rmse --topics half
     """
     import numpy as np
 

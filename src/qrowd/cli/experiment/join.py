@@ -18,7 +18,6 @@ def command(folder: str, more: tuple[str, ...], quiet: bool) -> None:
     \b
     Examples:
       qrowd experiment join results
-      qrowd experiment join results node1/results node2/results
     """
     from qrowd.experiments.run import Book, join
 

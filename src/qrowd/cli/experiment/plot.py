@@ -20,7 +20,7 @@ def command(folder: str, output: str, statistic: str, group: str, quiet: bool) -
 
     \b
     Examples:
-      qrowd experiment plot trec21-aware -o pictures --statistic tau_ap --topics train5
+      qrowd experiment plot results -o pictures --statistic tau_ap
     """
     from qrowd.experiments.effects import figures
 

@@ -17,7 +17,7 @@ def command(name: str | None, as_json: bool) -> None:
     \b
     Examples:
       qrowd experiment presets
-      qrowd experiment presets trec21-aware > my-plan.toml
+      qrowd experiment presets trec21-aware
     """
     from qrowd.experiments.presets import names, preset
 

@@ -40,9 +40,8 @@ def command(
 
     \b
     Examples:
-      qrowd experiment run plan.toml -o results
-      qrowd experiment run trec21-aware --topics train5 --on processes
-      qrowd experiment run plan.toml -o results --part 3/32
+      qrowd experiment run grid.toml -o results
+      qrowd experiment run grid.toml -o results --part 3/32
     """
     from qrowd.experiments.presets import plan_of
 

@@ -41,9 +41,9 @@ def command(
 
     \b
     Examples:
-      qrowd experiment table trec21-merging
-      qrowd experiment table trec21-merging --single
-      qrowd experiment table trec21-aware --topics train5 --against aware-uni --size 2 --size 3
+      qrowd experiment table results
+      qrowd experiment table results --single
+      qrowd experiment table results --against mv --size 2 --size 3
     """
     chosen = {"single_assessors": single, "agreement": agreement, "significance": significance}
     wanted = [name for name, asked in chosen.items() if asked]
