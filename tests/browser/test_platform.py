@@ -6,9 +6,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Route, expect
+from sqlalchemy import select
 from tests.browser.serving import Site, serve_campaign
 from tests.browser.walking import saved, start
 from tests.collection.making import material
+
+from qrowd.collection import concluding
+from qrowd.collection.schema import assignment
 
 PLAN = """
 [campaign]
@@ -72,4 +76,17 @@ def test_keys_can_be_changed_and_switched_off(browser: Browser, site: Site) -> N
     expect(page.locator(".where")).to_contain_text("document 3 of")
     saved(page)
     assert [one.kind for one in site.events()] == ["broken", "cannot-tell"]
+    page.close()
+
+
+def test_a_batch_that_ends_while_it_is_open(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    with site.store.write("try") as work:
+        row = work.db.execute(select(assignment)).one()
+        concluding.give_back(work, row.worker_id, row.key)
+    page.keyboard.press("1")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("This batch is closed")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Nothing to do just now")
     page.close()

@@ -29,12 +29,10 @@ export function fetched(key, position) {
 function ranges(root, pattern) {
   const found = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node && found.length < 5000; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node && found.length < 2000; node = walker.nextNode()) {
     for (const match of node.data.matchAll(pattern)) {
-      const range = new Range();
-      range.setStart(node, match.index);
-      range.setEnd(node, match.index + match[0].length);
-      found.push(range);
+      // live ranges would make every later change of the page slow
+      found.push(new StaticRange({ startContainer: node, startOffset: match.index, endContainer: node, endOffset: match.index + match[0].length }));
     }
   }
   return found;
@@ -123,8 +121,10 @@ export class Reader {
     } else {
       this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen")));
     }
-    this.mark();
+    if (canDraw) CSS.highlights.delete(`terms-${this.name}`);
     this.find(true);
+    const { turn } = this; // the document first, its underlining when it has been painted
+    requestAnimationFrame(() => setTimeout(() => turn === this.turn && this.mark()));
   }
 
   toggle() {
