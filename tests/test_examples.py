@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import qrowd as q
@@ -86,6 +87,17 @@ def _texts(names: q.Index) -> q.Documents:
     return q.Documents.of({d: " ".join(w) for d, w in zip(names, words, strict=True)})
 
 
+def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
+    """Machine labels, and the labels of a human on pairs that were sampled by weight."""
+    q.save(crowd, folder / "llm.tsv")
+    main(["sample", str(folder / "llm.tsv"), "--pairs", "60", "--by", "weight", "--runs",
+          str(folder / "runs"), "-o", str(folder / "few.tsv")])  # fmt: skip
+    chosen = pl.read_csv(folder / "few.tsv", separator="\t", infer_schema=False)
+    graded = chosen.join(gold.to_polars(), on=["topic", "doc"], how="left")
+    graded.write_csv(folder / "few.tsv", separator="\t")
+    q.save(gold.select(np.arange(len(gold)) % 2 == 0), folder / "few.qrels")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all the files that examples name."""
@@ -110,6 +122,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, qrels in under.items():
         q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
     _save_orders(folder, list(gold.topics))
+    _save_few_labels(folder, crowd, gold)
     (folder / "grid.toml").write_text(GRID)
     main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)

@@ -46,7 +46,7 @@ def command(
     \b
     Examples:
       qrowd judges llm.tsv --human few.qrels
-      qrowd judges llm.tsv --human few.tsv --gold-rel 2 --runs 'runs/*.gz' -o judges.tsv
+      qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
     """
     from qrowd.aggregation.judges import judges
 

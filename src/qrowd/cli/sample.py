@@ -45,8 +45,8 @@ def command(
 
     \b
     Examples:
-      qrowd sample llm.tsv --pairs 300 --by weight --runs 'runs/*.gz' -o todo.tsv
-      qrowd sample llm.tsv --pairs 2000 --by topic -o todo.tsv
+      qrowd sample llm.tsv --pairs 60 --by weight --runs 'runs/*.gz' -o todo.tsv
+      qrowd sample llm.tsv --pairs 60 --by topic -o todo.tsv
     """
     from qrowd.budget.sampling import sample
 
