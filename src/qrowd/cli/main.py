@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import errno
-import importlib
-import importlib.util
 import os
-import pkgutil
 import sys
 import warnings
 from pathlib import Path
@@ -14,43 +11,19 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-from qrowd import __version__, cli
+from qrowd import __version__
+from qrowd.cli.verbs import Verbs
 from qrowd.errors import QrowdError
 
-_NOT_VERBS = {"correction", "files", "main", "method_commands", "options", "output"}
+_NOT_VERBS = frozenset(
+    {"correction", "files", "main", "method_commands", "options", "output", "verbs"}
+)
 
 
-class Verbs(click.Group):
-    """Every module of `qrowd.cli` that holds a `command` is a verb, named like the module."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, sorted."""
-        names = (module.name for module in pkgutil.iter_modules(cli.__path__))
-        return sorted(name.rstrip("_") for name in names if name not in _NOT_VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The verb of this name; imported now."""
-        if name not in self.list_commands(ctx):
-            return None
-        for module in (name, f"{name}_"):
-            if importlib.util.find_spec(f"qrowd.cli.{module}"):
-                found = importlib.import_module(f"qrowd.cli.{module}").command
-                assert isinstance(found, click.Command)
-                return found
-        return None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a suggestion for a mistyped verb."""
-        from qrowd.errors import UnknownNameError
-
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            raise UnknownNameError.among("command", args[0], self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Verbs, package="qrowd.cli", others=_NOT_VERBS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(__version__, prog_name="qrowd")
 def command() -> None:
     """Turn the judgements of many assessors into relevance judgements and scores you can trust.
