@@ -16,8 +16,9 @@ from qrowd.collection.schema import job
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs
-from qrowd.web.robots.driving import Clock
+from qrowd.web.robots.driving import Clock, in_process
 from qrowd.web.robots.rehearsal import Crowd, judge
+from qrowd.web.robots.robot import Call
 from qrowd.web.settings import Settings
 
 
@@ -145,3 +146,16 @@ def test_the_process_for_jobs_ends_with_a_server_that_was_killed(
     jobs.work_forever(Settings.of_folder(tmp_path), stop)
     late.cancel()
     assert not stop.is_set()
+
+
+def test_robots_work_where_an_event_loop_runs_already(server: Server) -> None:
+    """As in a notebook."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    async def inside() -> int:
+        with in_process(server.client.app) as send:
+            return send(Call("GET", f"{API}/about")).status
+
+    with ThreadPoolExecutor(1) as thread:  # other tests may leave a loop running in this one
+        assert thread.submit(asyncio.run, inside()).result() == 200

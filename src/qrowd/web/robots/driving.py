@@ -42,12 +42,20 @@ Send = Callable[[Call], Reply]
 
 @contextmanager
 def in_process(app: Any) -> Iterator[Send]:
-    """Requests straight to an ASGI application, without a network."""
+    """Requests straight to an ASGI application, without a network.
+
+    The application's event loop runs in a thread of its own, so that this also works where the
+    caller's thread has one already (notebooks).
+    """
     loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="robots", daemon=True)
+    thread.start()
     try:
-        yield lambda call: loop.run_until_complete(_ask(app, call))
+        yield lambda call: asyncio.run_coroutine_threadsafe(_ask(app, call), loop).result()
     finally:
-        loop.run_until_complete(loop.shutdown_default_executor())
+        asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
         loop.close()
 
 
