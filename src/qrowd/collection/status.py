@@ -63,6 +63,14 @@ def status(work: Work) -> Status:
     )
 
 
+def coverage(work: Work) -> tuple[int, int]:
+    """How many judgements of the pool are wanted, and how many are held."""
+    s = judging_set.c
+    sums = select(func.sum(s.target * s.size), func.sum(s.held * s.size))
+    row = work.db.execute(sums.where(s.campaign_id == work.campaign, s.role == "pool")).one()
+    return int(row[0] or 0), int(row[1] or 0)
+
+
 def _topics(work: Work) -> list[TopicStatus]:
     s = judging_set.c
     wanted, held = func.sum(s.target * s.size), func.sum(s.held * s.size)

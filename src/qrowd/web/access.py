@@ -2,7 +2,11 @@
 
 A token is a random string; the database keeps its hash only. Browsers carry it in a cookie that
 scripts cannot read, and must then send the matching forgery token (`X-Qrowd-Token`) with every
-request that changes something; programs and framed pages send `Authorization: Bearer TOKEN`.
+request that changes something (pages' forms send it as a field, see `pages.organiser`); programs
+and framed pages send `Authorization: Bearer TOKEN`.
+
+An administrator's token opens all campaigns; an account's, those in which it has a role, with the
+rights of that role there; any other token belongs to one campaign.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -22,7 +26,8 @@ from qrowd.collection.store import Store
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 
-COOKIE = "qrowd"
+COOKIE = "qrowd"  # a worker's; one browser may hold both, to try what one has planned
+OFFICE_COOKIE = "qrowd-office"  # an organiser's or expert's
 FORGERY_HEADER = "X-Qrowd-Token"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SCOPES = {
@@ -44,11 +49,12 @@ class Who:
     worker: int | None = None
     account: int | None = None
     name: str = ""
+    plain_account: bool = False
 
     @property
     def administrator(self) -> bool:
         """Whether all campaigns are open to this one."""
-        return self.role == "organiser" and self.campaign is None
+        return self.role == "organiser" and self.campaign is None and not self.plain_account
 
 
 def hashed(plain: str) -> str:
@@ -95,7 +101,7 @@ def revoke(db: Connection, now: int, plain: str) -> None:
 _TOKEN = (
     select(
         token.c.role, token.c.scopes, token.c.campaign_id, token.c.worker_id, token.c.account_id,
-        token.c.expires_at, token.c.revoked_at, account.c.login,
+        token.c.expires_at, token.c.revoked_at, account.c.login, account.c.administrator,
     )
     .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
     .where(token.c.hash == bindparam("hash"))
@@ -111,7 +117,22 @@ def find(store: Store, plain: str) -> Who:
     if row is None or gone or (row.expires_at is not None and row.expires_at <= store.clock()):
         raise RuleError("no-sign-in", "this sign-in is not valid any more; please sign in again")
     ids = (row.campaign_id, row.worker_id, row.account_id)
-    return Who(plain, row.role, frozenset(row.scopes.split()), *ids, row.login or row.role)
+    own = row.campaign_id is None and row.account_id is not None and not row.administrator
+    return Who(plain, row.role, frozenset(row.scopes.split()), *ids, row.login or row.role, own)
+
+
+def as_member(store: Store, who: Who, number: int, role: str) -> Who:
+    """Who asks, with the role that the account has in this campaign, if it has one there."""
+    if not who.plain_account:
+        return who
+    mine = (member_role.c.account_id == who.account) & (member_role.c.campaign_id == number)
+    with store.snapshot() as db:
+        rows = {row.role: row for row in db.execute(select(member_role).where(mine))}
+    if not rows:
+        return who
+    row = rows.get(role) or next(iter(rows.values()))
+    held = {"role": row.role, "campaign": number, "worker": row.worker_id}
+    return replace(who, **held, scopes=frozenset(SCOPES[row.role]), plain_account=False)
 
 
 # --- what routes ask for --------------------------------------------------------------------------
@@ -134,7 +155,7 @@ def signed_in(request: Request) -> Who:
     header = request.headers.get("Authorization", "")
     if header.startswith("Bearer "):
         return find(store_of(request), header.removeprefix("Bearer ").strip())
-    plain = request.cookies.get(COOKIE, "")
+    plain = cookie_of(request)
     if not plain:
         raise RuleError("no-sign-in", "please sign in, or open your link again")
     if request.method not in SAFE_METHODS:
@@ -142,9 +163,21 @@ def signed_in(request: Request) -> Who:
     return find(store_of(request), plain)
 
 
+def cookie_of(request: Request) -> str:
+    """The token in a cookie: a worker's on the pages for workers, else an organiser's first."""
+    path = request.url.path
+    worker = request.cookies.get(COOKIE, "")
+    if path.startswith("/judge/") or "/judging/" in path:
+        return worker
+    return request.cookies.get(OFFICE_COOKIE, "") or worker
+
+
 def _refuse_forged(request: Request, plain: str) -> None:
+    refuse_forged(request, plain, request.headers.get(FORGERY_HEADER, ""))
+
+
+def refuse_forged(request: Request, plain: str, sent: str) -> None:
     """Cookies are sent along by other sites' forms too; our own pages know the forgery token."""
-    sent = request.headers.get(FORGERY_HEADER, "")
     right = forgery_token(settings_of(request), plain)
     origin = request.headers.get("Origin")
     known = (settings_of(request).address, f"{request.url.scheme}://{request.url.netloc}")
@@ -185,15 +218,21 @@ def member(role: str, scope: str) -> Callable[[str, Who, Store], Member]:
     """A dependency: only this role, with this scope, in the campaign of the route's `name`."""
 
     def check(name: str, who: Signed, store: TheStore) -> Member:
-        number = campaign_id(store, name)
-        elsewhere = who.campaign != number and not who.administrator
-        if elsewhere or who.role != role:
-            raise RuleError("not-found" if elsewhere else "no-access", _refused(role, elsewhere))
-        if scope not in who.scopes:
-            raise RuleError("no-access", f"this token does not allow that: it lacks {scope!r}")
-        return Member(who, store, number)
+        return member_of(store, who, name, role, scope)
 
     return check
+
+
+def member_of(store: Store, who: Who, name: str, role: str, scope: str) -> Member:
+    """Somebody in a campaign; an error unless it is this role, with this scope."""
+    number = campaign_id(store, name)
+    found = as_member(store, who, number, role)
+    elsewhere = found.campaign != number and not found.administrator
+    if elsewhere or found.role != role:
+        raise RuleError("not-found" if elsewhere else "no-access", _refused(role, elsewhere))
+    if scope not in found.scopes:
+        raise RuleError("no-access", f"this token does not allow that: it lacks {scope!r}")
+    return Member(found, store, number)
 
 
 def _refused(role: str, elsewhere: bool) -> str:

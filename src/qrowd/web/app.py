@@ -21,7 +21,8 @@ from qrowd.web.api import (
     work,
     workers,
 )
-from qrowd.web.pages import judging, reader, set_up, status
+from qrowd.web.pages import judging, reader
+from qrowd.web.pages.organiser import home, overview, signing
 from qrowd.web.settings import Settings
 
 LARGEST_BODY = 64 * 2**20
@@ -57,7 +58,8 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     problems.install(app)
     app.middleware("http")(_guarded)
     api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results)
-    for part in (*api, status, set_up, judging, reader):
+    pages = (judging, reader, signing, home, overview)
+    for part in (*api, *pages):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))
     return app

@@ -11,6 +11,7 @@ from qrowd.errors import RuleError
 from qrowd.web import passwords
 from qrowd.web.access import (
     COOKIE,
+    OFFICE_COOKIE,
     Keeper,
     Signed,
     TheSettings,
@@ -88,8 +89,9 @@ class TokenWanted(BaseModel):
 
 def _give(response: Response, settings: Settings, plain: str, role: str) -> SignedIn:
     """The token as a cookie and in the body."""
+    name = COOKIE if role == "worker" else OFFICE_COOKIE
     response.set_cookie(
-        COOKIE, plain, max_age=30 * 86400, httponly=True, samesite="lax",
+        name, plain, max_age=30 * 86400, httponly=True, samesite="lax",
         secure=settings.secure_cookies,
     )  # fmt: skip
     return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=role)
@@ -122,14 +124,11 @@ def sign_in(
         passwords.limit(db, store.clock(), f"sign-in {given.login}", 10)
     with store.transaction() as db:
         number, administrator = passwords.check_password(db, given.login, given.password)
-        now, roles = store.clock(), roles_of(db, number)
-        if administrator:
-            plain, role = new_token(db, now, "organiser", account_id=number), "organiser"
-        elif roles:
-            _, campaign_id, role = roles[0]
-            plain = new_token(db, now, role, account_id=number, campaign_id=campaign_id)
-        else:
+        roles = {held for _, _, held in roles_of(db, number)}
+        if not administrator and not roles:
             raise RuleError("no-access", "this account has no campaign yet")
+        role = "organiser" if administrator or "organiser" in roles else min(roles)
+        plain = new_token(db, store.clock(), role, account_id=number)
     return _give(response, settings, plain, role)
 
 
@@ -138,7 +137,7 @@ def sign_out(who: Signed, response: Response, store: TheStore) -> None:
     """Make the token useless."""
     with store.transaction() as db:
         revoke(db, store.clock(), who.token)
-    response.delete_cookie(COOKIE)
+    response.delete_cookie(COOKIE if who.role == "worker" else OFFICE_COOKIE)
 
 
 @router.get("/me")

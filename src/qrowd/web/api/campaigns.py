@@ -16,7 +16,7 @@ from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import read_plan
 from qrowd.collection.schema import campaign
 from qrowd.errors import RuleError
-from qrowd.web.access import Administrator, Signed, TheStore
+from qrowd.web.access import Administrator, Signed, TheStore, roles_of
 from qrowd.web.folders import file_name
 from qrowd.web.problems import RESPONSES
 
@@ -91,9 +91,12 @@ def about(plan: Plan, state: str) -> About:
 def listed(who: Signed, store: TheStore) -> list[Listed]:
     """The campaigns that are open to whoever asks."""
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
-    if not who.administrator:
-        query = query.where(campaign.c.id == who.campaign)
     with store.snapshot() as db:
+        if who.plain_account:
+            mine = [number for _, number, _ in roles_of(db, who.account or 0)]
+            query = query.where(campaign.c.id.in_(mine))
+        elif not who.administrator:
+            query = query.where(campaign.c.id == who.campaign)
         return [Listed(name=row.name, state=row.state) for row in db.execute(query)]
 
 

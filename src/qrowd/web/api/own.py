@@ -11,7 +11,7 @@ from sqlalchemy import select
 from qrowd.collection import appeals, forgetting, ledger, people
 from qrowd.collection.platforms.leaving import leave
 from qrowd.collection.schema import assignment
-from qrowd.web.access import Worker
+from qrowd.web.access import TheSettings, Worker, forgery_token
 from qrowd.web.api.work import Key
 from qrowd.web.problems import RESPONSES
 
@@ -62,6 +62,12 @@ class Own(BaseModel):
     appeals: list[Appeal]
 
 
+class Session(BaseModel):
+    """What a worker's browser sends back with every change."""
+
+    forgery_token: str
+
+
 class Words(BaseModel):
     """Free text."""
 
@@ -86,6 +92,12 @@ class Asked(BaseModel):
     """Whether somebody can be forgotten at once, or open work and pay are settled first."""
 
     now: bool
+
+
+@router.get("/session")
+def session(worker: Worker, settings: TheSettings) -> Session:
+    """Come back to a page that was open before."""
+    return Session(forgery_token=forgery_token(settings, worker.who.token))
 
 
 @router.get("/me")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import jinja2
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
@@ -18,11 +15,12 @@ from qrowd.collection.platforms import provider_of
 from qrowd.errors import RuleError
 from qrowd.web.access import TheStore
 from qrowd.web.api.campaigns import About, about
+from qrowd.web.pages.templating import FOLDER, templates
 from qrowd.web.problems import STATUS
 from qrowd.web.texts import catalogue, language_of
 
+__all__ = ["FOLDER", "Static", "judging", "policy", "router"]
 router = APIRouter(include_in_schema=False)
-FOLDER = Path(__file__).parents[1]
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
 
 
@@ -34,16 +32,6 @@ class Static(StaticFiles):
         response = super().file_response(*arguments, **named)
         response.headers["Cache-Control"] = "no-cache"
         return response
-
-
-@cache
-def templates() -> jinja2.Environment:
-    """The pages' templates, in which every text is escaped."""
-    loader = jinja2.FileSystemLoader(FOLDER / "templates")
-    return jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
 
 
 @router.get("/judge/{name}")

@@ -73,6 +73,6 @@ export async function comeBack() {
   try {
     bearer = sessionStorage.getItem(BEARER) ?? "";
   } catch { /* nothing is kept here */ }
-  const found = await ask("GET", "/api/me");
+  const found = await call("GET", "/session");
   forgery = found.forgery_token;
 }

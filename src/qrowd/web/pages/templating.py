@@ -1,0 +1,20 @@
+"""The pages' templates, in which every text is escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import jinja2
+
+FOLDER = Path(__file__).parents[1]
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The templates of all pages; a name that is missing is an error."""
+    loader = jinja2.FileSystemLoader(FOLDER / "templates")
+    return jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
