@@ -457,9 +457,14 @@ def test_an_extension_can_be_withdrawn(made: Any) -> None:
     assert (done.pairs, done.sets) == (1, 1)
     with site.store.read("tiny") as work:
         number = audit.acts(work)[0].id
+        last = work.db.scalar(select(func.max(judging_set.c.id)))
+    for name in ("ann", "bob", "cat", "dan", "eve", "fay"):
+        site.next(site.worker(name))  # among them somebody who gets the new set
     site.work(audit.undo, "o", number)
     with site.store.read("tiny") as work:
-        assert work.db.scalar(select(func.count()).where(judging_set.c.open == 0)) == 1
+        row = work.db.execute(select(judging_set).where(judging_set.c.id == last)).one()
+        assert (row.open, row.target) == (0, row.held)
+        assert row.held > 0
 
 
 def test_what_cannot_be_undone_asks_twice(made: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from qrowd.collection import audit, notices
+from qrowd.collection.acts import kept
 from qrowd.collection.assignments import by_id, by_key, move
 from qrowd.collection.people import worker_of
 from qrowd.collection.plan import DAY
@@ -78,8 +79,11 @@ def appeals_of(work: Work, worker_id: int) -> list[Found]:
     return list(work.db.execute(mine))
 
 
-def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -> None:
-    """Answer an appeal; a refusal whose appeal is won is accepted, held where open, and paid."""
+def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -> int:
+    """Answer an appeal; a refusal whose appeal is won is accepted, held where open, and paid.
+
+    The number of the act, for undo.
+    """
     joined = appeal.join(worker, worker.c.id == appeal.c.worker_id)
     own = (appeal.c.id == number) & (worker.c.campaign_id == work.campaign)
     found = work.db.execute(select(appeal).select_from(joined).where(own)).one_or_none()
@@ -89,8 +93,9 @@ def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -
         raise RuleError("conflict", "this appeal was answered already")
     values = {"answered_at": work.now, "won": int(won), "reply": reply}
     work.db.execute(update(appeal).where(appeal.c.id == number).values(**values))
-    restored = found.assignment_id if won and found.kind == "refusal" else None
-    if restored is not None:
-        move(work, by_id(work, restored), "restore")
-    details = {"appeal": number, "won": won, "assignment": restored}
-    audit.record(work, who, "answer appeal", details)
+    details: dict[str, Any] = {"appeal": number, "won": won}
+    if won and found.kind == "refusal":
+        row = by_id(work, found.assignment_id)
+        move(work, row, "restore")
+        details["batch"] = kept(row)
+    return audit.record(work, who, "answer appeal", details)

@@ -34,27 +34,30 @@ def _one(row: Found | None) -> Found:
     return row
 
 
-def move(work: Work, row: Found, act: str) -> Found:
-    """Do `act` to an assignment: state, places and promise change together, as the table says."""
+def move(work: Work, row: Found, act: str, **values: int | None) -> Found:
+    """Do `act` to an assignment: state, places and promise change together, as the table says.
+
+    `values` are columns that an undo sets as they were.
+    """
     step = MOVES[act]
     if row.state not in step.sources:
         raise RuleError("wrong-state", f"cannot {act} a batch that is {row.state}")
     if step.target == "active":  # reopened: the state first, for a void one holds no place
-        _set_state(work, row, step, **_fresh_lease(work, row))
+        _set_state(work, row, step, **_fresh_lease(work, row), **values)
         _hold(work, row)
     else:
         if step.places == "free":
             _free(work, row)
-        _set_state(work, row, step)
+        _set_state(work, row, step, **values)
         if step.places == "hold":
             _hold(work, row)
     _keep_promise(work, row, step.promise)
     return by_id(work, row.id)
 
 
-def _set_state(work: Work, row: Found, step: Move, **more: int) -> None:
+def _set_state(work: Work, row: Found, step: Move, **more: int | None) -> None:
     when: dict[str, dict[str, Any]] = {
-        "finished": {"finished_at": work.now},
+        "finished": {"finished_at": row.finished_at or work.now},
         "active": {"finished_at": None, "ended_at": None},
     }
     times = when.get(step.target, {"ended_at": work.now})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, select
 
 from qrowd.collection import audit
+from qrowd.collection.acts import pool_sets
 from qrowd.collection.building import Added, Material, add
 from qrowd.collection.forecasting import set_sizes
 from qrowd.collection.ledger import balance
 from qrowd.collection.schema import document, judging_set, pair, topic
 from qrowd.collection.store import Work
+from qrowd.collection.withdrawing import highest
 
 
 @dataclass(frozen=True)
@@ -50,23 +52,26 @@ def cost_of_pool(work: Work, material: Material) -> Cost:
     return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
 
 
-def cost_of_target(work: Work, target: int) -> Cost:
-    """What a raised target would cost."""
+def cost_of_target(work: Work, target: int, topic_name: str | None = None) -> Cost:
+    """What a raised target (of one topic) would cost."""
     s = judging_set.c
     more = target - s.target
-    own = (s.campaign_id == work.campaign) & (s.role == "pool") & (s.target < target)
+    own = and_(pool_sets(work, topic_name), s.target < target)
     query = select(func.sum(more), func.sum(more * s.size), func.sum(s.size)).where(own)
     sets, judgements, pairs = (int(one or 0) for one in work.db.execute(query).one())
     return _cost(work, pairs, sets, judgements)
 
 
-def extend(work: Work, who: str, material: Material) -> Added:
-    """Add topics, documents, gold and pool; the new pairs get sets of their own."""
-    last = select(func.coalesce(func.max(judging_set.c.id), 0))
-    before = int(work.db.scalar(last) or 0)
+def extend(work: Work, who: str, material: Material, seen: int | None = None) -> Added:
+    """Add topics, documents, gold and pool; the new pairs get sets of their own.
+
+    `seen` is as in `audit.perform`.
+    """
+    audit.refuse_unseen(work, "extend", {}, seen)
+    before = {f"after_{name}": last for name, last in highest(work).items()}
     done = add(work, material)
-    sets = {"after_set": before, "last_set": int(work.db.scalar(last) or 0)}
-    audit.record(work, who, "extend", {**vars(done), **sets})
+    after = {f"last_{name}": last for name, last in highest(work).items()}
+    audit.record(work, who, "extend", {**vars(done), **before, **after})
     return done
 
 

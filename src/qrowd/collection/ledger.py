@@ -85,6 +85,16 @@ def earn(work: Work, row: Found, amount: int | None = None) -> None:
     post(work, "released", row.promised - due, "promised", "free", **ids)
 
 
+def take_back(work: Work, row: Found, *, promised: int, earned: int) -> None:
+    """Let an assignment's promise and debt be what they were before an act that is undone."""
+    ids = {"worker_id": row.worker_id, "assignment_id": row.id}
+    post(work, "taken back", max(0, row.earned - earned), "owed", "free", **ids)
+    wanted = max(0, promised - row.promised)
+    if not affordable(work, wanted):
+        raise RuleError("no-budget", "the pay is not free any more; add to the budget first")
+    post(work, "promised again", wanted, "free", "promised", **ids)
+
+
 def bonus(work: Work, worker_id: int, amount: int) -> None:
     """Owe a worker more."""
     if amount <= 0:

@@ -4,7 +4,8 @@
 `promise`: what happens to the promised pay (kept, released, earned, screen-out pay, or made again
 where it was released).
 An assignment's answers are pending while it is open, valid (or surplus, by place) once it was
-submitted or accepted, void otherwise.
+submitted or accepted, void otherwise. The moves from `take back accept` to `reopen finished` undo
+what an organiser did (`acts`), which sees to the money.
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ MOVES = {
         Move("screen out", (*OPEN, "submitted"), "screened-out", "free", "screen out"),
         Move("refuse", ("submitted",), "refused", "free", "keep"),
         Move("restore", ("refused", "excluded"), "accepted", "hold", "earn"),
+        Move("take back accept", ("accepted",), "submitted"),
+        Move("take back exclude", ("excluded",), "submitted", "hold"),
+        Move("refuse again", ("accepted",), "refused", "free"),
+        Move("reopen", ("screened-out",), "active", "hold"),
+        Move("reopen finished", ("screened-out",), "finished", "hold"),
         Move("expire", ("active",), "expired", "free", "keep"),
         Move("late", ("expired",), "active", "hold", "make"),
         Move("offer again", ("expired",), "active", "hold", "make"),

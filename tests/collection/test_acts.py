@@ -1,0 +1,222 @@
+"""Every act of an organiser, then its undo: the state before, and two lines in the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.collection.making import PLAN, Site, make_site, material, wrong
+
+from qrowd.collection import acts, appeals, audit, concluding, extending, ledger
+from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.schema import (
+    appeal,
+    assignment,
+    campaign,
+    document,
+    gold,
+    judging_set,
+    member,
+    pair,
+    place,
+    topic,
+    worker,
+)
+from qrowd.collection.schema import audit as audit_table
+from qrowd.collection.verifying import broken
+from qrowd.errors import RuleError
+
+TABLES = (campaign, topic, document, pair, gold, judging_set, member, worker, assignment, place,
+          appeal)  # fmt: skip
+BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
+
+
+@pytest.fixture
+def site(url: str) -> Any:
+    """A campaign in which two batches wait for the organiser, and a third is being judged."""
+    made = make_site(url, BY_HAND, material(pool=9))
+    for name in ("ann", "bob"):
+        made.whole(made.worker(name))
+    made.next(made.worker("cat"))
+    yield made
+    made.store.engine.dispose()
+
+
+def state_of(site: Site) -> dict[str, list[Any]]:
+    """All rows that an act may change."""
+    with site.store.read("tiny") as work:
+        assert broken(work) == []
+        return {
+            table.name: [
+                tuple(row)
+                for row in work.db.execute(select(table).order_by(*table.primary_key.columns))
+            ]
+            for table in TABLES
+        }
+
+
+def submitted(site: Site) -> int:
+    """A batch that waits for the organiser."""
+    with site.store.read("tiny") as work:
+        query = select(assignment.c.id).where(assignment.c.state == "submitted")
+        return int(work.db.scalar(query.order_by(assignment.c.id)) or 0)
+
+
+def gold_set(site: Site) -> int:
+    """A gold set."""
+    with site.store.read("tiny") as work:
+        return int(
+            work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold")) or 0
+        )
+
+
+def performed(site: Site, act: str, details: dict[str, Any]) -> int:
+    """An act by its name."""
+    return int(site.work(audit.perform, "o", act, details))
+
+
+def extended(site: Site) -> int:
+    """A new topic, its pool and gold."""
+    names = [f"n{at}" for at in range(6)]
+    more = Material(
+        topics=[TopicRow("new", "a query")],
+        documents=[DocumentRow(name, name.encode(), "page 1") for name in names],
+        pool=[("new", name) for name in names[:3]],
+        gold=[GoldRow("new", name, at, "", "", "g") for at, name in enumerate(names[3:])],
+    )
+    site.work(extending.extend, "o", more)
+    return int(site.work(audit.last_act))
+
+
+def refused_and_appealed(site: Site) -> int:
+    """An appeal against a refusal."""
+    number = submitted(site)
+    performed(site, "refuse", {"assignment": number})
+    with site.store.read("tiny") as work:
+        row = work.db.execute(select(assignment).where(assignment.c.id == number)).one()
+    return int(site.work(appeals.appeal_refusal, row.worker_id, row.key, "I worked well"))
+
+
+def prepared(act: str, site: Site) -> Callable[[], int]:
+    """What must be there before the act, done; and the act itself."""
+    details: dict[str, Any] = {}
+    if act in ("accept", "exclude", "refuse"):
+        details = {"assignment": submitted(site)}
+    elif act == "retire gold":
+        details = {"set": gold_set(site)}
+    elif act == "raise target":
+        performed(site, act, {"target": 3, "topic": "t1"})
+        details = {"target": 4}
+    elif act == "prioritise":
+        details = {"priorities": [["t0", "d0-1", 3.0], ["t1", "d1-1", 2.0]]}
+    elif act in ("fund", "bonus"):
+        details = {"amount": 500, "worker": 1}
+    elif act in ("screen out", "stop"):
+        details = {"worker": 3}
+    elif act == "resume":
+        performed(site, "pause", {})
+    elif act == "answer appeal":
+        number = refused_and_appealed(site)
+        return lambda: int(site.work(appeals.answer_appeal, "o", number, won=True, reply="yes"))
+    elif act == "extend":
+        return lambda: extended(site)
+    return lambda: performed(site, act, details)
+
+
+UNDONE = [name for name, one in acts.ACTS.items() if one.undo is not None and name != "launch"]
+
+
+@pytest.mark.parametrize("act", UNDONE)
+def test_an_act_and_its_undo(site: Site, act: str) -> None:
+    do = prepared(act, site)
+    before, first = state_of(site), site.work(audit.last_act)
+    number = do()
+    assert state_of(site) != before
+    site.work(audit.undo, "p", number)
+    after = state_of(site)
+    if act == "refuse":  # the one exception: a refusal is undone by accepting and paying
+        before["campaign"], before["assignment"] = after["campaign"], after["assignment"]
+        with site.store.read("tiny") as work:
+            states = list(work.db.scalars(select(assignment.c.state).order_by(assignment.c.id)))
+        assert sorted(states) == ["accepted", "active", "submitted"]
+    assert after == before
+    with site.store.read("tiny") as work:
+        own = select(audit_table).where(audit_table.c.id > first).order_by(audit_table.c.id)
+        lines = [(row.act, row.who, row.undoes) for row in work.db.execute(own)]
+    assert lines == [(act, "o", None), (f"undo {act}", "p", number)]
+
+
+def test_a_launch_is_undone_before_anybody_works(url: str) -> None:
+    site = make_site(url, start=False)
+    before = state_of(site)
+    number = site.work(audit.launch, "o")
+    site.work(audit.undo, "o", number)
+    assert state_of(site) == before
+    site.store.engine.dispose()
+
+
+def test_a_finished_batch_comes_back_finished(site: Site) -> None:
+    cat = site.worker("cat")
+    offer = site.next(cat)
+    site.judge(cat, offer, wrong)
+    site.work(concluding.finish, cat, offer.key)
+    before = state_of(site)
+    number = performed(site, "screen out", {"worker": 3})
+    assert site.work(ledger.balance).owed == 20
+    site.work(audit.undo, "o", number)
+    assert state_of(site) == before
+    site.work(concluding.submit, cat, offer.key)
+
+
+def test_an_extension_that_was_undone_can_be_made_again(site: Site) -> None:
+    number = extended(site)
+    made = state_of(site)
+    site.work(audit.undo, "o", number)
+    extended(site)
+    again = state_of(site)
+    names = [[row[2] for row in rows["document"]] for rows in (made, again)]
+    assert names[0] == names[1]
+
+
+def test_what_was_paid_is_not_taken_back(site: Site) -> None:
+    number = submitted(site)
+    act = performed(site, "accept", {"assignment": number})
+    site.work(audit.perform, "o", "settle", {"workers": [1, 2]}, sure=True)
+    with pytest.raises(RuleError, match="was paid since"):
+        site.work(audit.undo, "o", act)
+
+
+def test_an_act_is_not_undone_below_a_later_one(site: Site) -> None:
+    pause = performed(site, "pause", {})
+    close = performed(site, "close", {})
+    with pytest.raises(RuleError, match=rf"act {close} \(close, by o\) came after it"):
+        site.work(audit.undo, "p", pause)
+    with site.store.read("tiny") as work:
+        assert audit.reversible(work, audit.acts(work)) == {close}
+    site.work(audit.undo, "p", close)
+    with site.store.read("tiny") as work:
+        assert audit.reversible(work, audit.acts(work)) == {pause}
+    site.work(audit.undo, "p", pause)
+
+
+def test_two_people_at_once(site: Site) -> None:
+    """Each acts on what the page showed; the second is told, and nothing is done twice."""
+    seen = site.work(audit.last_act)
+    bonus = {"worker": 1, "amount": 500}
+    first = site.work(audit.perform, "ann", "bonus", bonus, seen=seen)
+    with pytest.raises(RuleError, match=rf"meanwhile ann did this: bonus \(act {first}\)"):
+        site.work(audit.perform, "bob", "bonus", bonus, seen=seen)
+    assert site.work(ledger.balance).owed == 500
+    site.work(audit.perform, "bob", "bonus", {"worker": 2, "amount": 5}, seen=seen)
+    site.work(audit.undo, "ann", first)
+    with pytest.raises(RuleError, match="undo bonus"):
+        site.work(audit.perform, "bob", "bonus", bonus, seen=first)
+
+
+def test_doing_twice_what_can_be_done_once(site: Site) -> None:
+    for act, details in (("stop", {"worker": 1}), ("retire gold", {"set": gold_set(site)})):
+        performed(site, act, details)
+        with pytest.raises(RuleError, match="already"):
+            performed(site, act, details)
