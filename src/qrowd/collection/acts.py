@@ -1,9 +1,9 @@
 """What an organiser can do, and how each act is taken back: one table, `ACTS`.
 
 `do` changes the campaign and returns what `undo` needs to know; `undo` brings back the state
-before, except where others have filled a place meanwhile (the answers are then surplus), and for a refusal,
-which is undone by accepting the batch. What was paid out cannot be taken back. Extensions and
-answers to appeals have functions of their own (`extending`, `appeals`); here is their undo.
+before, except where others have filled a place meanwhile (the answers are then surplus), and for a
+refusal, which is undone by accepting the batch. What was paid out cannot be taken back. Extensions
+and answers to appeals have functions of their own (`extending`, `appeals`); here is their undo.
 """
 
 from __future__ import annotations
