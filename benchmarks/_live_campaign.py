@@ -1,4 +1,4 @@
-"""A campaign in full swing, as large as wanted: rows are made by SQL, then every rule is in force."""
+"""A campaign in full swing, as large as wanted: its rows are inserted, then rules are in force."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, insert, text
 from qrowd.collection import audit, ledger
 from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
 from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.schema import answer, assignment, entry, event, outcome, place, worker
+from qrowd.collection.schema import assignment, entry, event, outcome, place, worker
 from qrowd.collection.store import Store, Work, open_store
 from qrowd.collection.triggers import create_triggers, drop_triggers
 
@@ -36,7 +36,9 @@ CHUNK = 20_000
 Rows = Iterator[dict[str, Any]]
 
 
-def make_campaign(database: str, *, workers: int, judgements: int, pool: int, seed: int = 1) -> Store:
+def make_campaign(
+    database: str, *, workers: int, judgements: int, pool: int, seed: int = 1
+) -> Store:
     """A running campaign over some days in which so many judgements are held."""
     store = open_store(database, new=True)
     target = -(-judgements // pool) + 2
@@ -76,7 +78,8 @@ def _fill(work: Work, workers: int, judgements: int, chance: random.Random) -> N
     skill = [0.55 if chance.random() < 0.1 else 0.9 for _ in range(workers)]
     start, span = work.now - 6 * DAY, 6 * DAY
     _put(work.db, worker, ({"id": n + 1, "campaign_id": work.campaign, "key": f"w{n}",
-         "number": n + 1, "state": "qualified", "made_at": start} for n in range(workers)))  # fmt: skip
+         "number": n + 1, "state": "qualified", "made_at": start}
+        for n in range(workers)))  # fmt: skip
     _put(work.db, assignment, (_batch(work, b, workers, start + span * b // batches)
                                for b in range(batches)))  # fmt: skip
     _put(work.db, place, _places(batches, workers, sets, gold))
@@ -99,8 +102,9 @@ def _batch(work: Work, number: int, workers: int, at: int) -> dict[str, Any]:
 
 
 def _sets_of(batch: int, workers: int, sets: list[int]) -> list[int]:
-    """Five sets; a worker never meets one twice while batches of one are far below the pool."""
-    return [sets[(batch * 5 + at) % len(sets)] for at in range(5)]
+    """Five sets, others for each batch of a worker."""
+    shift = batch // workers * (len(sets) // 8 + 3)
+    return [sets[(batch * 5 + at + shift) % len(sets)] for at in range(5)]
 
 
 def _places(batches: int, workers: int, sets: list[int], gold: list[int]) -> Rows:
@@ -129,7 +133,8 @@ def _events(batches: int, workers: int, sets: list[int], gold: list[int], truth:
                 said = right if chance.random() < skill[who] else not right
                 yield {"id": number, "worker_id": who + 1, "place_id": spot, "position": position,
                        "kind": "grade", "grade": int(said), "at": at + position,
-                       "milliseconds": 1000 * chance.randint(4, 40), "key": f"e{number}"}  # fmt: skip
+                       "milliseconds": 1000 * chance.randint(4, 40),
+                       "key": f"e{number}"}  # fmt: skip
 
 
 def _pay(work: Work, batches: int, workers: int, start: int, span: int) -> None:
