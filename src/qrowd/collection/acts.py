@@ -94,7 +94,7 @@ def _raise_target(work: Work, details: Details) -> Details:
 
 def _targets(work: Work, own: ColumnElement[bool]) -> list[list[int]]:
     """The targets as they are: first set, last set, target; neighbours with equal ones together."""
-    s, found = judging_set.c, []
+    s, found = judging_set.c, list[list[int]]()
     for row in work.db.execute(select(s.id, s.target).where(own).order_by(s.id)):
         if found and found[-1][2] == row.target:
             found[-1][1] = row.id

@@ -38,7 +38,8 @@ def command(
       qrowd campaign act campaign.db pause
       qrowd campaign act campaign.db "raise target" target=4
     """
-    from qrowd.collection.audit import ACTS, perform, undo
+    from qrowd.collection.acts import ACTS
+    from qrowd.collection.audit import perform, undo
     from qrowd.errors import UnknownNameError, UsageError
 
     if (act is None) == (undone is None):

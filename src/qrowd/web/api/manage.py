@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from qrowd.collection import audit, ledger, notices
+from qrowd.collection.acts import ACTS
 from qrowd.collection.status import Status, status
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
@@ -125,7 +126,7 @@ def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> l
 
 
 def _reversible(act: str) -> bool:
-    return act in audit.ACTS and audit.ACTS[act].undo is not None
+    return act in ACTS and ACTS[act].undo is not None
 
 
 @router.post("/acts/{number}/undo", status_code=201)
