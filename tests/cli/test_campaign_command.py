@@ -98,6 +98,16 @@ def test_an_old_and_a_new_schema_are_told(here: Path, capsys: pytest.CaptureFixt
         ([('gold = "gold.tsv"', 'gold = "nothing.tsv"')], 'gold = "nothing', "there is no file"),
         ([("[checks]\n", "[qualification]\nsets = 2\n[checks]\n")], "sets = 2", "the file has 0"),
         ([("at_least = 0.85", "at_least = 1.5")], "at_least = 1.5", "nobody can pass"),
+        ([("at_least = 3", "at_least = 1e6")], "at_least = 1e6", "nobody can pass"),
+        ([("budget = 30.00", "budget = inf")], "budget = inf", "must be finite"),
+        ([("budget = 30.00", "budget = 1.0\nqualification = 2.0"),
+          ("[checks]\n", "[qualification]\nsets = 2\n[checks]\n")], "budget = 1.0",
+         "below the pay of one qualification and one batch"),
+        ([('name = "example"', 'name = "a/b"')], 'name = "a/b"', "it is part of addresses"),
+        ([('way = "grades"', 'mode = "owner"'), ("target = 3\n", "")], "[sets]", "must be 1"),
+        ([("[people]", '[platform]\ncodes = ["done=1"]\n[people]')], "codes", "no outcome 'done'"),
+        ([("[people]", '[platform]\nredirect = "https://x/{who}"\n[people]')], "redirect",
+         "no {who}"),
     ],
 )  # fmt: skip
 def test_a_plan_that_cannot_be_met_is_refused_at_its_line(

@@ -18,7 +18,6 @@ from qrowd.collection.building import GoldRow, Material, gold_parts
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import wrong
 from qrowd.collection.sets import couples, cut
-from qrowd.errors import InputError
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.operating import WORKERS, Worker, named, outcomes
 
@@ -85,7 +84,8 @@ def _level(plan: Plan, grade: int) -> int:
 
 def refuse_unmeetable(plan: Plan, material: Material, file: str | Path = "plan") -> None:
     """An error, at its line of the plan, for the first thing that cannot work."""
-    _refuse_bad_gold(plan, (*material.gold, *material.qualification), str(file))
+    _refuse_bad_gold(plan, "gold", material.gold, str(file))
+    _refuse_bad_gold(plan, "qualification", material.qualification, str(file))
     _refuse_too_little_gold(plan, material, str(file))
     tries = plan.qualification.sets * plan.qualification.tries
     tests = gold_parts(material.qualification, plan.sets.size, random.Random(0))
@@ -107,15 +107,15 @@ def refuse_unmeetable(plan: Plan, material: Material, file: str | Path = "plan")
     )  # fmt: skip
     for found, section, key, message in broken:
         if found:
-            raise wrong(plan, section, key, message, str(file))
+            raise wrong(plan, section, key, message, str(file), "people.workers")
 
 
-def _refuse_bad_gold(plan: Plan, rows: Sequence[GoldRow], file: str) -> None:
+def _refuse_bad_gold(plan: Plan, key: str, rows: Sequence[GoldRow], file: str) -> None:
     for row in rows:
         if row.grade is not None and row.grade not in plan.scale.grades:
             listed = " ".join(map(str, plan.scale.grades))
-            message = f"gold grade {row.grade} of {row.topic} {row.document} is not on the scale"
-            raise InputError(f"{message} {listed}", file=file)
+            message = f"grade {row.grade} of {row.topic} {row.document} is not on the scale"
+            raise wrong(plan, "files", key, f"{message} {listed}", file)
 
 
 def _refuse_too_little_gold(plan: Plan, material: Material, file: str) -> None:
@@ -189,7 +189,10 @@ def _warnings(
     topics = {name for name, _ in material.pool}
     strange = sorted({row.topic for row in material.gold} - topics)
     odd = sorted({len(one) for one in gold} - set(sizes))
+    alone = [name for name, n in Counter(name for name, _ in material.pool).items() if n < 2]
     found = []
+    if plan.preferences and alone:
+        found.append(f"topic {min(alone)} has one document: there is nothing to compare it with")
     if cost > plan.pay.minor(plan.pay.budget):
         found.append(f"the budget ends before the target is reached: {plan.pay.shown(cost)} needed")
     if strange and plan.gold_per_hit:

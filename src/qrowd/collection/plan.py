@@ -15,6 +15,7 @@ MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 ACTIONS = ("return", "exclude", "screen-out", "stop", "none")
 WAYS = ("grades", "ranked", "free-ranks", "preferences")
 MODES = ("crowd", "priorities", "owner")
+YEAR = {"minutes": 525_600, "hours": 8_760, "days": 365}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Sets:
     """`[sets]`: how the pool is cut up."""
 
     size: int = param(5, "documents per set at most", at_least=1, at_most=100)
-    target: int = param(3, "judgements wanted of every document", at_least=1)
+    target: int = param(3, "judgements wanted of every document", at_least=1, at_most=1000)
     couples: int = param(4, "preferences: couples per document", at_least=2)
 
 
@@ -81,16 +82,26 @@ class Sets:
 class Hit:
     """`[hit]`: the batch that a worker gets."""
 
-    sets: int = param(6, "sets in a batch, gold included", at_least=1)
+    sets: int = param(6, "sets in a batch, gold included", at_least=1, at_most=1000)
     gold: int = param(1, "gold sets in a batch", at_least=0)
     first_gold: int = param(0, "gold sets at the start of a new worker's first batch", at_least=0)
     repeats: float = param(0.0, "how often a batch repeats one of the worker's own sets, to see "
                            "whether the answers are the same", at_least=0, at_most=1)  # fmt: skip
-    lease_minutes: float = param(60, "how long a batch stays reserved without an answer", above=0)
-    longest_minutes: float = param(240, "how long it stays reserved at most", above=0)
-    warn_minutes: float = param(5, "how long before the end workers are warned", at_least=0)
-    late_hours: float = param(24, "how long late answers are still taken", at_least=0)
-    owner_days: float = param(14, "mode owner: how long a topic stays reserved", above=0)
+    lease_minutes: float = param(
+        60, "how long a batch stays reserved without an answer", above=0, at_most=YEAR["minutes"]
+    )
+    longest_minutes: float = param(
+        240, "how long it stays reserved at most", above=0, at_most=YEAR["minutes"]
+    )
+    warn_minutes: float = param(
+        5, "how long before the end workers are warned", at_least=0, at_most=YEAR["minutes"]
+    )
+    late_hours: float = param(
+        24, "how long late answers are still taken", at_least=0, at_most=YEAR["hours"]
+    )
+    owner_days: float = param(
+        14, "mode owner: how long a topic stays reserved", above=0, at_most=YEAR["days"]
+    )
     second_share: float = param(0.0, "mode owner: share of sets that a second assessor judges too",
                                 at_least=0, at_most=1)  # fmt: skip
 
@@ -106,7 +117,9 @@ class Pay:
     qualification: float = param(0.0, "pay of a qualification", at_least=0)
     review: float = param(0.0, "pay of a batch of reviewing others' answers", at_least=0)
     budget: float = param(0.0, "all that may be spent", at_least=0)
-    appeal_days: float = param(14, "how long a refusal can be appealed", at_least=0)
+    appeal_days: float = param(
+        14, "how long a refusal can be appealed", at_least=0, at_most=YEAR["days"]
+    )
     seconds_per_document: float = param(20, "how long a document takes, for the hourly wage that "
                                         "follows", above=0)  # fmt: skip
 

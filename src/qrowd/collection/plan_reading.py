@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from dataclasses import fields, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from qrowd.collection.plan import Check, Checks, Plan, keys, sections
+from qrowd.collection.plan_limits import BECAUSE, complaints
 from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
 
 _HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
@@ -27,9 +29,16 @@ def read_plan(path: str | Path) -> Plan:
     return parse_plan(text, str(path))
 
 
-@lru_cache(maxsize=64)
 def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
+    plan = stored_plan(text, file)
+    _refuse_contradictions(plan, file)
+    return plan
+
+
+@lru_cache(maxsize=64)
+def stored_plan(text: str, file: str = "plan") -> Plan:
+    """A plan that was accepted once: what later versions refuse does not lock its campaign."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -46,9 +55,7 @@ def parse_plan(text: str, file: str = "plan") -> Plan:
         else _section(name, kind, found.get(name, {}), text, file)
         for name, kind in known.items()
     }
-    plan = Plan(**parts, text=text)
-    _refuse_contradictions(plan, file)
-    return plan
+    return Plan(**parts, text=text)
 
 
 def _checks(table: Any, text: str, file: str) -> Checks:
@@ -74,6 +81,8 @@ def _section(name: str, kind: type, table: Any, text: str, file: str, base: Any 
         if key not in known:
             raise _unknown(f"key of [{name}]", key, known, file, line)
         given = tuple(value) if isinstance(value, list) else value
+        if given in (math.inf, -math.inf):
+            raise InputError(f"[{name}]: {key} must be finite, got {given}", file=file, line=line)
         try:
             values[key] = known[key].check(given, f"[{name}]")
         except ParameterError as error:
@@ -93,6 +102,11 @@ def _unknown(what: str, name: str, known: Any, file: str, line: int) -> InputErr
 
 def line_of(text: str, section: str, key: str = "") -> int:
     """The line of a key, or of a section's head; the section's, or the last, where it is not."""
+    return _find_line(text, section, key) or max(1, text.count("\n"))
+
+
+def _find_line(text: str, section: str, key: str = "") -> int:
+    """The line of a key, or of its section's head; 0 where neither is in the text."""
     current, head, quote = "", 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         if quote:
@@ -106,7 +120,7 @@ def line_of(text: str, section: str, key: str = "") -> int:
             if (current, found.group(1)) == wanted:
                 return number
         quote = _opened(line)
-    return head or max(1, text.count("\n"))
+    return head
 
 
 def _opened(line: str) -> str:
@@ -114,36 +128,21 @@ def _opened(line: str) -> str:
     return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
 
 
-def wrong(plan: Plan, section: str, key: str, message: str, file: str = "plan") -> InputError:
-    """The error for a key that cannot be met, at its line."""
-    return InputError(
-        f"[{section}] {key}: {message}", file=file, line=line_of(plan.text, section, key)
-    )
+def wrong(
+    plan: Plan, section: str, key: str, message: str, file: str = "plan", because: str = ""
+) -> InputError:
+    """The error for a key that cannot be met, at its line.
+
+    A key that the plan leaves out is reported at the line of `because` (as in "people.workers"),
+    the key that its default does not go with.
+    """
+    line = _find_line(plan.text, section, key)
+    if not line and because:
+        line = _find_line(plan.text, *because.rsplit(".", 1))
+    return InputError(f"[{section}] {key}: {message}", file=file, line=line or 1)
 
 
 def _refuse_contradictions(plan: Plan, file: str) -> None:
-    """What one look at the plan alone can tell."""
-    grades, hit = plan.scale, plan.hit
-    broken = (
-        (not plan.campaign.name, "campaign", "name", "a campaign needs a name"),
-        (len(grades.grades) < 2 or list(grades.grades) != sorted(set(grades.grades)),
-         "scale", "grades", "must be two or more whole numbers, the lowest first"),
-        (grades.relevant_from not in grades.grades[1:], "scale", "relevant_from",
-         "must be one of the grades above the lowest"),
-        (bool(grades.labels) and len(grades.labels) != len(grades.grades), "scale", "labels",
-         f"must be {len(grades.grades)} names, one per grade, or none"),
-        (plan.gold_per_hit >= hit.sets, "hit", "gold",
-         f"a batch of {hit.sets} sets must have a set that is not gold"),
-        (hit.lease_minutes > hit.longest_minutes, "hit", "longest_minutes",
-         "must be at least lease_minutes"),
-        (plan.preferences and plan.sets.size != 2, "sets", "size", "must be 2 for preferences"),
-        (plan.ranked and plan.sets.size < 2, "sets", "size", "must be at least 2 to be ranked"),
-        (plan.owner and plan.sets.target != 1, "sets", "target",
-         "must be 1 where a topic has one owner; second_share has some judged again"),
-        (plan.pay.minor(plan.pay.hit) > plan.pay.minor(plan.pay.budget), "pay", "budget",
-         f"is below the pay of one batch, {plan.pay.hit:g}"),
-        (plan.pay.screen_out > plan.pay.hit, "pay", "screen_out", "is above the pay of a batch"),
-    )  # fmt: skip
-    for found, section, key, message in broken:
+    for found, section, key, message in complaints(plan):
         if found:
-            raise wrong(plan, section, key, message, file)
+            raise wrong(plan, section, key, message, file, BECAUSE.get(f"{section}.{key}", ""))

@@ -25,7 +25,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
 from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.plan_reading import stored_plan
 from qrowd.collection.schema import campaign
 from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError
 
@@ -137,7 +137,7 @@ class Store:
             db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
             row = db.execute(query, wanted).one()
         return Work(
-            db, row.id, row.name, row.state, parse_plan(row.plan), self.clock(), self.random
+            db, row.id, row.name, row.state, stored_plan(row.plan), self.clock(), self.random
         )
 
 

@@ -253,8 +253,6 @@ class Robot:
     def _say(self, answer: dict[str, Any], token: str) -> Life:
         """Send an answer, perhaps twice, perhaps again after a lost reply or from an old tab."""
         body = {"key": f"{self.random.bytes(12).hex()}", **answer}
-        if body["kind"] == "ranking":
-            body.pop("position")
         yield from self._call("POST", "/answers", token, body)
         self.tally.answers += 1
         if self._chance(self.habits.double):
