@@ -32,6 +32,7 @@ from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
+from qrowd.io.release import Release as Release
 from qrowd.reporting.page import Report as Report
 from qrowd.data.runs import RunSet as RunSet
 from qrowd.data.sample import Sample as Sample
@@ -81,6 +82,7 @@ from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
 from qrowd.io.probabilities import read_probabilities as read_probabilities
 from qrowd.io.qrels import read_qrels as read_qrels
+from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs
 from qrowd.io.sample import read_sample as read_sample
 from qrowd.io.scores import read_scores as read_scores

@@ -195,3 +195,7 @@ def _results(walk: Walk, admin: dict[str, str]) -> None:
     assert walk("GET", f"{API}/jobs/{asked['number']}", admin)["state"] == "done"
     walk("GET", f"{API}/results/merge", admin)
     walk("GET", f"{API}/files/merged.qrels", admin)
+    walk("POST", f"{API}/releases", admin, sure=True)
+    assert jobs.run_one(walk.server.site.store, walk.server.settings.folder)
+    made = walk("GET", f"{API}/releases", admin)
+    walk("GET", f"{API}/releases/{made[0]['number']}/zip", admin)

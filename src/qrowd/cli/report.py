@@ -78,20 +78,33 @@ def command(
     Only JUDGEMENTS are required. --runs adds a ranking of systems with intervals; --gold adds a
     comparison of everything with gold. The page is a single file. Prints its path.
 
+    JUDGEMENTS may also be a release of a campaign, alone: a folder or zip that `qrowd campaign
+    release` wrote. Its checksums are verified, its runs and experts' grades used, and by default
+    the method and measures of the campaign's own figures.
+
     \b
     Examples:
       qrowd report crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
       qrowd report crowd.tsv.gz --method mv --method 'ds(prior=topic)'
       qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
+      qrowd report release.zip
     """
     from qrowd.data.given import Given
     from qrowd.errors import UsageError
+    from qrowd.io.release import is_release
     from qrowd.io.save import save
     from qrowd.reporting.report import report
     from qrowd.reporting.study import MEASURES, study
 
     if not (judgements or further):
         raise UsageError("name at least one file of judgements")
+    if any(is_release(one) for one in (*judgements, *further)):
+        _refuse_beside_release((*judgements, *further), columns, format, rel, gold_rel, given, runs)
+        known = load_gold(gold)
+        page = _of_release((*judgements, *further)[0], known, title, options)
+        save(page, output)
+        click.echo(output)
+        return
     done = study(
         load_judgements((*judgements, *further), columns, format, rel),
         load_runs(runs) if runs else None,
@@ -101,6 +114,33 @@ def command(
     )
     save(report(done, title=title, commands=[_typed()]), output)
     click.echo(output)
+
+
+def _refuse_beside_release(named: tuple[str, ...], *others: Any) -> None:
+    """A release says all of this itself."""
+    from qrowd.errors import UsageError
+
+    if len(named) > 1:
+        raise UsageError("a release is reported alone; name no other judgements")
+    if any(one not in (None, ()) for one in others):
+        told = "--columns, --format, --rel, --gold-rel, --given, --runs"
+        raise UsageError(f"a release says itself what it holds: leave out {told}")
+
+
+def _of_release(path: str, gold: Any, title: str, options: dict[str, Any]) -> Any:
+    """The report of a release; what was not asked for is as in the campaign's own figures."""
+    from click.core import ParameterSource
+
+    from qrowd.io.release import read_release
+    from qrowd.reporting.released import report_on
+
+    ctx = click.get_current_context()
+    stated = {
+        name: value
+        for name, value in {**options, "title": title}.items()
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    return report_on(read_release(path), gold, commands=[_typed()], **stated)
 
 
 def _typed() -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, select, update
 
-from qrowd.collection import ledger, people
+from qrowd.collection import clarifying, ledger, people
 from qrowd.collection.assignments import by_id, move
 from qrowd.collection.building import set_priorities
 from qrowd.collection.schema import (
@@ -239,10 +239,6 @@ def _settle(work: Work, details: Details) -> Details:
     return {"amount": ledger.settle(work, ids)}
 
 
-def _nothing(work: Work, details: Details) -> Details:
-    return {}
-
-
 # --- batches --------------------------------------------------------------------------------------
 
 
@@ -310,5 +306,6 @@ ACTS: dict[str, Act] = {
     "bonus": Act(_bonus, _bonus_back, "bonus {worker}", adds=True),
     "message": Act(_message, subject="message {worker}"),
     "settle": Act(_settle),
-    "release": Act(_nothing),
+    "release": Act(_only_by_its_function),
+    clarifying.ACT: Act(clarifying.clarify, clarifying.take_back, "topic {topic}", adds=True),
 }

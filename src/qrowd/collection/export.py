@@ -46,6 +46,7 @@ from qrowd.collection.states import VALID
 from qrowd.collection.status import events
 from qrowd.collection.store import Found, Work
 from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.scale import Scale
 from qrowd.io.atomic import written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
@@ -91,7 +92,7 @@ def export(
             files[name].write(row)
     done = [one.done() for one in files.values()]
     if merge is not None and done[0].rows:
-        done += _merged(target, merge)
+        done += _merged(target, merge, work.plan.scale.scale)
     if parquet:
         done += [
             _as_parquet(target / one.name, one.rows) for one in done if one.name.endswith("tsv")
@@ -135,8 +136,8 @@ def _opened(path: Path, header: Sequence[str]) -> Iterator[_File]:
         found.flush()
 
 
-def _merged(folder: Path, merge: Merger) -> list[Exported]:
-    crowd = read_judgements(folder / "judgements.tsv")
+def _merged(folder: Path, merge: Merger, scale: Scale) -> list[Exported]:
+    crowd = read_judgements(folder / "judgements.tsv", scale=scale)
     has_gold = (folder / "gold.qrels").stat().st_size > 0
     given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
     merged = merge.fit(crowd, given)

@@ -13,9 +13,10 @@ from typing import Any
 
 from sqlalchemy import delete, select, text, update
 
-from qrowd.collection import audit, ledger
+from qrowd.collection import audit, clarifying, ledger
 from qrowd.collection.assignments import by_id, move
 from qrowd.collection.people import fingerprint, worker_of
+from qrowd.collection.release import voided_by
 from qrowd.collection.schema import (
     appeal,
     assignment,
@@ -78,10 +79,31 @@ def waiting(work: Work) -> list[Found]:
     return list(work.db.execute(query))
 
 
-def forget(store: Store, name: str, number: int, *, who: str, void: bool = False) -> None:
-    """Erase the person behind worker `number`; `void` also takes the answers out of the results."""
+def released(work: Work, number: int) -> str:
+    """What to say before the answers of a worker are voided who is in a release; "" if not."""
+    held = voided_by(work, _by_number(work, number).id)
+    if not held:
+        return ""
+    days = ", ".join(dict.fromkeys(clarifying.day(one.at) for one in held))
+    return (
+        f"the release of {days} holds answers of w{number}, under a number that means nothing; it "
+        "cannot be taken back, and would no longer agree with this campaign: make a new release "
+        "afterwards, or erase the person and keep the answers"
+    )
+
+
+def forget(
+    store: Store, name: str, number: int, *, who: str, void: bool = False, despite: bool = False
+) -> None:
+    """Erase the person behind worker `number`; `void` also takes the answers out of the results.
+
+    Where a release holds these answers, voiding them must be asked for once more: `despite`.
+    """
     with store.write(name) as work:
         found = _by_number(work, number)
+        told = released(work, number) if void and not despite else ""
+        if told:
+            raise RuleError("released", told)
         if _waiting(work, found.id):
             raise RuleError(
                 "not-settled", "this person has open batches or money that is owed; settle it first"

@@ -206,6 +206,19 @@ class Platform:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Releasing:
+    """`[release]`: what a release holds, and what its datasheet says."""
+
+    text: bool = param(False, "whether it holds the documents' titles, addresses and texts; only "
+                       "their ids otherwise")  # fmt: skip
+    runs: bool = param(True, "whether it holds the systems' runs")
+    licence: str = param("", "under which licence the data may be used")
+    purpose: str = param("", "why the judgements were collected")
+    limits: str = param("", "what the data should not be used for")
+    contact: str = param("", "whom to ask")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan; `text` is the file it was read from."""
 
@@ -220,6 +233,7 @@ class Plan:
     techniques: Techniques = field(default_factory=Techniques)
     people: People = field(default_factory=People)
     platform: Platform = field(default_factory=Platform)
+    release: Releasing = field(default_factory=Releasing)
     text: str = ""
 
     @property

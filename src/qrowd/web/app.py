@@ -17,6 +17,7 @@ from qrowd.web.api import (
     extensions,
     manage,
     own,
+    releases,
     results,
     work,
     workers,
@@ -57,7 +58,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results)
+    api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
     pages = (judging, reader, signing, home, overview)
     for part in (*api, *pages):
         app.include_router(part.router)

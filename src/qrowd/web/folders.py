@@ -27,6 +27,11 @@ class Place:
         """What jobs have made."""
         return self._made("results")
 
+    @property
+    def releases(self) -> Path:
+        """The releases as zips, by number."""
+        return self._made("releases")
+
     def result(self, name: str) -> Path:
         """A file that a job has made."""
         known = {path.name: path for path in self.results.iterdir() if path.is_file()}

@@ -7,7 +7,7 @@ JSON, and files that people want are kept in the folder of results.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,14 @@ from typing import Any
 
 import qrowd as q
 from qrowd.collection.export import export
+from qrowd.collection.release import Figures, release
 from qrowd.errors import RuleError
+from qrowd.evaluation.measure import measures_of
 from qrowd.rendering import plain
 from qrowd.web.folders import Place
 
 DRAWS = 300
+MEASURES = ("AP", "nDCG@10")
 WORST = 10_000  # rows of a table that are kept
 
 
@@ -47,7 +50,7 @@ def exported(place: Place) -> Iterator[Material]:
         if not rows["judgements.tsv"]:
             raise RuleError("no-judgements", "there are no judgements yet")
         gold = q.read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None
-        judgements = q.read_judgements(folder / "judgements.tsv")
+        judgements = q.read_judgements(folder / "judgements.tsv", scale=grades.scale)
         yield Material(judgements, gold, grades.relevant_from)
 
 
@@ -72,11 +75,17 @@ def merge(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(material: Material, spec: str) -> q.Merged:
+    merged: q.Merged = merger(spec).fit(material.judgements, material.given())
+    return merged
+
+
+def merger(spec: str) -> q.Merger:
+    """The merging method of a spec string."""
     method = q.get(spec)
     if method.card.level != "judgements":
         raise RuleError("bad-value", f"{spec} does not merge judgements")
-    merged: q.Merged = method.fit(material.judgements, material.given())
-    return merged
+    found: q.Merger = method
+    return found
 
 
 def _counts(qrels: q.Qrels) -> tuple[list[str], list[int]]:
@@ -103,7 +112,7 @@ def systems(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Scores and places of the uploaded runs, with intervals over draws and topics."""
     if not any(place.runs.iterdir()):
         raise RuleError("no-runs", "there are no runs yet; add some")
-    measures = list(parameters.get("measures") or ["AP", "nDCG@10"])
+    measures = list(parameters.get("measures") or MEASURES)
     with exported(place) as material:
         merged = _merged(material, str(parameters.get("method", "mv")))
     runs = q.read_runs(place.runs)
@@ -119,10 +128,32 @@ def export_files(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {"files": [*(one.name for one in done), "manifest.json"]}
 
 
+def figures_of(spec: str, measures: Sequence[str] = ()) -> Figures:
+    """How a campaign's figures are made, for its release."""
+    method = merger(spec)
+    named = tuple(repr(one) for one in measures_of(measures or MEASURES))
+    return Figures(merge=method, method=repr(method), measures=named, draws=DRAWS)
+
+
+def make_release(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A release as a zip that stays; `who` asked for it, twice."""
+    taken = [int(path.stem) for path in place.releases.glob("*.zip") if path.stem.isdecimal()]
+    path = place.releases / f"{max(taken, default=0) + 1}.zip"
+    figures = figures_of(
+        str(parameters.get("method", "mv")), list(parameters.get("measures") or ())
+    )
+    runs = sorted(one for one in place.runs.iterdir() if one.is_file())
+    made = release(
+        place.store, place.campaign, path, figures, who=str(parameters["who"]), runs=runs, sure=True
+    )
+    return {"act": made.act, "sha256": made.sha256, "files": dict(made.files)}
+
+
 Task = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
 TASKS: dict[str, Task] = {
     "export": export_files,
     "merge": merge,
     "quality": quality,
+    "release": make_release,
     "systems": systems,
 }

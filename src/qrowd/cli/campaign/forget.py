@@ -20,8 +20,12 @@ from qrowd.cli.output import say, show
 @click.argument("worker", required=False, metavar="[WORKER]")
 @campaign_option
 @click.option("--void", is_flag=True, help="Take the answers out of the results, too.")
+@click.option("--despite-release", "despite", is_flag=True,
+              help="Void answers that a release holds, too.")  # fmt: skip
 @yes_option
-def command(database: str, worker: str | None, name: str | None, void: bool, yes: bool) -> None:
+def command(
+    database: str, worker: str | None, name: str | None, void: bool, despite: bool, yes: bool
+) -> None:
     """Erase the person behind WORKER (as in w7); without it, list those who asked for it.
 
     Names, ids, addresses, messages and free text are gone from the database's files and from later
@@ -45,6 +49,12 @@ def command(database: str, worker: str | None, name: str | None, void: bool, yes
         number = worker.removeprefix("w")
         if not number.isdecimal():
             raise UsageError(f"a worker is named like w7, got {worker!r}")
+        told = ""
+        if void:
+            with store.read(chosen) as work:
+                told = forgetting.released(work, int(number))
+        if told and not despite:
+            raise UsageError(f"{told}; to do it all the same, add --despite-release")
         if confirmed(f"Erase the person behind {worker}? This cannot be undone.", yes):
-            forgetting.forget(store, chosen, int(number), who=who(), void=void)
+            forgetting.forget(store, chosen, int(number), who=who(), void=void, despite=despite)
             say(f"{worker} is forgotten")

@@ -68,19 +68,22 @@ def _place(member: Member, settings: Settings) -> Place:
 @router.post("/results/{kind}", status_code=202)
 def ask(kind: Kind, wanted: JobWanted, member: Manager) -> JobState:
     """Ask for a result: merge, quality, systems, export."""
+    if kind == "release":
+        raise RuleError("no-access", "a release has an address of its own: /releases")
     with member.store.write(member.campaign) as work:
         number = jobs.ask(work, kind, wanted.model_dump())
-        return _state(jobs.state_of(work, number))
+        return state_line(jobs.state_of(work, number))
 
 
 @router.get("/jobs/{number}")
 def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> JobState:
     """How far a job is."""
     with member.store.read(member.campaign) as work:
-        return _state(jobs.state_of(work, number))
+        return state_line(jobs.state_of(work, number))
 
 
-def _state(row: Any) -> JobState:
+def state_line(row: Any) -> JobState:
+    """A job as the interface shows it."""
     return JobState(
         number=row.id, kind=row.kind, state=row.state, made_at=row.made_at,
         finished_at=row.finished_at, problem=row.problem,

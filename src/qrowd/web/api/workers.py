@@ -59,10 +59,13 @@ class AppealAnswer(BaseModel):
 
 
 class Forgetting(BaseModel):
-    """`void` also takes the answers out; `sure` confirms what cannot be undone."""
+    """`void` also takes the answers out; `sure` confirms what cannot be undone, and
+    `despite_release` that a release which holds these answers will no longer agree.
+    """
 
     void: bool = False
     sure: bool = False
+    despite_release: bool = False
 
 
 class CodeWanted(BaseModel):
@@ -124,7 +127,10 @@ def forget(number: Number, wanted: Forgetting, member: Keeper) -> None:
         raise RuleError("ask-twice", "a person who is forgotten cannot be brought back; confirm it")
     with member.store.read(member.campaign) as work:
         name = work.name
-    forgetting.forget(member.store, name, number, who=member.who.name, void=wanted.void)
+    despite = wanted.despite_release
+    forgetting.forget(
+        member.store, name, number, who=member.who.name, void=wanted.void, despite=despite
+    )
 
 
 @router.post("/codes", status_code=201)

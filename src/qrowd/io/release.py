@@ -1,0 +1,169 @@
+"""A campaign's release: a folder or zip of plain files with a manifest of their checksums.
+
+| file | what is in it |
+|---|---|
+| topics.jsonl | the topics |
+| pool.tsv | the pairs to judge: topic, doc |
+| documents.tsv, or documents.jsonl | the documents' ids; with their texts where that is allowed |
+| judgements.tsv | topic, doc, assessor, grade: no times; assessors are numbers drawn at random |
+| orders.tsv | rankings and preferences: ballot, topic, doc, assessor, place |
+| gold.qrels | the experts' grades, given to the merging method |
+| merged.qrels, probabilities.tsv | what the merging method made of the judgements |
+| runs/ | the systems' runs |
+| consent.txt, datasheet.md | what people agreed to; what the data are |
+| manifest.json, SHA256SUMS | what there is, with checksums |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from qrowd.data.judgements import Judgements
+from qrowd.data.orders import Orders
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scale import Scale
+from qrowd.data.topics import Topics
+from qrowd.errors import FormatError
+from qrowd.io.judgements import read_judgements
+from qrowd.io.orders import read_orders
+from qrowd.io.qrels import read_qrels
+from qrowd.io.runs import read_runs
+from qrowd.io.topics import read_topics
+
+FORMAT = "qrowd release"
+VERSION = 1
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+_CHANGED = "was changed after the release was made (its checksum differs); get the release again"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What a release holds. What it has no file for, or an empty one, is None.
+
+    `figures` says how the campaign's own figures were made: `method`, `measures`, `draws`,
+    `level`, `informed`. `about` is the whole manifest.
+    """
+
+    name: str
+    title: str
+    figures: Mapping[str, Any]
+    topics: Topics
+    judgements: Judgements | None
+    orders: Orders | None
+    gold: Qrels | None
+    merged: Qrels | None
+    runs: RunSet | None
+    about: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Release({self.title}: {', '.join(self.about['files'])})"
+
+
+def is_release(path: str | Path) -> bool:
+    """Whether a folder or zip is a release, by its manifest."""
+    try:
+        return _manifest_of(Path(path)).get("format") == FORMAT
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return False
+
+
+def _manifest_of(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        found = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    else:
+        with zipfile.ZipFile(path) as archive:
+            found = json.loads(archive.read(MANIFEST))
+    return found if isinstance(found, dict) else {}
+
+
+def read_release(path: str | Path) -> Release:
+    """Read a release (a folder or zip) after all its checksums were verified."""
+    with _unpacked(Path(path)) as folder:
+        about = _verified(folder, str(path))
+        return _read(folder, about)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    if not is_release(path):
+        what = f"this is no release: it has no {MANIFEST} of one"
+        raise FormatError(what if path.exists() else "there is no such file", file=str(path))
+    if path.is_dir():
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(made)  # which keeps every name inside of the folder
+        except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+            raise FormatError(f"this zip is damaged: {error}", file=str(path)) from None
+        yield Path(made)
+
+
+def _verified(folder: Path, shown: str) -> dict[str, Any]:
+    """The manifest, once every file is as it says."""
+    about = _manifest_of(folder)
+    if about.get("version") != VERSION:
+        told = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
+        raise FormatError(told, file=shown)
+    if not isinstance(about.get("files"), dict) or not isinstance(about.get("scale"), list):
+        raise FormatError(f"{MANIFEST} lacks files or scale; get the release again", file=shown)
+    sums = {name: str(one["sha256"]) for name, one in about["files"].items()}
+    sums |= {name: sha for name, sha in _sums(folder).items() if name == MANIFEST}
+    for name, sha in sums.items():
+        _verify(folder, name, sha, shown)
+    return about
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    path = folder / SUMS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
+
+
+def _verify(folder: Path, name: str, sha: str, shown: str) -> None:
+    parts = PurePosixPath(name).parts
+    if ".." in parts or name.startswith("/"):
+        raise FormatError(f"{MANIFEST} names {name!r}, which is outside", file=shown)
+    path = folder / name
+    if not path.is_file():
+        raise FormatError(f"{name} is missing; get the release again", file=shown)
+    if sha256_of(path) != sha:
+        raise FormatError(_CHANGED, file=f"{shown}/{name}")
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(folder: Path, about: dict[str, Any]) -> Release:
+    scale = Scale(tuple(about["scale"]), about["relevant_from"])
+    filled = {name for name, one in about["files"].items() if one["rows"]}
+    runs = [str(folder / name) for name in sorted(filled) if name.startswith("runs/")]
+
+    def given(name: str, read: Any, **more: Any) -> Any:
+        return read(folder / name, **more) if name in filled else None
+
+    return Release(
+        name=about["campaign"],
+        title=about["title"],
+        figures=about["figures"],
+        topics=read_topics(folder / "topics.jsonl"),
+        judgements=given("judgements.tsv", read_judgements, scale=scale),
+        orders=given("orders.tsv", read_orders),
+        gold=given("gold.qrels", read_qrels),
+        merged=given("merged.qrels", read_qrels),
+        runs=read_runs(runs) if runs else None,
+        about=about,
+    )

@@ -1,0 +1,65 @@
+"""The report of a release: the campaign's own figures, from the release's files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError
+from qrowd.io.release import Release
+from qrowd.quality.agreement import Agreement, agreement
+from qrowd.rendering import grouped
+from qrowd.reporting.page import Report
+from qrowd.reporting.parts import Prose, Section, Table
+from qrowd.reporting.report import report
+from qrowd.reporting.study import Study, study
+
+
+def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Study:
+    """The study of a release; `options` are those of `study`, the campaign's own by default."""
+    if release.judgements is None:
+        told = "this release has orders only, no grades; `qrowd rank` reads its orders.tsv"
+        raise InputError(told, file=release.title)
+    given = NOTHING if release.gold is None else Given(gold=release.gold)
+    own = release.figures
+    usual = {
+        "methods": [own["method"]],
+        "measures": tuple(own["measures"]),
+        "draws": own["draws"],
+        "level": own["level"],
+        "informed": own["informed"],
+    }
+    stated = {name: value for name, value in options.items() if value not in ((), None)}
+    return study(release.judgements, release.runs, gold, given=given, **{**usual, **stated})
+
+
+def report_on(
+    release: Release,
+    gold: Qrels | None = None,
+    *,
+    title: str = "",
+    commands: Sequence[str] = (),
+    **options: Any,
+) -> Report:
+    """The page about a release."""
+    done = study_of(release, gold, **options)
+    more = (_release_section(release), _agreement_section(agreement(done.judgements)))
+    return report(done, *more, title=title or release.title, commands=commands)
+
+
+def _release_section(release: Release) -> Section:
+    files = release.about["files"]
+    licence = release.about["licence"] or "not stated"
+    said = (
+        f"The release of the campaign `{release.name}`, licence: {licence}. The checksums of its "
+        f"{len(files)} files were verified. What the data are is in its datasheet.md."
+    )
+    columns = {"file": list(files), "rows": [grouped(one["rows"]) for one in files.values()]}
+    return Section("Release", (Prose(said), Table("What it holds", columns)))
+
+
+def _agreement_section(found: Agreement) -> Section:
+    caption = f"Agreement of assessors, with {found.level:.0%} intervals over pairs"
+    return Section("Agreement", (Table(caption, found.table()),))

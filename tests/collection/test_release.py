@@ -1,0 +1,199 @@
+"""Releases: what they hold and what they must not, who is told before one is voided."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.collection.making import PLAN, Site, make_site
+
+import qrowd as q
+from qrowd.collection import audit, clarifying, concluding, events, forgetting, ledger, people
+from qrowd.collection.release import Figures, _numbers, release, releases
+from qrowd.errors import FormatError, RuleError
+from qrowd.io.release import is_release
+
+RANKED = (
+    PLAN.replace("[sets]", 'way = "free-ranks"\n[sets]')
+    + """
+[people]
+consent = "You may stop at any time."
+[release]
+text = true
+licence = "CC BY 4.0"
+"""
+)
+MV = q.get("mv")
+
+
+def made(site: Site, target: Path, **more: Any) -> Any:
+    """A release, asked for twice."""
+    return release(site.store, "tiny", target, Figures(merge=MV, method="mv"), who="ada",
+                   sure=True, **more)  # fmt: skip
+
+
+def judged(site: Site, people: str = "ann bob cat") -> Site:
+    """A campaign that people have judged, a batch each in turn."""
+    workers = [site.worker(name) for name in people.split()]
+    for _ in range(6):
+        for worker in workers:
+            site.whole(worker)
+            site.clock.forward(1)
+    return site
+
+
+def test_a_release_holds_what_it_says_and_nobody(site: Site, tmp_path: Path) -> None:
+    judged(site)
+    made(site, tmp_path / "out")
+    read = q.read_release(tmp_path / "out")
+    assert read.judgements is not None
+    assert read.merged is not None
+    assert len(read.judgements) == 42
+    assert set(read.judgements.assessors) == {"a1", "a2", "a3"}
+    assert len(read.topics) == 3
+    header = (tmp_path / "out" / "judgements.tsv").read_text().splitlines()
+    assert header[0] == "topic\tdoc\tassessor\tgrade"
+    assert header[1:] == sorted(header[1:])
+    assert len(read.merged) == 21
+    names = [str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*")]
+    assert set(names) == {"SHA256SUMS", "manifest.json", *read.about["files"]}
+
+
+def test_numbers_mean_nothing(tmp_path: Path) -> None:
+    """A worker's number differs between releases: it does not follow from the campaign's own."""
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    with site.store.read("tiny") as work:
+        found = [_numbers(work, ["w1", "w2", "w10"]) for _ in range(40)]
+    assert {one["w1"] for one in found} == {"a1", "a2", "a3"}
+    assert all(sorted(one.values()) == ["a1", "a2", "a3"] for one in found)
+    site.work(people.new_worker, "machine", "aardvark")
+    with site.store.read("tiny") as work:
+        assert _numbers(work, ["aardvark", "w1"]) == {"aardvark": "aardvark", "w1": "aaa1"}
+    site.store.engine.dispose()
+
+
+def test_a_zip_has_no_times_and_is_read_like_a_folder(site: Site, tmp_path: Path) -> None:
+    judged(site)
+    run = tmp_path / "a.run"
+    run.write_text("t0 Q0 d0-0 1 1 a\n")
+    done = made(site, tmp_path / "r.zip", runs=[run])
+    with zipfile.ZipFile(tmp_path / "r.zip") as archive:
+        assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    read = q.read_release(tmp_path / "r.zip")
+    assert read.runs is not None
+    assert list(read.runs.runs) == ["a"]
+    with site.store.read("tiny") as work:
+        act = releases(work)[0]
+    assert json.loads(act.details)["sha256"] == done.sha256
+    assert act.who == "ada"
+
+
+def test_texts_orders_and_consent(tmp_path: Path) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", RANKED)
+    worker = site.worker("ann")
+    site.work(people.give_consent, worker, "1")
+    offer = site.next(worker)
+    site.judge(worker, offer)
+    for shown in offer.sets:
+        grades = [int(one.title.split()[-1]) for one in shown.documents]
+        order = [at for _, at in sorted((-grade, at) for at, grade in enumerate(grades))]
+        ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
+        said = events.Said(key=shown.key, place=shown.key, kind="ranking", position=0, ranks=ranks)
+        site.work(events.save, worker, said)
+    site.work(concluding.finish, worker, offer.key)
+    site.work(concluding.submit, worker, offer.key)
+    site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "only in print"})
+    made(site, tmp_path / "out")
+    read = q.read_release(tmp_path / "out")
+    assert read.orders is not None
+    assert len(q.read_documents(tmp_path / "out" / "documents.jsonl")) == 21
+    assert "accepted by 1 people" in (tmp_path / "out" / "consent.txt").read_text()
+    sheet = (tmp_path / "out" / "datasheet.md").read_text()
+    assert "CC BY 4.0" in sheet
+    assert "topic t0: only in print" in sheet
+    assert read.topics["t0"].narrative.endswith("only in print")
+    site.store.engine.dispose()
+
+
+def test_a_clarification_is_undone(site: Site) -> None:
+    def narrative() -> str:
+        with site.store.read("tiny") as work:
+            return str(clarifying._topic(work, "t0").narrative)
+
+    before = narrative()
+    first = site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "one"})
+    second = site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "two"})
+    both = narrative()
+    site.work(audit.undo, "ada", first)
+    assert narrative() in both
+    assert narrative().endswith(": two")
+    site.work(audit.undo, "ada", second)
+    assert narrative() == before
+    for text in ("", "x" * 3000, "a\0b"):
+        with pytest.raises(RuleError, match="1 to 2,000"):
+            site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": text})
+    with pytest.raises(RuleError, match="no topic 'x'"):
+        site.work(audit.perform, "ada", clarifying.ACT, {"topic": "x", "text": "a"})
+
+
+def test_voiding_what_was_released_is_said_before(site: Site, tmp_path: Path) -> None:
+    judged(site)
+    with site.store.write("tiny") as work:
+        ledger.settle(work, [row.id for row in ledger.owed(work)])
+    made(site, tmp_path / "out")
+    with pytest.raises(RuleError, match="holds answers of w1") as told:
+        forgetting.forget(site.store, "tiny", 1, who="ada", void=True)
+    assert told.value.code == "released"
+    forgetting.forget(site.store, "tiny", 1, who="ada", void=True, despite=True)
+    forgetting.forget(site.store, "tiny", 2, who="ada")
+    with site.store.read("tiny") as work:
+        assert forgetting.released(work, 1) == ""  # nothing of w1 counts any more
+
+
+def test_a_release_is_asked_twice_and_never_replaces_one(site: Site, tmp_path: Path) -> None:
+    figures = Figures(merge=MV, method="mv")
+    with pytest.raises(RuleError, match="confirm") as told:
+        release(site.store, "tiny", tmp_path / "out", figures, who="ada")
+    assert told.value.code == "ask-twice"
+    with pytest.raises(RuleError, match="no judgements"):
+        made(site, tmp_path / "out.zip")
+    assert not (tmp_path / "out.zip").exists()
+    judged(site, "ann")
+    made(site, tmp_path / "out.zip")
+    made(site, tmp_path / "out")
+    for where in ("out", "out.zip"):
+        with pytest.raises(RuleError, match=r"not empty|already"):
+            made(site, tmp_path / where)
+    with site.store.write("tiny") as work, pytest.raises(RuleError, match="function of its own"):
+        audit.perform(work, "ada", "release", sure=True)
+
+
+def test_a_changed_release_is_refused(site: Site, tmp_path: Path) -> None:
+    judged(site, "ann")
+    made(site, tmp_path / "out")
+    for name, change in (
+        ("judgements.tsv", "was changed after"),
+        ("manifest.json", "was changed after"),
+    ):
+        path = tmp_path / "out" / name
+        before = path.read_bytes()
+        path.write_bytes(before.replace(b"t0", b"t1").replace(b'"mv"', b'"ds"'))
+        with pytest.raises(FormatError, match=change):
+            q.read_release(tmp_path / "out")
+        path.write_bytes(before)
+    (tmp_path / "out" / "pool.tsv").unlink()
+    with pytest.raises(FormatError, match=r"pool\.tsv is missing"):
+        q.read_release(tmp_path / "out")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "other"}', "no json"])
+def test_what_is_no_release(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert not is_release(tmp_path)
+    assert not is_release(tmp_path / "manifest.json")
+    assert not is_release(tmp_path / "nothing")
+    with pytest.raises(FormatError, match="no release"):
+        q.read_release(tmp_path)

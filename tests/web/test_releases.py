@@ -1,0 +1,132 @@
+"""A release of a robots' campaign, read by `qrowd report` alone, has the live page's figures."""
+
+from __future__ import annotations
+
+import html
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.serving import API, Server
+
+import qrowd as q
+from qrowd.cli.main import main
+from qrowd.collection import experts
+from qrowd.reporting.released import study_of
+from qrowd.simulation.setting import Setting
+from qrowd.web import jobs
+from qrowd.web.robots.driving import Clock
+from qrowd.web.robots.rehearsal import Crowd, judge
+
+
+@pytest.fixture
+def judged(server: Server, tmp_path: Path) -> Server:
+    """A campaign that robots judged, with two runs and an expert's decision."""
+    clock = Clock(server.site.clock.now)
+    object.__setattr__(server.site.store, "clock", clock)
+    crowd = Crowd(robots=10, setting=Setting(biased=0, random=0, yes=0, no=0))
+    judge(server.site.store, clock, tmp_path, "tiny", crowd)
+    organiser = server.token("organiser")
+    for name, step in (("mine", 1), ("theirs", -1)):
+        order = range(7)[::step]
+        rows = [f"t{t} Q0 d{t}-{d} {at} {9 - at} {name}\n" for t in range(3)
+                for at, d in enumerate(order)]  # fmt: skip
+        sent = {"file": (f"{name}.run", "".join(rows))}
+        reply = server.client.post(f"{API}/runs", files=sent, headers=organiser)
+        assert reply.status_code == 201
+    with server.site.store.write("tiny") as work:
+        experts.decide(work, "eve", experts.pair_named(work, "t1", "d1-2"), 2, "it says so")
+    return server
+
+
+def result(server: Server, kind: str, method: str) -> Any:
+    """What the live page shows of a kind."""
+    organiser = server.token("organiser")
+    asked = server.client.post(f"{API}/results/{kind}", json={"method": method}, headers=organiser)
+    assert asked.status_code == 202
+    assert jobs.run_one(server.site.store, server.settings.folder)
+    return server.client.get(f"{API}/results/{kind}", headers=organiser).json()["result"]
+
+
+def make(server: Server, method: str) -> Any:
+    """The release's zip, by way of the interface."""
+    organiser = server.token("organiser")
+    unsure = server.client.post(f"{API}/releases", json={"method": method}, headers=organiser)
+    assert (unsure.status_code, unsure.json()["error"]["code"]) == (409, "ask-twice")
+    wanted = {"method": method, "sure": True}
+    assert server.client.post(f"{API}/releases", json=wanted, headers=organiser).status_code == 202
+    assert jobs.run_one(server.site.store, server.settings.folder)
+    found = server.client.get(f"{API}/releases", headers=organiser).json()
+    assert found[-1]["here"] is True
+    return server.client.get(f"{API}/releases/{found[-1]['number']}/zip", headers=organiser)
+
+
+@pytest.mark.parametrize("method", ["mv", "ds"])
+def test_report_of_a_release_has_the_live_figures(
+    judged: Server, tmp_path: Path, method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live = {kind: result(judged, kind, method) for kind in ("merge", "quality", "systems")}
+    qrels = judged.client.get(f"{API}/files/merged.qrels", headers=judged.token("organiser")).text
+    path = tmp_path / "alone" / "tiny.zip"
+    path.parent.mkdir()
+    path.write_bytes(make(judged, method).content)
+
+    read = q.read_release(path)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.read("merged.qrels").decode() == qrels
+    done = study_of(read)
+    assert len(done.judgements) == live["merge"]["judgements"]
+    assert done.merged[done.chosen].qrels().grade.tolist() == [
+        int(line.split()[3]) for line in qrels.splitlines()
+    ]
+    agreed = q.agreement(done.judgements).table()
+    for part in ("value", "low", "high"):
+        assert agreed[part] == pytest.approx(live["quality"]["agreement"][part], nan_ok=True)
+    assert done.wide is not None
+    rows = {(row["measure"], row["run"]): row for row in done.wide.to_polars().to_dicts()}
+    assert len(rows) == 4
+    for row in live["systems"]["systems"]:
+        assert rows[row["measure"], row["run"]] == pytest.approx(row)
+
+    main(["report", str(path), "-o", str(path.with_suffix(".html"))])
+    page = html.unescape(path.with_suffix(".html").read_text("utf-8"))
+    assert capsys.readouterr().out.strip().endswith("tiny.html")
+    value = dict(zip(agreed["coefficient"], agreed["value"], strict=True))["alpha-ordinal"]
+    assert re.search(rf"alpha-ordinal.{{0,200}}{value:.3f}", page, re.S)
+    best = max(
+        (row for row in live["systems"]["systems"] if row["measure"] == "AP"),
+        key=lambda row: row["mean"],
+    )
+    assert f"{best['mean']:.3f}" in page
+
+
+def test_what_is_wrong_with_a_release(judged: Server) -> None:
+    organiser = judged.token("organiser")
+    for wanted in ({"method": "nonsense"}, {"method": "aware"}, {"measures": ["nonsense"]}):
+        body = {**wanted, "sure": True}
+        reply = judged.client.post(f"{API}/releases", json=body, headers=organiser)
+        assert reply.status_code == 422, reply.text
+    aside = judged.client.post(f"{API}/results/release", json={}, headers=organiser)
+    assert aside.status_code == 403
+    assert judged.client.get(f"{API}/releases/1/zip", headers=organiser).status_code == 404
+    reader = judged.token("organiser", scopes=["read"])
+    assert judged.client.get(f"{API}/releases", headers=reader).status_code == 403
+
+
+def test_a_deletion_that_would_void_a_release(judged: Server) -> None:
+    organiser = judged.token("organiser")
+    make(judged, "mv")
+    with judged.site.store.write("tiny") as work:
+        from qrowd.collection import ledger
+
+        ledger.settle(work, [row.id for row in ledger.owed(work)])
+    workers = judged.client.get(f"{API}/workers", headers=organiser).json()
+    number = next(one["worker"] for one in workers if one["batches"])
+    path = f"{API}/workers/{number}/forget"
+    wanted: dict[str, bool] = {"void": True, "sure": True}
+    told = judged.client.post(path, json=wanted, headers=organiser)
+    assert (told.status_code, told.json()["error"]["code"]) == (409, "released")
+    wanted["despite_release"] = True
+    assert judged.client.post(path, json=wanted, headers=organiser).status_code == 204
