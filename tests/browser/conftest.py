@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, or the one that QROWD_CHROMIUM names."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
 
     path = os.environ.get("QROWD_CHROMIUM") or shutil.which("chromium")
     if not path:

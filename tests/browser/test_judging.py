@@ -105,7 +105,6 @@ def test_an_old_link_and_no_javascript_say_what_to_do(browser: Browser, site: Si
     plain.close()
 
 
-@pytest.mark.xfail(strict=False, reason="unsteady: a key right after the page appears may be lost")
 def test_a_second_tab_replaces_nothing_it_has_not_seen(browser: Browser, site: Site) -> None:
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     one = context.new_page()

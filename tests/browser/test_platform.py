@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Browser, Route, expect
 from sqlalchemy import select
 from tests.browser.serving import Site, serve_campaign
@@ -31,7 +30,6 @@ preset = "mturk"
 HOST = "https://www.mturk.com"
 
 
-@pytest.mark.xfail(strict=False, reason="unsteady: a key right after the page appears may be lost")
 def test_a_batch_in_a_frame_without_cookies(browser: Browser, tmp_path: Path) -> None:
     with serve_campaign(tmp_path, PLAN, material(topics=1, pool=2, gold_sets=0)) as site:
         context = browser.new_context(viewport={"width": 1000, "height": 800})
@@ -59,7 +57,6 @@ def test_a_batch_in_a_frame_without_cookies(browser: Browser, tmp_path: Path) ->
         context.close()
 
 
-@pytest.mark.xfail(strict=False, reason="unsteady: a key right after the page appears may be lost")
 def test_keys_can_be_changed_and_switched_off(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     start(page, site.link)
@@ -82,7 +79,6 @@ def test_keys_can_be_changed_and_switched_off(browser: Browser, site: Site) -> N
     page.close()
 
 
-@pytest.mark.xfail(strict=False, reason="unsteady: a key right after the page appears may be lost")
 def test_a_batch_that_ends_while_it_is_open(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     start(page, site.link)

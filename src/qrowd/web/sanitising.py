@@ -29,6 +29,7 @@ READER_ATTRIBUTES = {
 }
 LOOKS = {"class", "style", "align", "valign", "width", "height", "bgcolor", "color"}
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([a-zA-Z0-9_:-]{1,40})""", re.I)
+_HEADING = re.compile(r"<(/?)h([1-6])(?=[ >])")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
 
 
@@ -62,8 +63,15 @@ def reader_of_text(text: str) -> str:
 
 
 def reader_of_html(page: str) -> str:
-    """What can be read of a web page: text and its structure, no links, pictures or colours."""
-    return _reader().clean(page)
+    """What can be read of a web page: text and its structure, no links, pictures or colours.
+
+    Its headings come below those of the page around it: the request (h1) and the title (h2).
+    """
+    return _HEADING.sub(_lower, _reader().clean(page))
+
+
+def _lower(heading: re.Match[str]) -> str:
+    return f"<{heading[1]}h{min(6, int(heading[2]) + 2)}"
 
 
 def original_of_html(page: str) -> str:

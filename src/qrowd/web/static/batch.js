@@ -6,7 +6,7 @@ import * as clock from "./clock.js";
 import { button, h, say } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
-import { fetched, focusFind, Reader } from "./reader.js";
+import { fetched, focusFind, Reader, toggleMarks } from "./reader.js";
 import { askQuestions, askReason, sidesOf, topicOf } from "./parts.js";
 import { about, label, problem, t } from "./texts.js";
 
@@ -31,6 +31,7 @@ export class Batch {
     this.done = [];
     this.skipped = new Set();
     this.said = new Map();
+    this.spent = new Map();
     for (const set of batch.sets) {
       if (set.ranking) this.said.set(`${set.key}/0`, set.ranking);
       for (const shown of set.documents) if (shown.answer) this.said.set(`${set.key}/${shown.position}`, shown.answer);
@@ -44,10 +45,10 @@ export class Batch {
     return `${step.set.key}/${step.kind === "document" ? step.shown.position : 0}`;
   }
 
-  keep(body, event = null) {
+  keep(body) {
     const name = `${body.place}/${body.position ?? 0}`;
     const before = this.said.get(name);
-    this.said.set(name, { kind: body.kind, grade: body.grade ?? null, ranks: body.ranks ?? [], event: event ?? before?.event ?? 0 });
+    this.said.set(name, { kind: body.kind, grade: body.grade ?? null, ranks: body.ranks ?? [], event: before?.event ?? 0, key: body.key });
   }
 
   answer(step) {
@@ -94,14 +95,27 @@ export class Batch {
     keys.dialog(() => this.drawBar());
   }
 
+  asks(step) {
+    return Boolean(step.set?.questions.length) && !this.skipped.has(step.set.topic.query);
+  }
+
+  // Active seconds on a step, however often it was left and opened again.
+  seconds(step, more = clock.take()) {
+    const all = (this.spent.get(step) ?? 0) + more;
+    this.spent.set(step, all);
+    return all;
+  }
+
   async go(at) {
+    if (this.at !== undefined) this.seconds(this.steps[this.at]);
+    else clock.take();
     this.at = Math.max(0, Math.min(at, this.steps.length - 1));
     const step = this.steps[this.at];
-    clock.take();
     this.drawTop(step);
+    keys.listen(this.acts());
     if (step.kind === "end") return this.drawEnd();
     this.drawTopic(step);
-    if (step.set.questions.length && !this.skipped.has(step.set.topic.query)) return this.drawQuestions(step);
+    if (this.asks(step)) return this.drawQuestions(step);
     this.view = null;
     if (step.kind === "document") await this.drawDocument(step);
     else if (step.kind === "pair") this.drawPair(step);
@@ -138,8 +152,8 @@ export class Batch {
   }
 
   drawPair(step) {
-    this.view = { sides: sidesOf(step.set) };
-    this.stage.replaceChildren(this.view.sides);
+    this.view = sidesOf(step.set);
+    this.stage.replaceChildren(this.view.root);
     this.drawBar();
   }
 
@@ -152,7 +166,7 @@ export class Batch {
   }
 
   drawQuestions(step) {
-    this.view = { questions: true };
+    this.view = null;
     this.stage.replaceChildren(askQuestions(step.set, (passed) => {
       const same = this.batch.sets.filter((set) => set.topic.query === step.set.topic.query);
       same.forEach((set) => { set.questions = []; });
@@ -184,7 +198,7 @@ export class Batch {
 
   drawBar() {
     const step = this.steps[this.at];
-    if (!step.set || this.view?.questions) return;
+    if (!step.set || this.asks(step)) return;
     const given = this.answer(step);
     const other = [
       step.kind === "board" ? null : this.act("cannot", t("cannot"), () => this.say({ kind: "cannot-tell" }), { class: "quiet-act", "aria-pressed": String(given?.kind === "cannot-tell") }),
@@ -197,7 +211,6 @@ export class Batch {
     const held = document.activeElement?.dataset?.act;
     this.bar.replaceChildren(h("div", { class: "grades", role: "group", "aria-label": t("grades") }, this.choices(step, given)), h("div", { class: "others" }, other));
     if (held) this.bar.querySelector(`[data-act="${held}"]`)?.focus();
-    keys.listen(this.acts());
   }
 
   choices(step, given) {
@@ -214,15 +227,27 @@ export class Batch {
 
   acts() {
     const step = this.steps[this.at];
-    const acts = {
-      undo: () => this.undo(), back: () => this.go(this.at - 1), forward: () => this.go(this.at + 1), help: () => this.help(),
-      highlights: () => say(t(this.reader.marks() ? "marks.on" : "marks.off")), find: () => focusFind(this.reader),
-      cannot: () => step.kind !== "board" && this.say({ kind: "cannot-tell" }),
-      broken: () => step.kind !== "board" && this.say({ kind: "broken" }), board: () => this.toBoard(),
-    };
+    const moves = { undo: () => this.undo(), back: () => this.go(this.at - 1), forward: () => this.go(this.at + 1), help: () => this.help() };
+    if (step.kind === "end" || this.asks(step)) return moves;
+    const acts = { ...moves, board: () => this.toBoard() };
+    if (step.kind === "board") return acts;
+    Object.assign(acts, {
+      highlights: () => this.toggleMarks(), find: () => focusFind(this.readers()[0]),
+      cannot: () => this.say({ kind: "cannot-tell" }), broken: () => this.say({ kind: "broken" }),
+    });
     if (step.kind === "document") about.grades.forEach((grade, at) => { acts[`grade${at}`] = () => this.grade(grade); });
-    if (step.kind === "pair") Object.entries(RANKS).forEach(([name, ranks]) => { acts[name] = () => this.say({ kind: "ranking", ranks }); });
+    else Object.entries(RANKS).forEach(([name, ranks]) => { acts[name] = () => this.say({ kind: "ranking", ranks }); });
     return acts;
+  }
+
+  readers() {
+    return this.view?.readers ?? [this.reader];
+  }
+
+  toggleMarks() {
+    const on = toggleMarks();
+    this.readers().forEach((one) => one.mark());
+    say(t(on ? "marks.on" : "marks.off"));
   }
 
   toBoard() {
@@ -241,12 +266,13 @@ export class Batch {
 
   say(answer) {
     const step = this.steps[this.at];
-    if (step.kind === "end" || this.view?.questions) return;
+    if (step.kind === "end" || this.asks(step)) return;
     const aside = step.kind === "pair" && answer.kind !== "ranking"; // said of the first document
     const position = step.kind === "document" ? step.shown.position : aside ? 1 : 0;
     const name = `${step.set.key}/${position}`;
     this.done.push({ at: this.at, before: this.said.get(name), place: step.set.key, position });
-    this.send({ place: step.set.key, position, seconds: clock.take(), ...answer });
+    this.send({ place: step.set.key, position, seconds: this.seconds(step), ...answer });
+    this.spent.delete(step);
     if (step.kind === "document" && RANKED) this.reopenBoard(step, answer);
     const word = { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[answer.kind] ?? label(answer.grade);
     this.go(this.firstOpen(this.at + 1));
@@ -271,7 +297,7 @@ export class Batch {
     const { before, place, position } = last;
     const again = before && before.kind !== "clear" && !(before.kind === "grade" && about.justification !== "none");
     const what = again ? { kind: before.kind, ...(before.kind === "grade" ? { grade: before.grade } : {}), ...(before.kind === "ranking" ? { ranks: before.ranks } : {}) } : { kind: "clear" };
-    this.send({ place, position, seconds: clock.take(), ...what });
+    this.send({ place, position, seconds: 0, ...what });
     this.go(last.at);
     this.note(t("undone"));
   }
@@ -284,27 +310,35 @@ export class Batch {
 
   // What the outbox tells: saved, waiting, refused.
   told(news) {
-    if (news.state === "reply") {
-      const name = `${news.body.place}/${news.body.position ?? 0}`;
-      const mine = this.said.get(name);
-      if (mine) mine.event = news.saved.event;
-      this.batch.warn_at = news.saved.warn_at;
-      this.batch.expires_at = news.saved.expires_at;
-      if (news.saved.stale) this.note(t("saved.stale"));
-      else if (news.saved.surplus && !this.toldSurplus) {
-        this.toldSurplus = true;
-        this.note(t("saved.surplus"));
-      }
-      return;
-    }
-    if (news.state === "refused") {
-      this.note(problem(news.error));
-      if (["closed", "too-late", "not-found"].includes(news.error.code)) this.ended({ closed: true });
-      return;
-    }
+    if (news.state === "reply") return this.toldReply(news);
+    if (news.state === "refused") return this.toldRefused(news);
     const text = t(`saved.${news.state}`, { n: news.n ?? 0 });
     if (this.saved.textContent !== text) this.saved.textContent = text;
     this.saved.dataset.state = news.state;
+  }
+
+  mine({ body }) {
+    const said = this.said.get(`${body.place}/${body.position ?? 0}`);
+    return said?.key === body.key ? said : null; // else it was given in another tab
+  }
+
+  toldReply(news) {
+    const said = this.mine(news);
+    if (!said) return;
+    said.event = news.saved.event;
+    this.batch.warn_at = news.saved.warn_at;
+    this.batch.expires_at = news.saved.expires_at;
+    if (news.saved.stale) this.note(t("saved.stale"));
+    else if (news.saved.surplus && !this.toldSurplus) {
+      this.toldSurplus = true;
+      this.note(t("saved.surplus"));
+    }
+  }
+
+  toldRefused(news) {
+    if (!this.mine(news)) return;
+    this.note(problem(news.error));
+    if (["closed", "too-late", "not-found"].includes(news.error.code)) this.ended({ closed: true });
   }
 
   // The batch is reserved for a while; say so before that ends, by the server's clock.

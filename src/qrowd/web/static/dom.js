@@ -11,8 +11,19 @@ export function h(tag, attributes = {}, ...children) {
   return made;
 }
 
+// A second press while the first is still being answered does nothing.
 export function button(text, act, attributes = {}) {
-  return h("button", { type: "button", onclick: act, ...attributes }, text);
+  let busy = false;
+  const once = async (event) => {
+    if (busy) return;
+    busy = true;
+    try {
+      await act(event);
+    } finally {
+      busy = false;
+    }
+  };
+  return h("button", { type: "button", onclick: once, ...attributes }, text);
 }
 
 // Text of several paragraphs, as people typed it.

@@ -11,6 +11,8 @@ let count = 0;
 let attempt = 0;
 let timer = 0;
 let running = null;
+let wanted = false;
+let others = null;
 let tell = () => {};
 
 function randomKey() {
@@ -20,6 +22,8 @@ function randomKey() {
 export function open(worker, told) {
   prefix = `qrowd:out:${about.name}:${worker}:`;
   tell = told;
+  others = "BroadcastChannel" in window ? new BroadcastChannel(prefix) : null;
+  others?.addEventListener("message", ({ data }) => tell(data));
   addEventListener("online", () => flush());
   addEventListener("visibilitychange", () => flush());
 }
@@ -36,6 +40,7 @@ export function add(answer, follows) {
   count += 1;
   const name = `${prefix}${String(Date.now()).padStart(15, "0")}-${String(count).padStart(6, "0")}`;
   store.put(name, { body, after: before ? before.body.key : null });
+  tell({ state: "saving" });
   flush();
   return body;
 }
@@ -46,6 +51,12 @@ function pass(key, event) {
   }
 }
 
+// The answer may have been given in another tab.
+function tellAll(news) {
+  tell(news);
+  others?.postMessage(news);
+}
+
 async function sendAll() {
   for (let next = waiting()[0]; next; next = waiting()[0]) {
     tell({ state: "saving" });
@@ -54,13 +65,13 @@ async function sendAll() {
       pass(next.body.key, saved.event);
       store.remove(next.name);
       attempt = 0;
-      tell({ state: "reply", body: next.body, saved });
+      tellAll({ state: "reply", body: next.body, saved });
     } catch (error) {
       const final = error instanceof Refused && [409, 413, 422].includes(error.status);
       if (!final) return later(error);
       pass(next.body.key, null);
       store.remove(next.name);
-      tell({ state: "refused", body: next.body, error });
+      tellAll({ state: "refused", body: next.body, error: { code: error.code, message: error.message } });
     }
   }
   tell({ state: "saved" });
@@ -76,11 +87,22 @@ async function later(error) {
 }
 
 // Send what waits; tabs take turns. Done when there is nothing left, or the server cannot be reached.
+// Answers that come while a turn is ending (locks are given back late) start another turn.
 export function flush() {
   if (!prefix) return Promise.resolve();
   clearTimeout(timer);
-  running ??= (navigator.locks ? navigator.locks.request(prefix, sendAll) : sendAll()).finally(() => {
-    running = null;
-  });
+  wanted = true;
+  running ??= takeTurns();
   return running;
+}
+
+async function takeTurns() {
+  try {
+    while (wanted) {
+      wanted = false;
+      await (navigator.locks ? navigator.locks.request(prefix, sendAll) : sendAll());
+    }
+  } finally {
+    running = null;
+  }
 }

@@ -67,5 +67,5 @@ export function askQuestions(set, done) {
 export function sidesOf(set) {
   const readers = ["left", "right"].map((name) => new Reader(name));
   readers.forEach((reader, at) => reader.open(set, set.documents[at]));
-  return h("div", { class: "sides" }, readers.map((reader) => reader.root));
+  return { readers, root: h("div", { class: "sides" }, readers.map((reader) => reader.root)) };
 }

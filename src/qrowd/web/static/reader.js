@@ -146,13 +146,6 @@ export class Reader {
     CSS.highlights.set(`terms-${this.name}`, new Highlight(...(pattern ? ranges(this.page, pattern) : [])));
   }
 
-  marks() {
-    prefs.marks = !prefs.marks;
-    store.put(PREFS, prefs);
-    this.mark();
-    return prefs.marks;
-  }
-
   find(first) {
     const text = this.input.value.trim();
     const all = text && !this.framed ? ranges(this.page, new RegExp(escaped(text), "giu")) : [];
@@ -176,6 +169,13 @@ export class Reader {
     const chosen = getSelection();
     return chosen && this.page.contains(chosen.anchorNode) ? chosen.toString().trim() : "";
   }
+}
+
+// Whether words of the request are underlined from now on.
+export function toggleMarks() {
+  prefs.marks = !prefs.marks;
+  store.put(PREFS, prefs);
+  return prefs.marks;
 }
 
 export function focusFind(reader) {
