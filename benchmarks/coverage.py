@@ -1,6 +1,6 @@
 """Do 90 % intervals hold the truth in 90 %? When the model is right, and when it is not.
 
-    python -m benchmarks.coverage [worlds]
+    python -m benchmarks.coverage [worlds] [belief ...]
 
 A world has systems, documents whose relevance is drawn from known probabilities, and assessors
 whose error rates are known; what draws from a merging method say is held against the truth. Systems
@@ -196,12 +196,12 @@ def _with_gold(world: World, method: str) -> Merged:
     return q.recalibrate(q.get(method).fit(world.judgements), gold, draws=300)
 
 
-def main(worlds: int = 40) -> None:
-    """Print the tables."""
+def main(worlds: int = 40, only: tuple[str, ...] = ()) -> None:
+    """Print the tables, of some beliefs or of all."""
     usual = Setting()
     beliefs = ("assessors known", "hier-bayes", "ds")
     names = ("all known", *(f"{name}{more}" for name in beliefs for more in ("", " + rankings")))
-    names = (*names, "ebcc", "auto", f"ebcc{GOLD}", f"auto{GOLD}")
+    names = only or (*names, "ebcc", "auto", f"ebcc{GOLD}", f"auto{GOLD}")
     scenes = {
         "the model is right, 5 votes": usual,
         "3 votes": replace(usual, votes=3),
@@ -222,4 +222,4 @@ def main(worlds: int = 40) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40, tuple(sys.argv[2:]))

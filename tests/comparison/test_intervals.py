@@ -78,6 +78,21 @@ def test_topics_alone_are_a_bootstrap(values: Floats) -> None:
     assert not np.array_equal(found.low, intervals(scores, replicates=4000, seed=4).low)
 
 
+def test_over_both_other_topics_and_the_truth_of_these_are_held() -> None:
+    """A belief that is right: means of these topics, and of all topics, are inside 90 %."""
+    random = np.random.default_rng(8)
+    here, all_topics = [], []
+    for _ in range(120):
+        seen = 0.5 + random.normal(0, 0.1, (1, 12, 1))  # what is known of each topic's score
+        found = intervals(of_draws(seen + random.normal(0, 0.1, (200, 12, 1))))
+        truth = float((seen + random.normal(0, 0.1, seen.shape)).mean())
+        low, high = found.low[0, 0], found.high[0, 0]
+        here.append(low <= truth <= high)
+        all_topics.append(low <= 0.5 <= high)
+    assert np.mean(here) > 0.92
+    assert np.mean(all_topics) > 0.92
+
+
 def test_both_are_wider_than_each(values: Floats) -> None:
     scores = of_draws(values)
     wide = {
@@ -112,13 +127,39 @@ def test_text_json_and_frames(values: Floats) -> None:
     lines = str(found).splitlines()
     assert lines[0].split() == ["AP", "score", "place", "90%", "P(best)"]
     assert lines[1].startswith("r0000 *")
-    assert any(line.startswith("No intervals of scores are shown") for line in lines)
+    assert any(line.startswith("No intervals of scores are given") for line in lines)
     assert "Intervals of 90% over 400 draws of relevance." in lines
     frame = found.to_polars()
     assert frame["run"].to_list() == ["r0000", "r0001", "r0002", "r0003"]
     assert frame["contender"].to_list() == [True, True, False, False]
     again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert np.allclose(again["beats"]["AP"], found.beats[0])
+
+
+def test_ends_of_scores_are_given_only_where_they_hold(values: Floats) -> None:
+    for over in ("draws", "topics", "both"):
+        found = intervals(of_draws(values), over=over)
+        assert not {"low", "high"} & set(found.to_polars().columns)
+        told = found.to_dict()
+        assert "low" not in told["rows"][0]
+        assert any(note.startswith("No intervals of scores") for note in told["notes"])
+    official = intervals(of_draws(values[:1], axis=""))
+    assert {"low", "high"} <= set(official.to_polars().columns)
+    assert "low" in official.to_dict()["rows"][0]
+    assert "No intervals of scores" not in str(official)
+
+
+def test_both_counts_each_source_of_error_once() -> None:
+    """Topics' part is of expected scores: draws' own noise is not counted from topic to topic."""
+    random = np.random.default_rng(5)
+    values = random.normal(0, 0.1, (1, 60, 3)) + random.normal(0, 0.3, (500, 60, 3))
+    scores = of_draws(values)
+    squares = {
+        over: float(((found.high - found.low) ** 2).mean())
+        for over in ("draws", "topics", "both")
+        for found in [intervals(scores, over=over, replicates=4000)]
+    }
+    assert squares["both"] == pytest.approx(squares["draws"] + squares["topics"], rel=0.1)
 
 
 def test_misuse_is_explained(values: Floats) -> None:

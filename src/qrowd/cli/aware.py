@@ -152,7 +152,9 @@ def _write(
         from qrowd.comparison.intervals import intervals as intervals_of
 
         draws = done.resampled(seed=seed)
-        deliver_intervals(intervals_of(draws, level=level, seed=seed), output, as_json)
+        drawn = "samples of topics and assessors"
+        found = intervals_of(draws, level=level, seed=seed, drawn=drawn)
+        deliver_intervals(found, output, as_json)
     else:
         deliver_scores(done.merged, output, as_json)
     for note in () if as_json else done.merged.notes:

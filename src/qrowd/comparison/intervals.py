@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.correlation import places
-from qrowd.comparison.significance import means_of, topic_weights
+from qrowd.comparison.significance import means_of, topic_weights, weighted_means
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
@@ -20,10 +20,10 @@ OVER = ("draws", "topics", "both")
 
 
 _SHOWN = 8  # runs in the printed matrix
-_OF_SCORES = (
-    "No intervals of scores are shown: under merged labels, 90 % intervals held the official\n"
-    "scores of real runs in 1 to 68 of 100 only, since labels that are unsure of every document\n"
-    "alike lower all scores. That hardly touches places and P(beats). (JSON has `low`, `high`.)"
+_NO_SCORES = (
+    "No intervals of scores are given over draws: with uncertain labels all scores come out too\n"
+    "low, so that 90 % intervals held the official scores of real runs in 3 to 68 of 100 only.\n"
+    "Places and P(beats) are hardly affected."
 )
 
 
@@ -31,10 +31,12 @@ _OF_SCORES = (
 class Intervals(Readable, Framed):
     """What is known of each run's mean score and place, per measure: arrays [measure, run].
 
-    `mean` is the expected mean score, `low` and `high` hold it with probability `level`; `place` is
-    the run's place by `mean`, `place_low` (better) to `place_high` hold its place. `best` is the
-    probability of being the best run, `beats[measure, a, b]` that of a scoring above b (ties count
-    half). `contender` marks the smallest set that holds the best run with probability `containing`.
+    `mean` is the expected mean score; `place` is the run's place by `mean`, `place_low` (better) to
+    `place_high` hold its place with probability `level`. `low` and `high` are the ends for the mean
+    score: over topics alone they hold it; over draws they do not (`of_scores` is False), and
+    neither text nor frames nor JSON have them. `best` is the probability of being the best run,
+    `beats[measure, a, b]` that of a scoring above b (ties count half). `contender` marks the
+    smallest set that holds the best run with probability `containing`. `drawn` says what a draw is.
     """
 
     measures: tuple[str, ...]
@@ -54,6 +56,7 @@ class Intervals(Readable, Framed):
     samples: int
     draws: int
     topics: int
+    drawn: str = "draws of relevance"
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -70,8 +73,13 @@ class Intervals(Readable, Framed):
     @property
     def source(self) -> str:
         """What the intervals are over, in words."""
-        draws, topics = f"{self.draws} draws of relevance", f"{self.topics} topics, drawn anew"
+        draws, topics = f"{self.draws} {self.drawn}", f"{self.topics} topics, drawn anew"
         return {"draws": draws, "topics": topics, "both": f"{draws} and {topics}"}[self.over]
+
+    @property
+    def of_scores(self) -> bool:
+        """Whether `low` and `high` are to be believed: not over draws."""
+        return self.over == "topics" and self.draws == 1
 
     def contenders(self, measure: str = "") -> tuple[str, ...]:
         """The smallest set of runs that holds the best one, likeliest first."""
@@ -95,10 +103,11 @@ class Intervals(Readable, Framed):
         return self.measures.index(name) if name else 0
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """One row per measure and run, the best first."""
+        """One row per measure and run, the best first; `low` and `high` where they hold."""
         order = [(m, run) for m, name in enumerate(self.measures) for run in self.order(name)]
         m, run = (np.array(part, np.int32) for part in zip(*order, strict=True))
-        figures = ("mean", "low", "high", "place", "place_low", "place_high", "best", "contender")
+        ends = ("low", "high") if self.of_scores else ()
+        figures = ("mean", *ends, "place", "place_low", "place_high", "best", "contender")
         return {
             "measure": np.array(self.measures, object)[m],
             "run": Coded(self.runs, run),
@@ -110,14 +119,15 @@ class Intervals(Readable, Framed):
         rows = self.to_polars().to_dicts()
         matrices = dict(zip(self.measures, self.beats, strict=True))
         about = ("over", "level", "containing", "samples", "draws", "topics")
+        notes = [*self.notes, *([] if self.of_scores else [_NO_SCORES.replace("\n", " ")])]
         result: dict[str, Any] = plain(
             {name: getattr(self, name) for name in about}
-            | {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": list(self.notes)}
+            | {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": notes}
         )
         return result
 
     def _table(self, m: int) -> str:
-        of_score = [] if self.draws > 1 else [f"{self.level:.0%}"]
+        of_score = [f"{self.level:.0%}"] if self.of_scores else []
         rows = [
             [
                 f"{self.runs.names[at]}{' *' if self.contender[m, at] else ''}",
@@ -150,7 +160,7 @@ class Intervals(Readable, Framed):
             f"*: the fewest runs that hold the best one with {self.containing:.0%}.",
             "P(beats): that the run of the row scores above that of the column"
             + (f"; the {_SHOWN} best runs, JSON has all." if len(self.runs) > _SHOWN else "."),
-            *([_OF_SCORES] if self.draws > 1 else []),
+            *([] if self.of_scores else [_NO_SCORES]),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
@@ -164,6 +174,7 @@ def intervals(
     containing: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
+    drawn: str = "draws of relevance",
 ) -> Intervals:
     """Intervals of every run's mean score and place, and the probability that A beats B.
 
@@ -171,11 +182,11 @@ def intervals(
     topics; needs scores with a draw axis, as `evaluate(runs, merged.draws())` gives. `topics`: the
     topics, being a sample of those that matter (`replicates` bootstrap samples, each of one topic
     less than there are, which makes the variance of a mean unbiased, and stretched at random as
-    Student's t is wider than the normal, which matters with few topics). `both`. Default: all that
-    there is: both where there are draws and more than one topic.
+    Student's t is wider than the normal, which matters with few topics). `both`: the two sources
+    of error, added. Default: all that there is: both where there are draws and more than one topic.
 
     Draws mean as much as the model behind them: see "Uncertainty" in the documentation for how
-    intervals fare when assessors err together.
+    intervals fare when assessors err together. `drawn` is what the result calls the draws.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=30, runs=6, assessors=8, votes=3, seed=2)
@@ -206,6 +217,7 @@ def intervals(
         samples=len(sampled[0]),
         draws=len(scores.columns),
         topics=len(scores.topics),
+        drawn=drawn,
         notes=scores.notes,
         **{name: np.stack([one[name] for one in made]) for name in made[0]},
     )
@@ -237,18 +249,26 @@ def _check(scores: Scores, over: str, level: float, containing: float) -> None:
 
 
 def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Floats]:
-    """For each measure, samples[sample, run] of the runs' means over topics drawn anew."""
+    """For each measure, samples[sample, run] of the runs' means over topics drawn anew.
+
+    Topics are drawn of the scores' means over draws. Over both, a draw's own deviation on these
+    topics is added: were topics drawn of each draw's scores, what draws differ in would count
+    twice, within the draw from topic to topic and again from draw to draw.
+    """
     draws, count = len(scores.columns), len(scores.topics)
-    rounds, size = (-(-replicates // draws), draws) if over == "both" else (1, replicates)
-    weights = [topic_weights(count, size, seed + at, size=count - 1) for at in range(rounds)]
-    stretch = [_stretch(count, size, seed + at) for at in range(rounds)]
-    blocks = (
-        values if over == "both" else means_of(values, axis=0)[None] for values in scores.values
-    )
-    return [
-        np.concatenate([_stretched(block, *way) for way in zip(weights, stretch, strict=True)])
-        for block in blocks
-    ]
+    size = -(-replicates // draws) * draws if over == "both" else replicates
+    weights = topic_weights(count, size, seed, size=count - 1)
+    stretch = _stretch(count, size, seed)
+    made = []
+    for values in scores.values:
+        expected = means_of(values, axis=0)
+        centre = means_of(expected, axis=0)
+        drawn = centre + (weighted_means(weights, expected) - centre) * stretch
+        if over == "both":
+            own = means_of(values, axis=1)
+            drawn = drawn + np.tile(own - means_of(own, axis=0), (size // draws, 1))
+        made.append(np.asarray(drawn))
+    return made
 
 
 def _stretch(topics: int, samples: int, seed: int) -> Floats:
@@ -257,35 +277,12 @@ def _stretch(topics: int, samples: int, seed: int) -> Floats:
     return np.asarray(np.sqrt((topics - 1) / random.chisquare(topics - 1, samples)))[:, None]
 
 
-def _stretched(values: Floats, weights: Floats, stretch: Floats) -> Floats:
-    """Means over topics drawn anew, their distance from the mean over all topics stretched."""
-    centre = means_of(values, axis=1)
-    return np.asarray(centre + (_resampled(values, weights) - centre) * stretch)
-
-
 def _defined(samples: Floats) -> Floats:
     """The samples in which every run has a score."""
     kept = samples[~np.isnan(samples).any(axis=1)]
     if not len(kept):
         raise UsageError("no sample has a score for every run; are topics missing?")
     return kept
-
-
-def _resampled(values: Floats, weights: Floats) -> Floats:
-    """means[sample, run]: values[draw, topic, run], one row of weights per draw (or one draw)."""
-    known = ~np.isnan(values)  # one measure at a time: the mask is an eighth of the values
-    if known.all():
-        return np.asarray(_products(weights, values) / weights.sum(axis=1, keepdims=True))
-    below = _products(weights, known.astype(np.float64))
-    total = _products(weights, np.where(known, values, 0.0))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / np.where(below > 0, below, np.nan))
-
-
-def _products(weights: Floats, values: Floats) -> Floats:
-    if len(values) == 1:
-        return np.asarray(weights @ values[0])
-    return np.asarray(np.matmul(weights[:, None, :], values)[:, 0, :])
 
 
 def _of_measure(samples: Floats, level: float, floor: bool) -> dict[str, Floats]:

@@ -13,9 +13,8 @@ from qrowd.data.arrays import Floats
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many systems have gold's score, and gold's place, inside their intervals."""
+    """How many systems have gold's place inside their intervals."""
 
-    scores: int
     places: int
     systems: int
     level: float
@@ -25,10 +24,9 @@ class Coverage:
     def of(cls, found: Intervals, gold: Floats) -> Coverage:
         """From the first measure's intervals and the means under gold."""
         under = places(gold)
-        score = int(((gold >= found.low[0]) & (gold <= found.high[0])).sum())
         place = int(((under >= found.place_low[0]) & (under <= found.place_high[0])).sum())
         best = str(found.runs.names[int(np.argmax(gold))])
-        return cls(score, place, len(gold), found.level, best)
+        return cls(place, len(gold), found.level, best)
 
     @property
     def holds(self) -> bool:
@@ -39,6 +37,6 @@ class Coverage:
     def sentence(self) -> str:
         """The figures in words."""
         return (
-            f"The score under gold lies inside the interval of {self.scores} of {self.systems} "
-            f"systems, the place under gold inside that of {self.places}."
+            f"The place under gold lies inside the interval of {self.places} of {self.systems} "
+            "systems."
         )

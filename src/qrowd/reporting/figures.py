@@ -168,7 +168,7 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
             (right, ("place", "place_low", "place_high"), INK["two"], truth),
         ):
             for source, width, alpha in ((wide, 8, 0.18), (found, 4, 0.55)):
-                if source is not None:
+                if source is not None and (axes is right or source.of_scores):
                     low, high = (getattr(source, name)[0][order] for name in column[1:])
                     axes.hlines(rows, low, high, color=colour, linewidth=width, alpha=alpha)
             axes.plot(getattr(found, column[0])[0][order], rows, "o", color=colour, markersize=5)
@@ -190,14 +190,15 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
 
     top = order[0]
     alt = (
-        f"Systems by mean {found.measures[0]} with {found.level:.0%} intervals; {names[0]} is "
-        f"first with {found.mean[0, top]:.3f} ({found.low[0, top]:.3f} to {found.high[0, top]:.3f})"
-        f", place {found.place_low[0, top]:g} to {found.place_high[0, top]:g}."
+        f"Systems by mean {found.measures[0]}, and their places with {found.level:.0%} intervals; "
+        f"{names[0]} is first with {found.mean[0, top]:.3f}, place {found.place_low[0, top]:g} to "
+        f"{found.place_high[0, top]:g}."
     )
     more = f" The first {_MOST} of {len(found.runs)} systems." if len(found.runs) > _MOST else ""
     paler = "; paler: over topics too" if wide is not None else ""
+    both = "" if not found.of_scores else "both "
     caption = (
-        f"Mean {found.measures[0]} of each system, left, and its place, right, with "
+        f"Mean {found.measures[0]} of each system, left, and its place, right, {both}with "
         f"{found.level:.0%} intervals over {found.source}{paler}.{more}"
     )
     return Figure(drawn("ranking", 7.6, 1.1 + 0.27 * len(rows), draw), alt, caption)

@@ -86,8 +86,7 @@ def _best(done: Study, found: Intervals | None, held: Coverage | None) -> Verdic
     if held is not None and not held.holds:
         text = (
             f"Under the merged grades {name} comes first by {measure}; under gold it is "
-            f"{held.best}. The intervals do not hold gold's scores and places, so no probability "
-            "is given."
+            f"{held.best}. The intervals do not hold gold's places, so no probability is given."
         )
         return Verdict(asked, "bad", "Not known from these judgements", text)
     chance = sure(float(found.best[0, first]))
