@@ -28,7 +28,6 @@ _BROKEN = (
     RuntimeError,
     lzma.LZMAError,
     zlib.error,
-    MissingExtraError,
 )
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
@@ -222,14 +221,11 @@ def _compression(head: bytes) -> str:
 
 
 def _decompressed(raw: bytes, kind: str, name: str) -> bytes:
+    decompress, broken = _decompressor(kind)
     try:
-        return decompressor(kind)(raw)
-    except MissingExtraError:
-        raise
-    except Exception as error:  # zstd and isal have error classes of their own
-        if isinstance(error, _BROKEN) or type(error).__name__ in ("ZstdError", "IsalError"):
-            raise _broken(name, kind) from None
-        raise
+        return decompress(raw)
+    except broken:
+        raise _broken(name, kind) from None
 
 
 def _broken(name: str, kind: str) -> FormatError:
@@ -239,14 +235,16 @@ def _broken(name: str, kind: str) -> FormatError:
     )
 
 
-def decompressor(kind: str) -> Callable[[bytes], bytes]:
-    """The function that decompresses this kind."""
+def _decompressor(kind: str) -> tuple[Callable[[bytes], bytes], tuple[type[Exception], ...]]:
+    """The function that decompresses this kind, and the errors that it raises at damaged bytes."""
     if kind == "zstd":
-        return zstd().decompress  # type: ignore[no-any-return, attr-defined]
+        module: Any = zstd()
+        return module.decompress, (*_BROKEN, module.ZstdError)
     if kind == "gzip":
         with contextlib.suppress(ImportError):  # the extra "fast" brings it
-            return importlib.import_module("isal.igzip").decompress  # type: ignore[no-any-return]
-    return importlib.import_module(kind).decompress  # type: ignore[no-any-return]
+            module = importlib.import_module("isal.igzip")
+            return module.decompress, (*_BROKEN, importlib.import_module("isal.isal_zlib").error)
+    return importlib.import_module(kind).decompress, _BROKEN
 
 
 def zstd() -> object:

@@ -78,13 +78,19 @@ def read_delimited(
 
 
 def parsed(
-    content: bytes | Path, separator: str, names: Sequence[str], *, quoted: bool = False
+    content: bytes | Path,
+    separator: str,
+    names: Sequence[str],
+    *,
+    quoted: bool = False,
+    only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """All columns as strings."""
+    """Columns as strings: all, or `only` these, where Polars takes no notice of longer lines."""
     import polars as pl
 
     return pl.read_csv(
         content,
+        columns=[at for at, name in enumerate(names) if name in only] or None,
         has_header=not names,
         infer_schema=False,
         schema=dict.fromkeys(names, pl.String) if names else None,

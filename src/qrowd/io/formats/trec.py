@@ -42,20 +42,29 @@ def read(source: Source, names: Sequence[str] = ()) -> Read:
 
     refuse_what_is_no_text(source)
     place = Place(source.name, 0, 1 if names else 2, None, source)
+    data = source.read()
     if squeezed(source.start) == source.start.strip(b" "):
         try:
-            frame = parsed(source.plain_path or source.read(), " ", names)
-            if not any(frame.null_count().row(0)):
+            wanted = [name for name in names if name[0] != "_" or name == names[-1]]
+            frame = parsed(data, " ", names, only=wanted)
+            if _is_regular(data, frame, names):
                 return without_blank_rows(place, frame)
         except pl.exceptions.PolarsError:
             pass  # some line further down may have two blanks
     try:
-        found = without_blank_rows(place, parsed(squeezed(source.read()), " ", names))
+        found = without_blank_rows(place, parsed(squeezed(data), " ", names))
     except pl.exceptions.PolarsError as error:
         raise bad_text(source, " ", len(names), str(error)) from None
     if names:
         _refuse_short_lines(source, *found, len(names))
     return found
+
+
+def _is_regular(data: bytes, frame: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Whether one blank separates all fields, and every line has the last one and none beyond."""
+    if any(frame.null_count().row(0)):
+        return False
+    return not names or data.count(b" ") == frame.height * (len(names) - 1)
 
 
 def _refuse_short_lines(source: Source, place: Place, frame: pl.DataFrame, width: int) -> None:
