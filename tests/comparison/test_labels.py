@@ -21,10 +21,11 @@ from qrowd.comparison.label_text import calibration_text, per_topic_text
 from qrowd.comparison.labels import score_labels
 from qrowd.data.arrays import Floats
 from qrowd.data.index import Index
+from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import BINARY, Scale
-from qrowd.errors import InputError, ParameterError, ScaleError, UnknownNameError
+from qrowd.errors import InputError, ParameterError, ScaleError, UnknownNameError, UsageError
 
 ONE = np.zeros(1, np.int64)
 
@@ -375,3 +376,9 @@ def test_the_clip_of_the_log_loss_is_named_with_it() -> None:
     other = score_labels(gold, gold, clip=1e-3)
     assert "clipped at 0.001" in str(other)
     assert other.to_dict()["clip"] == 1e-3
+
+
+def test_judgements_are_not_labels() -> None:
+    crowd = Judgements.of(["t"], ["a"], ["x"], [1])
+    with pytest.raises(UsageError, match="merge judgements first"):
+        score_labels(crowd, qrels(1))  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
     "or draws with --draws.",
 )  # fmt: skip
-@click.option("--draws", type=click.IntRange(1, 1_000_000), metavar="N",
+@click.option("--draws", type=click.IntRange(1, 100_000), metavar="N",
               help="Score under N qrels drawn from the probabilities.")  # fmt: skip
 @click.option(
     "--recalibrate", metavar="FILE", callback=once,

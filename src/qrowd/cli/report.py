@@ -56,7 +56,7 @@ from qrowd.cli.options import (
     help="Use the systems' rankings as evidence of relevance in the intervals.",
 )  # fmt: skip
 @click.option(
-    "--draws", type=click.IntRange(2, 1_000_000), default=1000, show_default=True,
+    "--draws", type=click.IntRange(2, 100_000), default=1000, show_default=True,
     help="Number of qrels drawn from the merged probabilities for the intervals.",
 )  # fmt: skip
 @click.option(

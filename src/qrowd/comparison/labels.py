@@ -16,7 +16,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError
+from qrowd.errors import InputError, UsageError
 from qrowd.rendering import Readable
 
 
@@ -157,6 +157,11 @@ def _belief(
     if isinstance(merged, SoftQrels):
         codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
         return _Labels(merged.pairs, merged.scale, merged.p, codes, np.zeros(len(codes), np.bool_))
+    if not isinstance(merged, Merged):
+        raise UsageError(
+            f"score_labels scores merged labels or qrels, got {type(merged).__name__}; merge "
+            "judgements first, e.g. with DawidSkene().fit(crowd)"
+        )
     p = merged.posterior / merged.posterior.sum(axis=1, keepdims=True)
     codes = merged.scale.codes(merged.grades(ties)).astype(np.int32)
     return _Labels(merged.pairs, merged.scale, p, codes, merged.given)
