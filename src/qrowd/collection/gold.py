@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sqlalchemy import and_, exists, func, not_, select
 
-from qrowd.collection.schema import gold, judging_set, member, outcome, place
+from qrowd.collection.schema import (
+    document,
+    gold,
+    judging_set,
+    member,
+    outcome,
+    pair,
+    place,
+    topic,
+)
 from qrowd.collection.store import Found, Work
 
 S = judging_set.c
@@ -30,6 +39,18 @@ def grades_of(work: Work, set_id: int) -> dict[int, Found]:
     query = select(member.c.position, gold.c.grade, gold.c.reason, gold.c.passage)
     rows = work.db.execute(query.select_from(joined).where(member.c.set_id == set_id))
     return {row.position: row for row in rows}
+
+
+def all_grades(work: Work) -> dict[tuple[str, str], int]:
+    """The experts' grades of all check questions, by topic and document."""
+    joined = (
+        gold.join(pair, pair.c.id == gold.c.pair_id)
+        .join(topic, topic.c.id == pair.c.topic_id)
+        .join(document, document.c.id == pair.c.document_id)
+    )
+    query = select(topic.c.name, document.c.name.label("doc"), gold.c.grade).select_from(joined)
+    rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign))
+    return {(row.name, row.doc): row.grade for row in rows}
 
 
 def supply(work: Work, role: str = "gold") -> int:

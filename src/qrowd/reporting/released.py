@@ -45,7 +45,9 @@ def report_on(
 ) -> Report:
     """The page about a release."""
     done = study_of(release, gold, **options)
-    more = (_release_section(release), _agreement_section(agreement(done.judgements)))
+    over = "topics" if len(done.judgements.topics) > 1 else "pairs"
+    agreed = agreement(done.judgements, resample=over)
+    more = (_release_section(release), _agreement_section(agreed, over))
     return report(done, *more, title=title or release.title, commands=commands)
 
 
@@ -60,6 +62,6 @@ def _release_section(release: Release) -> Section:
     return Section("Release", (Prose(said), Table("What it holds", columns)))
 
 
-def _agreement_section(found: Agreement) -> Section:
-    caption = f"Agreement of assessors, with {found.level:.0%} intervals over pairs"
+def _agreement_section(found: Agreement, over: str) -> Section:
+    caption = f"Agreement of assessors, with {found.level:.0%} intervals over {over}"
     return Section("Agreement", (Table(caption, found.table()),))

@@ -15,19 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 
 from qrowd.collection.assignments import sweep
-from qrowd.collection.schema import campaign, job
+from qrowd.collection.schema import assignment, campaign, job
+from qrowd.collection.states import VALID
 from qrowd.collection.store import Found, Store, Work, new_id, open_store
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web.folders import Place
 from qrowd.web.settings import Settings
-from qrowd.web.tasks import TASKS
+from qrowd.web.tasks import METHOD, TASKS
 
 LEASE = 10 * 60_000
 SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
+REFRESH = 15 * 60_000
 MOST_ATTEMPTS = 3
 
 
@@ -133,6 +135,46 @@ def sweep_all(store: Store) -> int:
     return total
 
 
+def refresh_all(store: Store, folder: Path) -> int:
+    """Ask again for what pages show, where batches came in since; how many jobs that were.
+
+    Not oftener than every quarter of an hour, nor than twenty times what it took.
+    """
+    with store.snapshot() as db:
+        found = list(db.scalars(select(campaign.c.id).where(campaign.c.state == "running")))
+    asked = 0
+    for number in found:
+        with store.write(int(number)) as work:
+            kinds = ["quality", *(["systems"] if any(Place(store, folder, number).runs.iterdir())
+                                  else [])]  # fmt: skip
+            asked += sum(_refresh(work, kind) for kind in kinds)
+    return asked
+
+
+def _refresh(work: Work, kind: str) -> bool:
+    last = newest(work, kind)
+    if last is not None and last.state in ("waiting", "running"):
+        return False
+    since = last.finished_at if last is not None else 0
+    took = last.finished_at - (last.leased_until - LEASE) if last is not None else 0
+    rows = [assignment.c.campaign_id == work.campaign, assignment.c.state.in_(VALID)]
+    first = work.db.scalar(select(func.min(assignment.c.leased_at)).where(*rows))
+    fresh = select(assignment.c.id).where(*rows, assignment.c.ended_at > since).limit(1)
+    old = work.now - max(since, int(first or work.now)) > max(REFRESH, 20 * took)
+    if not old or work.db.scalar(fresh) is None:
+        return False
+    before = json.loads(last.parameters) if last is not None else {"method": METHOD}
+    ask(work, kind, before)
+    return True
+
+
+def newest(work: Work, kind: str) -> Found | None:
+    """The newest job of a kind, whatever its state."""
+    own = (job.c.campaign_id == work.campaign) & (job.c.kind == kind)
+    query = select(job).where(own).order_by(job.c.id.desc()).limit(1)
+    return work.db.execute(query).one_or_none()
+
+
 def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
@@ -143,6 +185,7 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
         try:
             if time.monotonic() - swept > SWEEP_EVERY:
                 sweep_all(store)
+                refresh_all(store, settings.folder)
                 swept = time.monotonic()
             busy = run_one(store, settings.folder)
         except QrowdError:  # the database is busy or away: try again

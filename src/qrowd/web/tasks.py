@@ -1,7 +1,7 @@
 """What background jobs do: export, merge, look at assessors, score systems, by the whole library.
 
 Each task works on an export of the campaign (one snapshot) in a temporary folder; what it finds is
-JSON, and files that people want are kept in the folder of results.
+JSON, and files that people want are kept in the folder of results, pictures too.
 """
 
 from __future__ import annotations
@@ -11,28 +11,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import qrowd as q
+from qrowd.collection import gold as gold_sets
 from qrowd.collection.export import export
 from qrowd.collection.release import Figures, release
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
-from qrowd.rendering import plain
+from qrowd.io.atomic import written
+from qrowd.rendering import plain, tsv
 from qrowd.web.folders import Place
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from qrowd.reporting.parts import Figure
 
 DRAWS = 300
 MEASURES = ("AP", "nDCG@10")
-WORST = 10_000  # rows of a table that are kept
+METHOD = "auto"  # what pages ask for first
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a campaign has so far: judgements that count, and the experts' grades."""
+    """What a campaign has so far: judgements that count, and the experts' grades.
+
+    `checks` are the answers to check questions, `truth` the experts' grades of these and of `gold`.
+    """
 
     judgements: q.Judgements
     gold: q.Qrels | None
     relevant_from: int
+    checks: q.Judgements | None = None
+    truth: q.Qrels | None = None
+    together: q.Judgements | None = None
 
     def given(self) -> q.Given:
         """What methods may know beside the judgements."""
@@ -40,18 +53,55 @@ class Material:
 
 
 @contextmanager
-def exported(place: Place) -> Iterator[Material]:
-    """The campaign as it is now."""
+def exported(place: Place, *, checks: bool = False) -> Iterator[Material]:
+    """The campaign as it is now; with `checks`, answers to check questions too."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with place.store.read(place.campaign) as work:
             rows = {one.name: one.rows for one in export(work, folder)}
             grades = work.plan.scale
+            known = gold_sets.all_grades(work) if checks else {}
         if not rows["judgements.tsv"]:
             raise RuleError("no-judgements", "there are no judgements yet")
         gold = q.read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None
-        judgements = q.read_judgements(folder / "judgements.tsv", scale=grades.scale)
-        yield Material(judgements, gold, grades.relevant_from)
+        scale = grades.scale
+        judgements = q.read_judgements(folder / "judgements.tsv", scale=scale)
+        asked = _checks(folder) if checks and known and rows["controls.tsv"] else None
+        if asked is None or not len(asked):
+            yield Material(judgements, gold, grades.relevant_from, truth=gold, together=judgements)
+            return
+        both = _frame(folder / "judgements.tsv").vstack(asked)
+        yield Material(
+            judgements, gold, grades.relevant_from, q.read_judgements(asked, scale=scale),
+            _qrels(known, gold), q.read_judgements(both, scale=scale),
+        )  # fmt: skip
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    names = dict.fromkeys(("topic", "doc", "assessor"), pl.String)
+    numbers = {"grade": pl.Int64, "seconds": pl.Float64, "time": pl.Int64}
+    kinds = {**names, **numbers}
+    return pl.read_csv(path, separator="\t", schema_overrides=kinds, quote_char=None)
+
+
+def _checks(folder: Path) -> pl.DataFrame:
+    import polars as pl
+
+    frame = _frame(folder / "controls.tsv")
+    asked = frame.filter(pl.col("kind").is_in(["gold", "qualification"])).drop("kind")
+    return asked.unique(["topic", "doc", "assessor"], keep="first", maintain_order=True)
+
+
+def _qrels(known: Mapping[tuple[str, str], int], gold: q.Qrels | None) -> q.Qrels:
+    """Gold of check questions, and of the pool."""
+    found = dict(known)
+    if gold is not None:
+        names = zip(gold.pairs.topic_names, gold.pairs.document_names, strict=True)
+        found |= dict(zip(names, gold.grade.tolist(), strict=True))
+    topics, documents = zip(*found, strict=True)
+    return q.Qrels.of(topics, documents, list(found.values()))
 
 
 def merge(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,31 +144,44 @@ def _counts(qrels: q.Qrels) -> tuple[list[str], list[int]]:
 
 
 def quality(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The table of assessors, and how far they agree."""
-    with exported(place) as material:
-        table = q.assessors(
-            material.judgements, material.given(), merge=q.get(str(parameters.get("method", "mv"))),
-            gold_rel=material.relevant_from,
-        )  # fmt: skip
-        agreed = q.agreement(material.judgements)
-    frame = table.to_polars().head(WORST)
-    return {
-        "assessors": plain(frame.to_dicts()),
-        "agreement": plain(agreed.table()),
-    }
+    """The table of assessors, how far they agree, what merging gains, disputed pairs, pictures."""
+    from qrowd.web import findings
+
+    method = str(parameters.get("method", "mv"))
+    with exported(place, checks=True) as material:
+        found = findings.quality(material, merger(method))
+    frame = found.assessors.to_polars()
+    with written(place.results / "assessors.tsv") as beside:
+        beside.write_text(tsv(frame.to_dict(as_series=False)), encoding="utf-8")
+    result: dict[str, Any] = {"method": method, **found.summary, "files": ["assessors.tsv"]}
+    shown: dict[str, Any] = plain(result | {"pictures": _drawn(place, found.pictures)})
+    return shown
 
 
 def systems(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Scores and places of the uploaded runs, with intervals over draws and topics."""
+    from qrowd.web import findings
+
     if not any(place.runs.iterdir()):
         raise RuleError("no-runs", "there are no runs yet; add some")
     measures = list(parameters.get("measures") or MEASURES)
     with exported(place) as material:
         merged = _merged(material, str(parameters.get("method", "mv")))
-    runs = q.read_runs(place.runs)
-    by_draw = q.evaluate(runs, merged.draws(DRAWS), measures)
-    found = q.intervals(by_draw)
-    return {"method": merged.fit.method, "systems": plain(found.to_polars().to_dicts())}
+    found = findings.systems(merged, q.read_runs(place.runs), measures, DRAWS)
+    result = {"method": merged.fit.method, **found.summary}
+    shown: dict[str, Any] = plain(result | {"pictures": _drawn(place, found.pictures)})
+    return shown
+
+
+def _drawn(place: Place, pictures: Mapping[str, Figure]) -> list[dict[str, str]]:
+    """Pictures kept as files; their words."""
+    for name, figure in pictures.items():
+        with written(place.results / f"{name}.svg") as beside:
+            beside.write_text(figure.svg, encoding="utf-8")
+    return [
+        {"file": f"{name}.svg", "alt": figure.alt, "caption": figure.caption}
+        for name, figure in pictures.items()
+    ]
 
 
 def export_files(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,11 +23,15 @@ PEOPLE = ("message",)
 
 
 class ActWanted(BaseModel):
-    """An act of an organiser; `sure` confirms one that cannot be undone."""
+    """An act of an organiser; `sure` confirms one that cannot be undone.
+
+    `seen` is the number of the last act that was known: a later one on the same is a conflict.
+    """
 
     act: str = Field(max_length=40)
     details: dict[str, Any] = Field(default={}, max_length=20)
     sure: bool = False
+    seen: int | None = Field(None, ge=0, lt=2**62)
 
 
 class Done(BaseModel):
@@ -80,7 +84,12 @@ def _perform(member: Member, wanted: ActWanted) -> Done:
     with member.store.write(member.campaign) as work:
         try:
             number = audit.perform(
-                work, member.who.name, wanted.act, wanted.details, sure=wanted.sure
+                work,
+                member.who.name,
+                wanted.act,
+                wanted.details,
+                sure=wanted.sure,
+                seen=wanted.seen,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RuleError("bad-value", f"details of {wanted.act!r}: {error!s}") from None

@@ -1,0 +1,99 @@
+"""What merging gains: how often single answers are right, and how often the merged ones are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its interval (NaN where there is only one topic)."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ConsensusGain:
+    """Shares that are right (relevant or not) against gold: of answers, of merged labels.
+
+    `gain` is their difference. Intervals draw topics again, the same ones for all three.
+    """
+
+    single: Share
+    merged: Share
+    gain: Share
+    answers: int
+    pairs: int
+    topics: int
+
+
+def consensus_gain(
+    judgements: Judgements,
+    merged: Merged,
+    gold: Qrels,
+    *,
+    gold_rel: int = 1,
+    draws: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> ConsensusGain | None:
+    """How much better merged labels are than single answers, where gold is known; else None.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=6, documents=20, assessors=9, votes=5, seed=1)
+    >>> merged = q.MajorityVote().fit(made.judgements)
+    >>> found = consensus_gain(made.judgements, merged, made.gold)
+    >>> found.merged.value > found.single.value
+    True
+    """
+    truth = _truth(judgements, gold, gold_rel)
+    if not (truth >= 0).any():
+        return None
+    said = judgements.scale.relevant[judgements.grade]
+    known = truth[judgements.pair] >= 0
+    right = (said == (truth[judgements.pair] == 1)) & known
+    believed = judgements.scale.relevant[np.argmax(merged.posterior, axis=1)]
+    judged = np.diff(judgements.pair_starts) > 0
+    pairs_known = (truth >= 0) & judged
+    pairs_right = (believed == (truth == 1)) & pairs_known
+    topic, n = judgements.pairs.topic, len(judgements.topics)
+
+    counted = ((right, topic[judgements.pair]), (known, topic[judgements.pair]),
+               (pairs_right, topic), (pairs_known, topic))  # fmt: skip
+    sums = np.stack([np.bincount(at, weights=flags, minlength=n) for flags, at in counted])
+    used = sums[:, sums[1] > 0].astype(np.float64)
+    return _gain(used, draws, level, np.random.default_rng(seed))
+
+
+def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -> ConsensusGain:
+    topics = sums.shape[1]
+    weights = random.multinomial(topics, np.full(topics, 1 / topics), size=draws)
+    drawn = weights @ sums.T if topics > 1 else np.full((draws, 4), np.nan)
+    total = sums.sum(axis=1)
+    shares = {"single": (0, 1), "merged": (2, 3)}
+    values = {name: total[a] / total[b] for name, (a, b) in shares.items()}
+    samples = {name: drawn[:, a] / drawn[:, b] for name, (a, b) in shares.items()}
+    values["gain"] = values["merged"] - values["single"]
+    samples["gain"] = samples["merged"] - samples["single"]
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    found = {
+        name: Share(float(values[name]), *(float(one) for one in np.quantile(samples[name], ends)))
+        for name in values
+    }
+    return ConsensusGain(**found, answers=int(total[1]), pairs=int(total[3]), topics=topics)
+
+
+def _truth(judgements: Judgements, gold: Qrels, gold_rel: int) -> Array:
+    """1 relevant, 0 not, -1 without gold, for each pair."""
+    truth, at = np.full(len(judgements.pairs), -1), judgements.pairs.locate(gold.pairs)
+    truth[at[at >= 0]] = (gold.grade >= gold_rel)[at >= 0]
+    return truth
