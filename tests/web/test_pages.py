@@ -108,3 +108,13 @@ def test_what_stays_of_a_page() -> None:
 )
 def test_bytes_become_text(content: bytes, text: str) -> None:
     assert text_of(content, marked_up=True) == text
+
+
+def test_elements_that_are_nested_too_deep_are_left_out() -> None:
+    deep = "<div>" * 20_000 + "deep" + "</div>" * 20_000
+    assert reader_of_html(deep).count("<div>") == 500
+    assert "deep" in reader_of_html(deep)
+    flat = "<p>one <b>two</b><br>" * 2000
+    assert reader_of_html(flat).count("<b>two</b>") == 2000
+    many = f"<p {' '.join(f'a{at}=1' for at in range(9000))}>text</p>"
+    assert reader_of_html(many).strip() == "text<p></p>"

@@ -94,9 +94,12 @@ def document_rows(path: str | Path) -> Iterator[DocumentRow]:
 
 
 def _document(documents: Documents, name: str) -> DocumentRow:
+    """A document; the text that comes with a picture describes it."""
     one = documents[name]
     media = one.media or "text/plain"
-    return DocumentRow(name, documents.read_bytes(name), one.title, one.url, media)
+    described = [one.title, one.text] if media.startswith("image/") else [one.title]
+    title = ": ".join(text.strip() for text in described if text.strip())
+    return DocumentRow(name, documents.read_bytes(name), title, one.url, media)
 
 
 def pool_rows(path: str | Path) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from qrowd.collection.schema import assignment, campaign, job
 from qrowd.collection.states import VALID
 from qrowd.collection.store import Found, Store, Work, new_id, open_store
 from qrowd.errors import QrowdError, RuleError
+from qrowd.web.drawing import draw_one, undrawn_documents
 from qrowd.web.folders import Place
 from qrowd.web.settings import Settings
 from qrowd.web.tasks import METHOD, TASKS
@@ -179,15 +180,16 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
-    swept = 0.0
+    swept, undrawn = 0.0, list[str]()
     server = multiprocessing.parent_process()
     while not ended.is_set() and (server is None or server.is_alive()):
         try:
             if time.monotonic() - swept > SWEEP_EVERY:
                 sweep_all(store)
                 refresh_all(store, settings.folder)
+                undrawn = undrawn_documents(store, settings.folder)
                 swept = time.monotonic()
-            busy = run_one(store, settings.folder)
+            busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
         except QrowdError:  # the database is busy or away: try again
             busy = False
         if not busy:

@@ -1,4 +1,4 @@
-"""A document for the judging page: the reader's HTML, and the original for a frame.
+"""A document for the judging page: the reader's HTML or pages, and the original for a frame.
 
 The frame's address carries a signed ticket instead of a cookie, so that it also works where
 browsers refuse cookies (inside a platform's page).
@@ -9,17 +9,20 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from pydantic import BaseModel
 
 from qrowd.collection import showing
 from qrowd.collection.showing import Body
+from qrowd.collection.store import Store
 from qrowd.errors import RuleError
+from qrowd.web import pictures
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.work import Key
 from qrowd.web.sanitising import (
     LARGEST,
+    can_be_shown,
     original_of_html,
     reader_of_html,
     reader_of_text,
@@ -32,6 +35,7 @@ router = APIRouter(include_in_schema=False)
 Position = Annotated[int, Path(ge=1, le=1000)]
 TICKET_SECONDS = 2 * 86_400
 HTML = ("text/html", "application/xhtml+xml")
+PDF = ("application/pdf", "application/x-pdf")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml")
 ORIGINAL = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
@@ -42,14 +46,23 @@ ORIGINAL = {
 }
 
 
+Piece = tuple[int, int, int, int, str]
+
+
 class Reading(BaseModel):
-    """A document to read. `kind` is text, image or none; `original` is the frame's address."""
+    """A document to read. `kind` is text, image, pages or none.
+
+    `original` is the address of the frame or the image; those of pages follow it ("/1", ...). A
+    page is (width, height, pieces of text), a piece (left, top, width, height, text) on a grid
+    of 10,000 by 10,000.
+    """
 
     kind: str
     title: str
     html: str = ""
     original: str = ""
     cut: bool = False
+    pages: list[tuple[int, int, list[Piece]]] = []
 
 
 @router.get("/judge/{name}/documents/{key}/{position}")
@@ -62,7 +75,7 @@ def reading(
         body = showing.body_of(work, worker.worker, key, position)
     ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
-    return _read(body, f"/judge/{quote(name, safe='')}/original/{ticket}")
+    return _read(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
 
 
 def kind_of(body: Body) -> str:
@@ -72,15 +85,19 @@ def kind_of(body: Body) -> str:
         return "none"
     if media in HTML:
         return "html"
+    if media in PDF:
+        return "pages"
     if media in IMAGES:
-        return "image"
+        return "image" if can_be_shown(body.content) else "none"
     return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
 
 
-def _read(body: Body, address: str) -> Reading:
+def _read(body: Body, address: str, settings: Settings) -> Reading:
     kind = kind_of(body)
     if kind == "image":
         return Reading(kind=kind, title=body.title, original=address)
+    if kind == "pages":
+        return _pages(body, address, settings)
     cut = len(body.content) > LARGEST
     if kind == "html":
         page = reader_of_html(text_of(body.content, marked_up=True))
@@ -92,11 +109,36 @@ def _read(body: Body, address: str) -> Reading:
     return Reading(kind="none", title=body.title)
 
 
-@router.get("/judge/{name}/original/{ticket}")
-def original(
-    name: str, ticket: str, request: Request, store: TheStore, settings: TheSettings
+def _pages(body: Body, address: str, settings: Settings) -> Reading:
+    found = pictures.pages_of(settings.folder, body.hash, body.content)
+    kind = "pages" if found.pages else "none"
+    return Reading(kind=kind, title=body.title, original=address, cut=found.cut, pages=found.pages)
+
+
+@router.get("/judge/{name}/original/{ticket}/{number}")
+def page_picture(
+    name: str, ticket: str, number: Position, store: TheStore, settings: TheSettings
 ) -> Response:
+    """The picture of a page of a PDF document."""
+    body = _ticketed(ticket, store, settings)
+    found = pictures.picture(settings.folder, body.hash, number)
+    if not found:
+        raise RuleError("not-found", "there is no such page")
+    return Response(found, media_type="image/webp", headers=ORIGINAL)
+
+
+@router.get("/judge/{name}/original/{ticket}")
+def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
     """The original of a document: nothing in it runs, loads or leads anywhere."""
+    body = _ticketed(ticket, store, settings)
+    if kind_of(body) == "image":
+        return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
+    page = original_of_html(text_of(body.content, marked_up=True))
+    return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
+
+
+def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
+    """The document that a ticket is for."""
     try:
         held = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
     except BadSignature:
@@ -105,11 +147,7 @@ def original(
         ) from None
     campaign, worker, key, position = held
     with store.read(campaign) as work:
-        body = showing.body_of(work, worker, key, position)
-    if kind_of(body) == "image":
-        return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
-    page = original_of_html(text_of(body.content, marked_up=True))
-    return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
+        return showing.body_of(work, worker, key, position)
 
 
 def _signer(settings: Settings) -> URLSafeTimedSerializer:

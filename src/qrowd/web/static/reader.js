@@ -3,6 +3,7 @@
 
 import { reading } from "./api.js";
 import { button, h } from "./dom.js";
+import { sheet } from "./sheets.js";
 import * as store from "./store.js";
 import { t } from "./texts.js";
 
@@ -18,6 +19,7 @@ export function fetched(key, position) {
   if (!ready.has(name)) {
     const asked = reading(key, position).then((found) => {
       if (found.kind === "image") new Image().src = found.original;
+      if (found.kind === "pages") new Image().src = `${found.original}/1`;
       return found;
     });
     asked.catch(() => ready.delete(name));
@@ -104,27 +106,37 @@ export class Reader {
   }
 
   fill() {
-    const { kind, html, original, cut, title } = this.found;
+    const { kind, html, original, cut } = this.found;
     this.page.scrollTop = 0;
+    this.root.dataset.kind = kind;
     this.original.hidden = kind !== "text" || !original;
     this.input.value = "";
     this.hits.textContent = "";
-    if (kind === "text") {
-      const text = h("div", { class: "text", dir: "auto" });
-      text.innerHTML = html; // made safe by the server: listed elements only
-      this.page.replaceChildren(...(cut ? [h("p", { class: "note" }, t("document.cut"))] : []), text);
-      if (!text.textContent.trim()) this.page.replaceChildren(h("p", { class: "note" }, t("document.empty")));
-    } else if (kind === "image") {
-      const image = h("img", { src: original, alt: title || t("image") });
-      image.addEventListener("error", () => this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen"))));
-      this.page.replaceChildren(image);
-    } else {
-      this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen")));
-    }
+    const shown = { text: () => this.text(html), image: () => this.image(), pages: () => this.sheets() }[kind]?.() ?? [h("p", { class: "note" }, t("document.unseen"))];
+    this.page.replaceChildren(...(cut ? [h("p", { class: "note" }, t("document.cut"))] : []), ...shown);
     if (canDraw) CSS.highlights.delete(`terms-${this.name}`);
     this.find(true);
     const { turn } = this; // the document first, its underlining when it has been painted
     requestAnimationFrame(() => setTimeout(() => turn === this.turn && this.mark()));
+  }
+
+  text(html) {
+    const made = h("div", { class: "text", dir: "auto" });
+    made.innerHTML = html; // made safe by the server: listed elements only
+    return made.textContent.trim() ? [made] : [h("p", { class: "note" }, t("document.empty"))];
+  }
+
+  image() {
+    const { original, title } = this.found;
+    const made = h("img", { class: "photo", src: original, alt: title || t("image") });
+    made.addEventListener("load", () => made.style.setProperty("--natural", `${made.naturalWidth || 600}px`));
+    made.addEventListener("error", () => this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen"))));
+    return [made];
+  }
+
+  sheets() {
+    const { original, pages } = this.found;
+    return pages.map((one, at) => sheet(original, one, at, pages.length));
   }
 
   toggle() {
@@ -163,6 +175,7 @@ export class Reader {
     prefs.size = SIZES[Math.min(SIZES.length - 1, Math.max(0, at + step))];
     store.put(PREFS, prefs);
     this.page.style.setProperty("--reading", `${prefs.size * 1.0625}rem`);
+    this.page.style.setProperty("--zoom", String(prefs.size));
   }
 
   selected() {

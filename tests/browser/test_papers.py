@@ -1,0 +1,97 @@
+"""PDF documents as pictures with their text, and pictures with a description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pypdfium2", reason="PDFium is not installed")
+
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.papers import pdf, picture
+from tests.browser.serving import serve_campaign
+
+from qrowd.collection.building import DocumentRow, Material, TopicRow
+
+PLAN = """
+[campaign]
+name = "papers"
+[sets]
+size = 10
+[hit]
+sets = 1
+gold = 0
+[checks.seconds]
+at_least = 0
+"""
+DRAWN = """name => [...(CSS.highlights.get(name) ?? [])]
+  .map((one) => one.startContainer.data.slice(one.startOffset, one.endOffset))"""
+
+
+def material() -> Material:
+    """A PDF document of two pages, one that is none, a picture."""
+    long = pdf([["What to do with turkey", "that is left over"], ["Turkeys fly badly"]])
+    documents = [
+        DocumentRow("a", long, "A paper", "", "application/pdf"),
+        DocumentRow("b", b"%PDF-1.7 nothing", "No paper", "", "application/pdf"),
+        DocumentRow("c", picture("png", 300, 200), "A turkey on a plate", "", "image/png"),
+    ]
+    return Material([TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents])
+
+
+def titled(page: Page, title: str) -> None:
+    """Go on to the document of this title; the order is another one for each worker."""
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    for _ in range(3):
+        if page.locator(".doc-title").inner_text() == title:
+            break
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".doc-title")).to_have_text(title)
+    expect(page.locator(".page")).not_to_have_attribute("aria-busy", "true")
+
+
+def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path: Path) -> None:
+    with serve_campaign(tmp_path, PLAN, material()) as site:
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.goto(site.link)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Start").click()
+        titled(page, "A paper")
+        leaf = page.locator(".leaf").first
+        expect(page.locator(".leaf")).to_have_count(2)
+        expect(page.get_by_role("figure", name="Page 1 of 2")).to_contain_text("left over")
+        image = leaf.locator("img")
+        expect(image).to_have_js_property("complete", True)
+        assert image.evaluate("one => one.naturalWidth") == 1200
+        page.wait_for_function("CSS.highlights.get('terms-reader')?.size")
+        assert page.evaluate(DRAWN, "terms-reader") == ["turkey", "Turkeys"]
+        page.get_by_label("Find in this document").fill("left")
+        expect(page.locator(".hits")).to_have_text("1 of 1")
+        assert page.evaluate(DRAWN, "here-reader") == ["left"]
+        on_its_words(page)
+        before = leaf.bounding_box()
+        page.get_by_role("button", name="Larger text").click()
+        after = leaf.bounding_box()
+        assert before
+        assert after
+        assert after["width"] > before["width"]
+        on_its_words(page)
+        titled(page, "No paper")
+        expect(page.locator(".page")).to_contain_text("cannot be shown here")
+        titled(page, "A turkey on a plate")
+        expect(page.get_by_role("img", name="A turkey on a plate")).to_be_visible()
+        page.keyboard.press("1")
+        page.close()
+
+
+def on_its_words(page: Page) -> None:
+    """The unseen text lies where the picture shows it: 30 of 400 units in, at its full width."""
+    leaf, piece = page.locator(".leaf").first, page.locator(".layer span").first
+    whole, part = leaf.bounding_box(), piece.bounding_box()
+    assert whole
+    assert part
+    assert (part["x"] - whole["x"]) / whole["width"] == pytest.approx(30 / 400, abs=0.01)
+    assert (part["y"] - whole["y"]) / whole["height"] == pytest.approx(37 / 500, abs=0.02)
+    assert 0.4 < part["width"] / whole["width"] < 0.6
