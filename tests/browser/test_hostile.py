@@ -113,7 +113,7 @@ def walk(page: Page, site: Site) -> None:
     page.goto(site.link)
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Start").click()
-    number = len(material().documents)
+    number = len(list(material().documents))
     assert number >= 80
     for at in range(1, number + 1):
         expect(page.locator(".where")).to_contain_text(f"document {at} of {number}")
