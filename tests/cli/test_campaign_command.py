@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def said(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> str:
     """What a command says, out and err."""
     try:
-        main(["campaign", *line.split()])
+        main(["campaign", *shlex.split(line)])
         got = 0
     except SystemExit as stop:
         got = int(stop.code or 0)
@@ -63,6 +64,57 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
     assert json.loads(said(capsys, "status c.db --json"))["state"] == "running"
     assert "cannot be undone" in said(capsys, "act c.db message worker=1 text=hello", 2)
     assert "did you mean pause" in said(capsys, "act c.db pouse", 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('act c.db "raise target"', "raise target needs target"),
+        ('act c.db "raise target" target=many', "must be a whole number, got 'many'"),
+        ('act c.db "screen out" worker=w99', "no such worker"),
+        ("act c.db bonus worker=1", "bonus needs amount"),
+        ("act c.db pause resaon=tired", "did you mean reason"),
+        ("act c.db prioritise priorities=1", "rows of topic, doc, number"),
+        ("status mysql://x/y", "is not supported"),
+        ("robots c.db --address http://127.0.0.1:9 --robots 1", "no server answers"),
+        ('links c.db ""', "a name that is not empty"),
+        ("extend c.db --budget nan", "must be an amount"),
+        ("export c.db -o out --merge plackett-luce", "does not merge judgements"),
+    ],
+)
+def test_odd_details_are_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], line: str, what: str
+) -> None:
+    said(capsys, "new plan.toml -o c.db --launch")
+    code = 2 if any(word in line for word in ("mysql", "links", "nan", "export")) else 1
+    text = said(capsys, line, code)
+    assert what in text
+    assert len(text.strip().splitlines()) == 1
+
+
+def test_a_question_blocks_nobody(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an organiser thinks about an answer, others can write."""
+    from qrowd.collection import audit
+    from qrowd.collection.store import open_store
+
+    said(capsys, "new plan.toml -o c.db --launch")
+    asked: list[str] = []
+
+    def answer(question: str, yes: bool) -> bool:
+        store = open_store("c.db")
+        with store.write("example") as work:
+            audit.perform(work, "another", "fund", {"amount": 1})
+        store.engine.dispose()
+        asked.append(question)
+        return True
+
+    for verb in ("act", "extend", "pay"):
+        monkeypatch.setattr(f"qrowd.cli.campaign.{verb}.confirmed", answer)
+    said(capsys, "extend c.db --target 5")
+    said(capsys, "act c.db settle")
+    assert len(asked) == 2
 
 
 def test_extending_shows_its_cost_and_asks(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,7 +112,7 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
     elif act == "prioritise":
         details = {"priorities": [["t0", "d0-1", 3.0], ["t1", "d1-1", 2.0]]}
     elif act in ("fund", "bonus"):
-        details = {"amount": 500, "worker": 1}
+        details = {"amount": 500} | ({"worker": 1} if act == "bonus" else {})
     elif act in ("screen out", "stop"):
         details = {"worker": 3}
     elif act == "resume":

@@ -137,6 +137,19 @@ def test_machine_judges_come_in_and_never_count(judged: Site, tmp_path: Path) ->
     assert "judge-1" in crowd.assessors
 
 
+def test_a_machine_judges_in_parts_and_nothing_twice(site: Site, tmp_path: Path) -> None:
+    head = "topic\tdoc\tassessor\tgrade\n"
+    for number in range(7):  # documents of the same sets, one file each
+        file = tmp_path / f"{number}.tsv"
+        file.write_text(f"{head}t0\td0-{number}\tm\t1\n")
+        assert site.work(import_judgements, file).judgements == 1
+    with pytest.raises(InputError, match=r"6\.tsv:2: m judged t0 d0-6 in an earlier import"):
+        site.work(import_judgements, file)
+    with site.store.read("tiny") as work:
+        assert broken(work) == []
+        assert work.db.scalar(select(func.count()).select_from(event)) == 7
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

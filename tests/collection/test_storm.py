@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -16,8 +17,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from sqlalchemy import select
 from tests.collection.making import PLAN, Clock, Site, material
 
-from qrowd.collection import assignments, audit, concluding, events, people, picking
+from qrowd.collection import (
+    assignments,
+    audit,
+    concluding,
+    events,
+    forgetting,
+    people,
+    picking,
+)
 from qrowd.collection.building import DocumentRow, Material, add, create_campaign
+from qrowd.collection.importing import import_judgements
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import assignment
 from qrowd.collection.schema import audit as audit_table
@@ -25,7 +35,7 @@ from qrowd.collection.showing import Offer
 from qrowd.collection.states import STATES
 from qrowd.collection.store import Store, open_store
 from qrowd.collection.verifying import broken
-from qrowd.errors import RuleError
+from qrowd.errors import InputError, RuleError
 
 LONG = int(os.environ.get("QROWD_SOAK", "1"))
 WORKERS = st.integers(0, 3)
@@ -67,13 +77,20 @@ class Storm(RuleBasedStateMachine):
             then = chance.choice(("submit", "submit", "return", ""))
             self.work(chance.randrange(4), chance.random() < 0.6, then)
             self.every_rule_holds()
-        self.decide(chance.choice(("accept", "exclude", "refuse")), chance.randrange(99))
+        for act in ("refuse", "exclude", "accept"):
+            self.decide(act, chance.randrange(99))
+        self.take(3)
+        if self.number % 2:
+            self.manage("screen out", 3)
+        else:
+            self.wait(61)
+            self.sweep()
 
     def tried(self, act: Any, *arguments: Any, **named: Any) -> Any:
         """What an act gives; None where a rule says no."""
         try:
             return self.site.work(act, *arguments, **named)
-        except RuleError:
+        except (RuleError, InputError):
             return None
 
     @rule(who=WORKERS)
@@ -158,6 +175,32 @@ class Storm(RuleBasedStateMachine):
     def wait(self, minutes: int) -> None:
         self.clock.forward(minutes)
 
+    @rule(minutes=st.sampled_from((-5, -61, -60 * 24 * 30)))
+    def clock_is_set_back(self, minutes: int) -> None:
+        self.clock.forward(minutes)
+
+    @rule(who=WORKERS, void=st.booleans())
+    def forget(self, who: int, void: bool) -> None:
+        with self.store.read(self.site.name) as work:
+            number = people.worker_of(work, self.workers[who]).number
+        self.tried(audit.perform, "organiser", "settle", {"workers": [number]}, sure=True)
+        try:
+            self.site.work(forgetting.erase, number, who="organiser", void=void)
+        except RuleError:
+            return
+        self.offers.pop(self.workers[who], None)
+        self.workers[who] = self.site.worker(f"p{who}")
+
+    @rule(judge=st.integers(0, 2), first=st.integers(0, 4))
+    def machine_judges(self, judge: int, first: int) -> None:
+        rows = [f"t{t}\td{t}-{d}\tm{judge}\t1" for t in range(2) for d in range(first, 5)]
+        text = "\n".join(["topic\tdoc\tassessor\tgrade", *rows, ""])
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
+            file.write(text)
+            file.flush()
+            if not self.plan.preferences:
+                self.tried(import_judgements, file.name)
+
     @rule()
     def sweep(self) -> None:
         self.site.work(assignments.sweep)
@@ -175,7 +218,9 @@ class Storm(RuleBasedStateMachine):
     def manage(self, act: str, who: int) -> None:
         with self.store.read(self.site.name) as work:
             number = people.worker_of(work, self.workers[who]).number
-        details = {"worker": number, "amount": 30, "workers": [number]}
+        details: dict[str, Any] = {"worker": number}
+        details |= {"amount": 30} if act == "bonus" else {}
+        details = {"workers": [number]} if act == "settle" else details
         self.tried(audit.perform, "organiser", act, details, sure=True)
 
     @rule(wanted=st.integers(0, 4))
@@ -230,4 +275,4 @@ def test_storm(storm: type[Storm]) -> None:
     with storm.store.snapshot() as db:
         acts = set(db.scalars(select(audit_table.c.act).distinct()))
     assert storm.seen == set(STATES)  # a storm that does not get there shows nothing
-    assert {"bonus", "settle", "raise target", "refuse"} <= acts
+    assert {"bonus", "settle", "raise target", "refuse", "forget"} <= acts

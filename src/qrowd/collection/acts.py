@@ -235,8 +235,10 @@ def _message(work: Work, details: Details) -> Details:
 
 
 def _settle(work: Work, details: Details) -> Details:
-    ids = [people.worker_by_number(work, int(number)).id for number in details["workers"]]
-    return {"amount": ledger.settle(work, ids)}
+    """What all workers are owed, or those of `workers`, is paid."""
+    numbers = details.get("workers") or [row.number for row in ledger.owed(work)]
+    ids = [people.worker_by_number(work, int(number)).id for number in numbers]
+    return {"workers": numbers, "amount": ledger.settle(work, ids)}
 
 
 # --- batches --------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def by_id(work: Work, number: int) -> Found:
 
 def _one(row: Found | None) -> Found:
     if row is None:
-        raise RuleError("not-found", "there is no such batch of yours")
+        raise RuleError("not-found", "there is no such batch here")
     return row
 
 

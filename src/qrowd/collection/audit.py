@@ -18,6 +18,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select
 
+from qrowd.collection.act_details import checked
 from qrowd.collection.acts import ACTS, subject_of
 from qrowd.collection.schema import audit
 from qrowd.collection.store import Found, Work, new_id
@@ -38,7 +39,7 @@ def perform(
         raise UnknownNameError.among("act", act, ACTS)
     if ACTS[act].undo is None and not sure:
         raise RuleError("ask-twice", f"{act} cannot be undone; confirm it")
-    given = dict(details or {})
+    given = checked(act, details or {})
     refuse_unseen(work, act, given, seen)
     changed = ACTS[act].do(work, given)
     return record(work, who, act, {**given, **changed})

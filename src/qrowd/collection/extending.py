@@ -10,11 +10,12 @@ from sqlalchemy import and_, func, select
 from qrowd.collection import audit
 from qrowd.collection.acts import pool_sets
 from qrowd.collection.building import Added, Material, add
-from qrowd.collection.forecasting import set_sizes
+from qrowd.collection.forecasting import gold_problem, set_sizes, unpassable
 from qrowd.collection.ledger import balance
 from qrowd.collection.schema import document, judging_set, pair, topic
 from qrowd.collection.store import Work
 from qrowd.collection.withdrawing import highest
+from qrowd.errors import RuleError
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,9 @@ def extend(work: Work, who: str, material: Material, seen: int | None = None) ->
     `seen` is as in `audit.perform`.
     """
     audit.refuse_unseen(work, "extend", {}, seen)
+    problem = gold_problem(work.plan, material.gold) or unpassable(work.plan, material.gold)
+    if problem:
+        raise RuleError("bad-value", f"gold: {problem}")
     before = {f"after_{name}": last for name, last in highest(work).items()}
     done = add(work, material)
     after = {f"last_{name}": last for name, last in highest(work).items()}

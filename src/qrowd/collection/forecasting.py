@@ -66,12 +66,12 @@ def set_sizes(plan: Plan, pool: Sequence[tuple[str, str]]) -> list[int]:
     return [len(part) for each in parts for part in each]
 
 
-def gold_levels(plan: Plan, material: Material) -> list[tuple[int, ...]]:
+def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
     """The grades of each gold set, counted from the first relevant one."""
-    chance = random.Random(f"{plan.campaign.seed} gold {len(material.gold)}")
+    chance = random.Random(f"{plan.campaign.seed} gold {len(rows)}")
     return [
         tuple(sorted(_level(plan, row.grade) for row in part if row.grade is not None))
-        for part in gold_parts(material.gold, plan.sets.size, chance)
+        for part in gold_parts(rows, plan.sets.size, chance)
     ]
 
 
@@ -111,31 +111,45 @@ def refuse_unmeetable(plan: Plan, material: Material, file: str | Path = "plan")
 
 
 def _refuse_bad_gold(plan: Plan, key: str, rows: Sequence[GoldRow], file: str) -> None:
+    problem = gold_problem(plan, rows)
+    if problem:
+        raise wrong(plan, "files", key, problem, file)
+
+
+def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> str:
+    """Why these rows cannot be gold (or the qualification) of a campaign; "" if they can."""
     for row in rows:
         if row.grade is not None and row.grade not in plan.scale.grades:
             listed = " ".join(map(str, plan.scale.grades))
-            message = f"grade {row.grade} of {row.topic} {row.document} is not on the scale"
-            raise wrong(plan, "files", key, f"{message} {listed}", file)
+            return f"grade {row.grade} of {row.topic} {row.document} is not on the scale {listed}"
+    return ""
 
 
-def _refuse_too_little_gold(plan: Plan, material: Material, file: str) -> None:
-    if not plan.gold_per_hit:
-        return
-    found = gold_levels(plan, material)
-    first = plan.gold_per_hit + plan.hit.first_gold
-    if len(found) < first:
-        message = f"a batch needs {first} gold sets, the gold has {len(found)}"
-        raise wrong(plan, "files" if plan.files.gold else "hit", "gold", message, file)
-    if any(row.grade is None for row in material.gold):
-        raise wrong(plan, "files", "gold", "every gold pair needs a grade", file)
-    for grades in found if plan.ranked else ():
+def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> str:
+    """Why nobody could pass one of the gold sets made of these rows; "" if all can be passed."""
+    if any(row.grade is None for row in rows):
+        return "every gold pair needs a grade"
+    for grades in gold_levels(plan, rows) if plan.ranked else ():
         best = best_ndcg_score(grades, plan.checks.ideal)
         if not best >= plan.checks.ndcg.at_least:
             reason = (
                 "has no relevant document" if math.isnan(best) else f"reaches {best:.3f} at best"
             )
-            message = f"nobody can pass the NDCG check: gold set {named(grades)} {reason}"
-            raise wrong(plan, "files", "gold", message, file)
+            return f"nobody can pass the NDCG check: gold set {named(grades)} {reason}"
+    return ""
+
+
+def _refuse_too_little_gold(plan: Plan, material: Material, file: str) -> None:
+    if not plan.gold_per_hit:
+        return
+    found = gold_levels(plan, material.gold)
+    first = plan.gold_per_hit + plan.hit.first_gold
+    if len(found) < first:
+        message = f"a batch needs {first} gold sets, the gold has {len(found)}"
+        raise wrong(plan, "files" if plan.files.gold else "hit", "gold", message, file)
+    problem = unpassable(plan, material.gold)
+    if problem:
+        raise wrong(plan, "files", "gold", problem, file)
     needed, each = _batches(plan, material), len(found) // plan.gold_per_hit
     if plan.people.workers and needed > each * plan.people.workers:
         message = f"{len(found)} gold sets let {plan.people.workers} workers do "
@@ -155,7 +169,7 @@ def _batches(plan: Plan, material: Material) -> int:
 
 def forecast(plan: Plan, material: Material) -> Forecast:
     """What a plan comes to."""
-    sizes, gold = set_sizes(plan, material.pool), gold_levels(plan, material)
+    sizes, gold = set_sizes(plan, material.pool), gold_levels(plan, material.gold)
     batches, hidden = _batches(plan, material), plan.gold_per_hit
     judgements = sum(sizes) * plan.sets.target
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0

@@ -100,19 +100,24 @@ def forget(
     Where a release holds these answers, voiding them must be asked for once more: `despite`.
     """
     with store.write(name) as work:
-        found = _by_number(work, number)
         told = released(work, number) if void and not despite else ""
         if told:
             raise RuleError("released", told)
-        if _waiting(work, found.id):
-            raise RuleError(
-                "not-settled", "this person has open batches or money that is owed; settle it first"
-            )
-        if void:
-            _void(work, found.id)
-        _erase(work, found)
-        audit.record(work, who, "forget", {"worker": number, "void": void})
+        erase(work, number, who=who, void=void)
     scrub(store)
+
+
+def erase(work: Work, number: int, *, who: str, void: bool = False) -> None:
+    """The rows' part of it; `scrub` must follow, which no transaction can do."""
+    found = _by_number(work, number)
+    if _waiting(work, found.id):
+        raise RuleError(
+            "not-settled", "this person has open batches or money that is owed; settle it first"
+        )
+    if void:
+        _void(work, found.id)
+    _erase(work, found)
+    audit.record(work, who, "forget", {"worker": number, "void": void})
 
 
 def _by_number(work: Work, number: int) -> Found:

@@ -58,6 +58,7 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
         total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
         _refuse_twice(db, path)
         assessors = _workers(work, kind)
+        _refuse_known(work, kind, path)
         known = _store(work, kind)
     finally:
         db.exec_driver_sql("DROP TABLE incoming")
@@ -157,9 +158,24 @@ _PAIRS = """
 """
 
 
+def _refuse_known(work: Work, kind: str, path: str | Path) -> None:
+    """A judgement that came in before is not changed by another file."""
+    query = f"""
+        SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
+        JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
+        JOIN answer s ON s.place_id = p.id AND s.position = m.position
+        ORDER BY i.line LIMIT 1
+    """
+    found = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
+    if found is not None:
+        message = f"{found[3]} judged {found[1]} {found[2]} in an earlier import; leave this line"
+        raise InputError(f"{message} out, or give the assessor another name", file=str(path),
+                         line=found[0])  # fmt: skip
+
+
 def _store(work: Work, kind: str) -> int:
     """Places and events of all rows whose pair is known; how many events."""
-    names = {"campaign": work.campaign, "kind": kind, "now": work.now}
+    names = {"campaign": work.campaign, "kind": kind}
     unseen = "NOT EXISTS (SELECT 1 FROM place p WHERE p.worker_id = w.id AND p.set_id = m.set_id"
     places = f"""
         INSERT INTO place
@@ -175,7 +191,7 @@ def _store(work: Work, kind: str) -> int:
     done = text(f"""
         INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
         SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
-            'import ' || p.id || ' ' || m.position || ' ' || :now, 0
+            'import ' || p.id || ' ' || m.position, 0
         FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
         ORDER BY i.line, m.set_id
     """)

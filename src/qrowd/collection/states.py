@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 ASSIGNMENT_KINDS = ("judge", "qualification", "second", "review", "expert", "machine")
 PLACE_KINDS = ("count", "gold", "qualification", "repeat", "second", "review", "expert", "machine")
+IMPORTED = ("expert", "machine")  # places whose answers come from files, in several parts perhaps
 WORKER_STATES = ("new", "qualified", "failed", "screened-out", "stopped")
 
 OPEN = ("active", "finished")

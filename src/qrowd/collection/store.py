@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import stored_plan
 from qrowd.collection.schema import campaign
-from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError
+from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError, UsageError
 
 Found: TypeAlias = Any  # a row; its columns are attributes
 
@@ -184,6 +184,9 @@ def url_of(where: str | Path) -> str:
     given = str(where)
     if given.startswith(("postgresql://", "postgres://")):
         return "postgresql+psycopg://" + given.split("://", 1)[1]
+    if "://" in given and not given.startswith(("sqlite:", "postgresql+psycopg:")):
+        shown = given.split("://", 1)[0]
+        raise UsageError(f"{shown}:// is not supported: give a file, or postgresql://...")
     return given if "://" in given else f"sqlite:///{given}"
 
 

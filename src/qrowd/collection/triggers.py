@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from qrowd.collection.states import STEPS, VOID
+from qrowd.collection.states import IMPORTED, STEPS, VOID
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ def _moved(account: str) -> str:
 _STATE = "(SELECT state FROM assignment WHERE id = {})"
 _ANSWERS = "(SELECT a.state FROM assignment a JOIN place p ON p.assignment_id = a.id"
 _ANSWERS += " WHERE p.id = NEW.place_id)"
+_PLACE_KIND = "(SELECT kind FROM place WHERE id = NEW.place_id)"
 _HELD = "(SELECT count(*) FROM place WHERE set_id = {} AND held = 1)"
 _STEPS = " OR ".join(f"(OLD.state = '{a}' AND NEW.state = '{b}')" for a, b in STEPS)
 _RECOUNT = "UPDATE judging_set SET held = held + {} WHERE id = {}"
@@ -130,7 +131,9 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
           "NEW.worker_id <> OLD.worker_id OR NEW.kind <> OLD.kind",
           "an assignment stays with its worker"),
     # events: by the worker who holds the place, while answers are open; the last one counts
-    Guard("event_while_open", "event", "INSERT", f"{_ANSWERS} <> 'active'", "answers are closed"),
+    Guard("event_while_open", "event", "INSERT",
+          f"{_ANSWERS} <> 'active' AND {_PLACE_KIND} NOT IN {_listed(IMPORTED)}",
+          "answers are closed"),
     Guard("event_by_its_worker", "event", "INSERT",
           "NEW.worker_id <> (SELECT worker_id FROM place WHERE id = NEW.place_id)",
           "this place is another worker''s"),

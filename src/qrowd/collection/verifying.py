@@ -11,18 +11,25 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, select
+from sqlalchemy import ColumnElement, Select, Table, select, true
 
 from qrowd.collection.schema import (
     answer,
+    appeal,
     assignment,
     campaign,
     entry,
     event,
     judging_set,
     member,
+    message,
+    note,
     pair,
+    person,
     place,
+    receipt,
+    token,
+    visit,
     worker,
 )
 from qrowd.collection.states import OPEN, VALID, VOID
@@ -32,7 +39,7 @@ from qrowd.collection.store import Found, Work
 def broken(work: Work) -> list[str]:
     """Every rule that the campaign's rows break."""
     rows = _Rows(work)
-    rules = (_held, _places, _gold, _money, _promises, _answers, _sets)
+    rules = (_held, _places, _gold, _money, _promises, _answers, _sets, _forgotten)
     return [problem for rule in rules for problem in rule(rows)]
 
 
@@ -62,6 +69,15 @@ class _Rows:
 
     def _ids(self, table: Table) -> Select[Any]:
         return select(table.c.id).where(table.c.campaign_id == self.work.campaign)
+
+    def of_workers(self, table: Table, workers: set[int]) -> list[Found]:
+        """The rows of a table that belong to these workers."""
+        return [row for row in self._where(table, true()) if row.worker_id in workers]
+
+    def of_events(self, table: Table) -> list[Found]:
+        """The rows of a table that belong to this campaign's events."""
+        mine = select(event.c.id).where(event.c.worker_id.in_(self._ids(worker)))
+        return self._where(table, table.c.event_id.in_(mine))
 
     def _where(self, table: Table, condition: ColumnElement[bool]) -> list[Found]:
         query = select(table).where(condition).order_by(*table.primary_key.columns)
@@ -173,3 +189,18 @@ def _sets(rows: _Rows) -> Iterator[str]:
             yield f"set {number} says {one.size} documents, it has {sizes[number]}"
     if not rows.work.plan.preferences:
         yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)
+
+
+def _forgotten(rows: _Rows) -> Iterator[str]:
+    """Nothing of a person who was forgotten is left, and nothing of their free text."""
+    erased = {number for number, one in rows.workers.items() if one.forgotten_at is not None}
+    for table in (person, visit, message, appeal, token) if erased else ():
+        kept = rows.of_workers(table, erased)
+        yield from (f"worker {row.worker_id} is forgotten, {table.name} is not" for row in kept)
+    said = {row.id for row in rows.events if row.worker_id in erased}
+    for table in (note, receipt) if said else ():
+        yield from (
+            f"the {table.name} of event {row.event_id} is kept of somebody forgotten"
+            for row in rows.of_events(table)
+            if row.event_id in said
+        )

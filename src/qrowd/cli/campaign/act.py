@@ -30,8 +30,9 @@ def command(
 
     Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;
     fund amount=CENTS; `screen out`, stop worker=N; accept, exclude, refuse assignment=N; bonus
-    worker=N amount=CENTS; message worker=N text=...; settle. Amounts are in cents (the currency's
-    smallest unit). Asks before doing what cannot be undone.
+    worker=N amount=CENTS; message worker=N text=...; settle [workers=1,2]. Each may have a
+    reason=... Amounts are in cents (the currency's smallest unit). Asks before doing what cannot
+    be undone.
 
     \b
     Examples:
@@ -44,17 +45,18 @@ def command(
 
     if (act is None) == (undone is None):
         raise UsageError("say what to do, or --undo NUMBER")
+    if act is not None and act not in ACTS:
+        raise UnknownNameError.among("act", act, ACTS)
+    told = _details(details)
+    sure = act is not None and ACTS[act].undo is None
+    if sure and not confirmed(f"{act} cannot be undone. Do it?", yes):
+        return
     with opened(database) as store, store.write(store.only(name)) as work:
         if undone is not None:
             say(f"act {undo(work, who(), undone)}: act {undone} is undone")
             return
-        if act not in ACTS:
-            raise UnknownNameError.among("act", str(act), ACTS)
-        sure = ACTS[act].undo is None and confirmed(f"{act} cannot be undone. Do it?", yes)
-        number = perform(work, who(), act, _details(details), sure=sure)
-    say(
-        f"act {number}: {act}; undo it with --undo {number}" if not sure else f"act {number}: {act}"
-    )
+        number = perform(work, who(), str(act), told, sure=sure)
+    say(f"act {number}: {act}" + ("" if sure else f"; undo it with --undo {number}"))
 
 
 def _details(given: tuple[str, ...]) -> dict[str, str]:

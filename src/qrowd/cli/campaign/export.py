@@ -32,9 +32,12 @@ def command(
       qrowd campaign export campaign.db -o results --merge ds --parquet
     """
     from qrowd.collection.export import export
+    from qrowd.errors import UsageError
     from qrowd.registry import get
 
     method = None if merge == "none" else get(merge)
+    if method is not None and method.card.level != "judgements":
+        raise UsageError(f"--merge: {merge} does not merge judgements; see `qrowd methods`")
     with opened(database) as store, store.read(store.only(name)) as work:
         done = export(work, folder, parquet=parquet, merge=method)
     columns = {key: [getattr(one, key) for one in done] for key in ("name", "rows", "sha256")}

@@ -19,7 +19,7 @@ from qrowd.cli.output import say
 if TYPE_CHECKING:
     from qrowd.collection.building import Material
     from qrowd.collection.extending import Cost
-    from qrowd.collection.store import Work
+    from qrowd.collection.plan import Plan
 
 
 @click.command()
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 @click.option("--gold", metavar="FILE", help="More gold sets.")
 @click.option("--priorities", metavar="FILE", help="Priorities of pairs; higher comes first.")
 @click.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
-@click.option("--budget", type=float, metavar="AMOUNT", help="Money to add.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True, max=1e12), metavar="AMOUNT",
+              help="Money to add.")  # fmt: skip
 @yes_option
 def command(
     database: str, name: str | None, topics: str | None, documents: str | None, pool: str | None,
@@ -50,6 +51,8 @@ def command(
       qrowd campaign extend campaign.db --target 4 --yes
       qrowd campaign extend campaign.db --budget 50
     """
+    from math import isfinite
+
     from qrowd.collection import audit, extending
     from qrowd.collection.gathering import extension, priority_rows
     from qrowd.errors import UsageError
@@ -59,31 +62,41 @@ def command(
     )
     if not _any(material) and (target, budget, priorities) == (None, None, None):
         raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
-    with opened(database) as store, store.write(store.only(name)) as work:
-        if budget is not None:
-            number = audit.perform(work, who(), "fund", {"amount": work.plan.pay.minor(budget)})
-            say(f"act {number}: {work.plan.pay.shown(work.plan.pay.minor(budget))} added")
-        cost = extending.cost_of_pool(work, material)
-        if cost.pairs == 0 or _agreed(work, cost, yes):
-            done = extending.extend(work, who(), material) if _any(material) else None
-            if done is not None:
+    if budget is not None and not isfinite(budget):
+        raise UsageError("--budget must be an amount of money")
+    rows = [[*pair, value] for pair, value in priority_rows(priorities)] if priorities else []
+    with opened(database) as store:
+        chosen = store.only(name)
+        with store.read(chosen) as work:  # nobody waits for the answer to a question
+            costs = [extending.cost_of_pool(work, material)] if _any(material) else []
+            costs += [extending.cost_of_target(work, target)] if target is not None else []
+            plan = work.plan
+        if any(cost.judgements for cost in costs) and not _agreed(plan, costs, yes):
+            return
+        with store.write(chosen) as work:
+            if budget is not None:
+                amount = plan.pay.minor(budget)
+                number = audit.perform(work, who(), "fund", {"amount": amount})
+                say(f"act {number}: {plan.pay.shown(amount)} added")
+            if _any(material):
+                done = extending.extend(work, who(), material)
                 say(f"{done.topics} topics, {done.documents} documents, {done.pairs} pairs added")
-        if target is not None and _agreed(work, extending.cost_of_target(work, target), yes):
-            say(f"act {extending.raise_target(work, who(), target)}: target {target}")
-        if priorities is not None:
-            rows = [[*pair, value] for pair, value in priority_rows(priorities)]
-            audit.perform(work, who(), "prioritise", {"priorities": rows})
-            say(f"{len(rows):,} priorities set")
+            if target is not None:
+                say(f"act {extending.raise_target(work, who(), target)}: target {target}")
+            if rows:
+                audit.perform(work, who(), "prioritise", {"priorities": rows})
+                say(f"{len(rows):,} priorities set")
 
 
 def _any(material: Material) -> bool:
     return bool(material.topics or material.pool or material.gold or material.documents)
 
 
-def _agreed(work: Work, cost: Cost, yes: bool) -> bool:
-    shown = work.plan.pay.shown
-    say(
-        f"{cost.pairs:,} documents, {cost.judgements:,} judgements, {cost.batches:,} batches: "
-        f"{shown(cost.amount)}; {shown(cost.free)} is free"
-    )
+def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
+    shown = plan.pay.shown
+    for cost in costs:
+        say(
+            f"{cost.pairs:,} documents, {cost.judgements:,} judgements, {cost.batches:,} batches: "
+            f"{shown(cost.amount)}; {shown(cost.free)} is free"
+        )
     return confirmed("Add this?", yes)

@@ -31,7 +31,10 @@ def command(
     from urllib.parse import quote
 
     from qrowd.collection.links import make_link
+    from qrowd.errors import UsageError
 
+    if not all(one.strip() for one in people):
+        raise UsageError("a person needs a name that is not empty")
     with opened(database) as store, store.read(store.only(name)) as work:
         made = [make_link(work, one, days) for one in people]
         where = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="

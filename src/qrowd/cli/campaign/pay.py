@@ -34,21 +34,29 @@ def command(database: str, name: str | None, settle: bool, output: str | None, y
 
     from qrowd.collection import audit, ledger
     from qrowd.collection.schema import person
+    from qrowd.errors import RuleError
 
-    with opened(database) as store, store.write(store.only(name)) as work:
-        rows, pay = ledger.owed(work), work.plan.pay
-        ids = {row.worker_id: row for row in work.db.execute(select(person))}
-        people = [ids.get(row.id) for row in rows]
-        table = {
-            "worker": [f"w{row.number}" for row in rows],
-            "platform": [one.platform if one else "" for one in people],
-            "id": [one.platform_id if one else "" for one in people],
-            "amount": [f"{row.amount / 10**pay.digits:.{pay.digits}f}" for row in rows],
-            "currency": [pay.currency for _ in rows],
-        }
+    with opened(database) as store:
+        chosen = store.only(name)
+        with store.read(chosen) as work:
+            rows, pay = ledger.owed(work), work.plan.pay
+            ids = {row.worker_id: row for row in work.db.execute(select(person))}
         total = sum(row.amount for row in rows)
         if settle and rows and confirmed(f"Mark {pay.shown(total)} as paid?", yes):
-            numbers = {"workers": [row.number for row in rows]}
-            audit.perform(work, who(), "settle", numbers, sure=True)
+            with store.write(chosen) as work:
+                if ledger.owed(work) != rows:
+                    raise RuleError("conflict", "what is owed has changed meanwhile; try again")
+                numbers = {"workers": [row.number for row in rows]}
+                audit.perform(work, who(), "settle", numbers, sure=True)
             say(f"{pay.shown(total)} settled")
+    people = [ids.get(row.id) for row in rows]
+    table = {
+        "worker": [f"w{row.number}" for row in rows],
+        "platform": [one.platform if one else "" for one in people],
+        "id": [one.platform_id if one else "" for one in people],
+        "amount": [f"{row.amount / 10**pay.digits:.{pay.digits}f}" for row in rows],
+        "currency": [pay.currency for _ in rows],
+    }
     show(table, output)
+    if not rows:
+        say("nothing is owed")

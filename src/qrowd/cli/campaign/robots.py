@@ -105,6 +105,7 @@ def _text(plan: Plan, found: Rehearsal) -> str:
 
 
 def _load(store: Store, name: str, crowd: Crowd, address: str, speed: float, as_json: bool) -> None:
+    from qrowd.errors import InputError
     from qrowd.web.robots.crowd import by_content, make_robots, truth_of
     from qrowd.web.robots.driving import load, summary
 
@@ -113,6 +114,8 @@ def _load(store: Store, name: str, crowd: Crowd, address: str, speed: float, as_
     robots = make_robots(store, name, crowd.robots, truth, habits=crowd.habits, seed=crowd.seed)
     timings = load(address, robots, speed=speed)
     found = summary(timings)
+    if not found:
+        raise InputError(f"{address}: no server answers there; start one with `qrowd serve`")
     if as_json:
         show_json({"requests": found, "failed": timings.failed})
         return

@@ -82,17 +82,9 @@ class Owed(BaseModel):
 
 def _perform(member: Member, wanted: ActWanted) -> Done:
     with member.store.write(member.campaign) as work:
-        try:
-            number = audit.perform(
-                work,
-                member.who.name,
-                wanted.act,
-                wanted.details,
-                sure=wanted.sure,
-                seen=wanted.seen,
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise RuleError("bad-value", f"details of {wanted.act!r}: {error!s}") from None
+        number = audit.perform(
+            work, member.who.name, wanted.act, wanted.details, sure=wanted.sure, seen=wanted.seen
+        )
     return Done(number=number)
 
 

@@ -1,4 +1,4 @@
-"""Steps of a batch that undo what an organiser did: the same tables, other rules between them."""
+"""Other rules between the same tables: steps that undo an act, imports in several parts."""
 
 from __future__ import annotations
 

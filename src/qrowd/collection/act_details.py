@@ -1,0 +1,87 @@
+"""What each act of an organiser must and may be told, read once for command line and web.
+
+    checked("raise target", {"target": "5"}) -> {"target": 5}
+
+Numbers may come as text; a worker may be 7 or "w7". Every act may have a `reason`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from qrowd.errors import RuleError, UnknownNameError
+
+LARGEST = 2**53
+Reading = Callable[[str, Any], Any]
+
+
+def _number(name: str, given: Any) -> int:
+    text = str(given).strip()
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()) or abs(int(text)) > LARGEST:
+        raise RuleError("bad-value", f"{name} must be a whole number, got {given!r}")
+    return int(text)
+
+
+def _worker(name: str, given: Any) -> int:
+    return _number(name, str(given).removeprefix("w"))
+
+
+def _workers(name: str, given: Any) -> list[int]:
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple):
+        raise RuleError("bad-value", f"{name} must be numbers of workers, got {given!r}")
+    return [_worker(name, one) for one in listed]
+
+
+def _text(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise RuleError("bad-value", f"{name} must be text, got {given!r}")
+    return given
+
+
+def _priorities(name: str, given: Any) -> list[list[Any]]:
+    try:
+        rows = [(str(topic), str(doc), float(value)) for topic, doc, value in given]
+    except (TypeError, ValueError):
+        raise RuleError("bad-value", f"{name} must be rows of topic, doc, number") from None
+    if not all(abs(value) < LARGEST for _, _, value in rows):
+        raise RuleError("bad-value", f"{name} must be finite numbers")
+    return [list(row) for row in rows]
+
+
+# by act: what it needs, and what it may have
+NEEDED: dict[str, dict[str, Reading]] = {
+    "raise target": {"target": _number},
+    "retire gold": {"set": _number},
+    "prioritise": {"priorities": _priorities},
+    "fund": {"amount": _number},
+    "bonus": {"worker": _worker, "amount": _number},
+    "screen out": {"worker": _worker},
+    "stop": {"worker": _worker},
+    "message": {"worker": _worker, "text": _text},
+    "accept": {"assignment": _number},
+    "exclude": {"assignment": _number},
+    "refuse": {"assignment": _number},
+}
+ALLOWED: dict[str, dict[str, Reading]] = {
+    "raise target": {"topic": _text},
+    "settle": {"workers": _workers},
+}
+EVERY: dict[str, Reading] = {"reason": _text}
+
+
+def checked(act: str, details: Mapping[str, Any]) -> dict[str, Any]:
+    """The details of an act, each as what it should be; an error names the one that is not."""
+    needed = NEEDED.get(act, {})
+    known = {**needed, **ALLOWED.get(act, {}), **EVERY}
+    missing = [name for name in needed if name not in details]
+    if missing:
+        raise RuleError("bad-value", f"{act} needs {' and '.join(missing)}")
+    for name in details:
+        if name not in known:
+            raise RuleError(
+                "bad-value", str(UnknownNameError.among(f"detail of {act}", name, known))
+            )
+    return {name: known[name](name, value) for name, value in details.items()}
