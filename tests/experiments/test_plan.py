@@ -9,7 +9,8 @@ import pytest
 
 from qrowd.errors import InputError, QrowdError, UnknownNameError
 from qrowd.experiments.material import load
-from qrowd.experiments.plan import Plan, TopicSet, parse_plan
+from qrowd.experiments.plan import Plan, TopicSet
+from qrowd.experiments.plan_reading import parse_plan
 from qrowd.experiments.presets import names, preset
 
 PLAN = """[experiment]
@@ -54,7 +55,7 @@ def test_a_packed_plan_is_the_same() -> None:
     ("old", "new", "line", "message"),
     [
         ("each = 2", "eech = 2", 20, "no key of [panels] 'eech'; did you mean each"),
-        ("[panels]", "[panel]", 18, "no section 'panel'; did you mean panels?"),
+        ("[panels]", "[panel]", 18, "no section 'panel'; did you mean panels"),
         ('"sup_apc"', '"sup_apd"', 14, "no method 'sup_apd'; did you mean"),
         ('"sup_apc"', '"borda"', 14, "borda merges orders"),
         ('"sup_apc"', '"gp"', 14, "gp needs documents"),

@@ -13,7 +13,8 @@ from qrowd.cli.main import main
 from qrowd.errors import ParameterError, UnknownNameError
 from qrowd.experiments import effects, run
 from qrowd.experiments.material import Material, load
-from qrowd.experiments.plan import Plan, parse_plan
+from qrowd.experiments.plan import Plan
+from qrowd.experiments.plan_reading import parse_plan
 from qrowd.experiments.results import Results, against
 from qrowd.experiments.tables import agreement, by_size, significance, single_assessors
 

@@ -14,9 +14,10 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import InputError, UsageError
-from qrowd.experiments import cells, run
+from qrowd.experiments import cells, run, tasks
 from qrowd.experiments.material import Material, load
-from qrowd.experiments.plan import Plan, parse_plan
+from qrowd.experiments.plan import Plan
+from qrowd.experiments.plan_reading import parse_plan
 
 PLAN = """[experiment]
 name = "tiny"
@@ -129,10 +130,10 @@ def test_finished_tasks_are_kept(
     plan: Plan, whole: run.Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped in the middle, then resumed: the same cells, and nothing is computed twice."""
-    done: list[cells.Task] = []
+    done: list[tasks.Task] = []
     compute = cells.compute
 
-    def stopping(material: Material, task: cells.Task) -> cells.Columns:
+    def stopping(material: Material, task: tasks.Task) -> tasks.Columns:
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(task)
@@ -145,7 +146,7 @@ def test_finished_tasks_are_kept(
     assert len(kept.keys) - len(kept.missing) == 3
     (tmp_path / "out" / "parts" / ".half.parquet.1.part").write_bytes(b"not whole")
 
-    def recording(material: Material, task: cells.Task) -> cells.Columns:
+    def recording(material: Material, task: tasks.Task) -> tasks.Columns:
         done.append(task)
         return compute(material, task)
 
@@ -153,7 +154,7 @@ def test_finished_tasks_are_kept(
     told: list[str] = []
     book = run.run(kept.plan, tmp_path / "out", workers=1, told=told.append)
     assert told[0] == "3 of 7 tasks were finished before"
-    assert sorted(done, key=str) == sorted(cells.tasks_of(plan), key=str)
+    assert sorted(done, key=str) == sorted(tasks.tasks_of(plan), key=str)
     assert run.cells(book).equals(run.cells(whole))
 
 
@@ -237,15 +238,15 @@ def test_a_damaged_part_is_told(plan: Plan, tmp_path: Path) -> None:
 def test_keys_depend_on_parameters_data_and_version(
     material: Material, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = cells.Task("mv", (2,))
-    key = cells.key_of(task, material)
+    task = tasks.Task("mv", (2,))
+    key = tasks.key_of(task, material)
     seeded = replace(material.plan.panels, seed=9)
-    assert cells.key_of(task, replace(material, plan=replace(material.plan, panels=seeded))) != key
+    assert tasks.key_of(task, replace(material, plan=replace(material.plan, panels=seeded))) != key
     flipped = replace(material.gold, grade=1 - material.gold.grade)
-    assert cells.key_of(task, replace(material, gold=flipped)) != key
-    assert cells.key_of(cells.Task("binmv", (2,)), material) != key
+    assert tasks.key_of(task, replace(material, gold=flipped)) != key
+    assert tasks.key_of(tasks.Task("binmv", (2,)), material) != key
     monkeypatch.setattr(q, "__version__", "9")
-    assert cells.key_of(task, material) != key
+    assert tasks.key_of(task, material) != key
 
 
 def test_pairs_that_a_panel_did_not_judge_are_not_judged(tmp_path: Path, plan: Plan) -> None:

@@ -16,6 +16,7 @@ from qrowd.errors import InputError
 from qrowd.kernel import in_blocks
 
 FEWEST, MOST = 4, 16
+LEAST_ROWS = 16_000  # of a block: below, calling it takes as long as its work
 
 
 class ConfusionEM:
@@ -199,7 +200,7 @@ def _cuts(judgements: Judgements, table: int) -> list[tuple[int, int]]:
     Each block fills a table of counts of this size: few blocks where tables are large.
     """
     blocks = min(max(len(judgements) // (8 * max(table, 1)), FEWEST), MOST)
-    blocks = max(1, min(blocks, len(judgements) // 1000))
+    blocks = max(1, min(blocks, len(judgements) // LEAST_ROWS))
     rows = [len(judgements) * block // blocks for block in range(1, blocks)]
     inner = np.searchsorted(judgements.pair_starts, rows).tolist()
     return list(itertools.pairwise([0, *inner, len(judgements.pairs)]))

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from qrowd.comparison import label_measures as lm
-from qrowd.comparison.significance import jackknife_error, mean_error
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.scale import Scale
 from qrowd.evaluation.expectation import Quadrature, worth_over_ideal
@@ -59,23 +58,23 @@ class Scored:
         counts: Floats = np.stack(cells).reshape(size, self.groups, size).astype(np.float64)
         return counts.transpose(1, 0, 2)
 
-    def figures(self, clip: float) -> tuple[dict[str, Floats], dict[str, float], dict[str, float]]:
-        """Every measure by topic, overall, and the standard error of the latter over topics."""
+    def figures(
+        self, clip: float
+    ) -> tuple[dict[str, Floats], dict[str, float], dict[str, Floats]]:
+        """Every measure by topic, overall, and with each topic left out in turn."""
         sums = self._sums(clip)
         whole = {name: part.sum(axis=0, keepdims=True) for name, part in sums.items()}
         rest = {name: np.maximum(whole[name] - part, 0.0) for name, part in sums.items()}
-        some = np.bincount(self.group, minlength=self.groups) > 0
         by_topic, pooled, without = (_measures(part, self.scale) for part in (sums, whole, rest))
         one = np.zeros_like(self.group)
         by_topic["auc"] = lm.auc(self.odds, self.truth, self.group, self.groups)
         pooled["auc"] = lm.auc(self.odds, self.truth, one, 1)
         without["auc"] = lm.auc_without_each(self.odds, self.truth, self.group, self.groups)
         overall = {name: float(value[0]) for name, value in pooled.items()}
-        errors = {name: jackknife_error(value[some]) for name, value in without.items()}
         ranked = {"map": self._map(), "ndcg": self._ndcg()}
         overall |= {name: mean_of_topics(values) for name, values in ranked.items()}
-        errors |= {name: mean_error(values) for name, values in ranked.items()}
-        return by_topic | ranked, overall, errors
+        without |= {name: _means_without(values) for name, values in ranked.items()}
+        return by_topic | ranked, overall, without
 
     def _sums(self, clip: float) -> dict[str, Floats]:
         """What adds up over pairs, by topic: [topic, ...]."""
@@ -146,3 +145,9 @@ def mean_of_topics(values: Floats) -> float:
     """The mean of the topics where it is defined."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _means_without(values: Floats) -> Floats:
+    """The mean of the other topics where it is defined, for each topic."""
+    known, defined = np.nan_to_num(values), ~np.isnan(values)
+    return lm.ratio(known.sum() - known, defined.sum() - defined.astype(np.float64))

@@ -10,6 +10,7 @@ import numpy as np
 from qrowd.comparison import label_measures as lm
 from qrowd.comparison.calibration import Calibration, calibration_of
 from qrowd.comparison.label_figures import Scored, mean_of_topics
+from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -27,16 +28,17 @@ class LabelScores(Readable, Framed):
     `overall` pools all pairs, except that `map` and `ndcg` are means over topics; `topic_means` are
     means over the topics where a measure is defined. `errors` are standard errors of `overall` that
     take the topics for a sample (a pair of a topic is not independent of the next one): each topic
-    left out in turn (the jackknife); NaN with one topic. `constant_accuracy` is the accuracy of the
-    best constant answer, the grade that gold has most. `confusion[gold grade, merged grade]` counts
-    pairs. `clip` is how far from 0 and 1 probabilities are kept in the log loss. What was given to
-    the method as gold is not in any of these but apart, in `given`.
+    left out in turn (the jackknife; `without` has these figures); NaN with one topic.
+    `constant_accuracy` is the accuracy of the best constant answer, the grade that gold has most.
+    `confusion[gold grade, merged grade]` counts pairs. `clip` is how far from 0 and 1 probabilities
+    are kept in the log loss. What was given to the method as gold is not in any of these but apart,
+    in `given`.
     """
 
     topics: Index
     scale: Scale
     overall: dict[str, float]
-    errors: dict[str, float]
+    without: dict[str, Floats]
     by_topic: dict[str, Floats]
     pairs_by_topic: Floats
     confusion: Floats
@@ -70,13 +72,36 @@ class LabelScores(Readable, Framed):
         """Each measure's mean over the topics where it is defined."""
         return {name: mean_of_topics(values) for name, values in self.by_topic.items()}
 
+    @property
+    def errors(self) -> dict[str, float]:
+        """The standard error of each overall figure over topics."""
+        return {name: self._error(name, values) for name, values in self.without.items()}
+
     def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
         """The interval of an overall figure over topics, by Student's t."""
+        half = self._half(self._error(measure, self.without[measure]), level)
+        return self[measure] - half, self[measure] + half
+
+    def less(
+        self, other: LabelScores, measure: str, level: float = 0.95
+    ) -> tuple[float, float, float]:
+        """How far a figure is above that of other labels on the same gold; its interval."""
+        value = self[measure] - other[measure]
+        without = self.without[measure] - other.without[measure]
+        half = self._half(self._error(measure, without), level)
+        return value, value - half, value + half
+
+    def _error(self, measure: str, without: Floats) -> float:
+        """The jackknife over the topics that have a part in a figure."""
+        ranked = measure in ("map", "ndcg")
+        part = ~np.isnan(self.by_topic[measure]) if ranked else self.pairs_by_topic > 0
+        return jackknife_error(without[part])
+
+    def _half(self, error: float, level: float) -> float:
         from scipy.special import stdtrit
 
         topics = int((self.pairs_by_topic > 0).sum())
-        half = stdtrit(max(topics - 1, 1), (1 + level) / 2) * self.errors[measure]
-        return self[measure] - half, self[measure] + half
+        return float(stdtrit(max(topics - 1, 1), (1 + level) / 2) * error)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON would have it (undefined figures are None)."""
@@ -204,12 +229,12 @@ def _score(
     mine, pairs = at[rows], truth.pairs.select(rows)
     groups, scale = len(pairs.topics), belief.scale
     scored = Scored(scale, belief.p[mine], truth.p[rows], belief.code[mine], pairs.topic, groups)
-    by_topic, overall, errors = scored.figures(clip)
+    by_topic, overall, without = scored.figures(clip)
     count = np.bincount(pairs.topic, minlength=groups).astype(np.float64)
     table = calibration_of(scored.answer, scored.truth, bins)
     confusion = scored.confusions.sum(axis=0)
     return LabelScores(
-        pairs.topics, scale, overall, errors, by_topic, count, confusion, table, clip=clip
+        pairs.topics, scale, overall, without, by_topic, count, confusion, table, clip=clip
     )
 
 

@@ -195,12 +195,6 @@ def jackknife_error(without_each: Floats) -> float:
     return float(np.sqrt((n - 1) / n * ((without_each - without_each.mean()) ** 2).sum()))
 
 
-def mean_error(values: Floats) -> float:
-    """The standard error of a mean over topics; undefined values are left out."""
-    known = values[~np.isnan(values)]
-    return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
-
-
 def topic_weights(topics: int, replicates: int, seed: int, size: int | None = None) -> Floats:
     """weights[replicates, topics]: how often each topic is drawn when `size` (all) are drawn."""
     if replicates < 1:

@@ -225,26 +225,20 @@ class Judgements(Framed):
 
     def select(self, rows: Mask) -> Judgements:
         """The judgements where the mask is true, over the same pool and assessors."""
-        extras = {
-            field: getattr(self, field)[rows]
-            for field in _EXTRAS
-            if getattr(self, field) is not None
-        }
-        return replace(
-            self,
-            pair=self.pair[rows],
-            assessor=self.assessor[rows],
-            grade=self.grade[rows],
-            **extras,
-        )
+        return replace(self, **self._rows(rows))
+
+    def _rows(self, rows: Mask) -> dict[str, Any]:
+        """The columns, where the mask is true."""
+        columns = {field: getattr(self, field) for field in ("pair", "assessor", "grade", *_EXTRAS)}
+        return {field: found[rows] for field, found in columns.items() if found is not None}
 
     def of_assessors(self, assessors: Index) -> Judgements:
         """The judgements of these assessors only, over the same pool."""
         kept = self.assessors.intersection(assessors)
         recode = kept.find(self.assessors)
-        rows = recode[self.assessor] >= 0
-        chosen = self.select(rows)
-        return replace(chosen, assessors=kept, assessor=recode[chosen.assessor])
+        columns = self._rows((recode >= 0)[self.assessor])
+        columns["assessor"] = recode[columns["assessor"]]
+        return replace(self, assessors=kept, **columns)
 
     def __getitem__(self, topics: Index) -> Judgements:
         """The judgements on these topics; the pool shrinks to them, the assessors stay."""

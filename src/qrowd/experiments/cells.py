@@ -1,23 +1,17 @@
-"""The cells of a grid: tasks that are computed apart, their keys, and what each computes.
+"""The cells of a grid: what a task computes.
 
-A task is one approach and the panel sizes that are cheapest to do together: every size by itself
-for approaches that merge judgements (a merge is made once for a panel, and scored on all topic
-sets, measures and run sets), all sizes at once for those that merge scores (accuracies are learned
-once for a topic set; then all panels are one weighted product).
+A merge of judgements is made once for a panel, and scored on all topic sets, measures and run sets.
+Where scores are merged, accuracies are learned once for a topic set (once for all sets, where those
+of a topic do not depend on the other topics); then all panels are one weighted product.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-import qrowd
-from qrowd import registry
 from qrowd.aggregation.gaps import judged_topics
 from qrowd.aggregation.panels import panel_scores, panel_weights
 from qrowd.comparison.correlation import tau_ap, tau_b
@@ -29,49 +23,12 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
+from qrowd.experiments.labels import label_cells
 from qrowd.experiments.material import Material
 from qrowd.experiments.plan import Plan, TopicSet
+from qrowd.experiments.tasks import Columns, Task
 
 STATISTIC = {"tau_ap": tau_ap, "tau": tau_b, "rmse": rmse}
-Columns = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Task:
-    """One approach on panels of these sizes."""
-
-    approach: str
-    sizes: tuple[int, ...]
-
-    def __str__(self) -> str:
-        sizes = f"{self.sizes[0]}" if len(self.sizes) == 1 else f"{len(self.sizes)} sizes"
-        return f"{self.approach} ({sizes})"
-
-
-def tasks_of(plan: Plan) -> list[Task]:
-    """All tasks of a plan, in the order of its approaches and sizes."""
-    found = []
-    for spec in plan.grid.approaches:
-        if registry.get(spec).card.level == "scores":
-            found.append(Task(spec, plan.panels.sizes))
-        else:
-            found += [Task(spec, (size,)) for size in plan.panels.sizes]
-    return found
-
-
-def key_of(task: Task, material: Material) -> str:
-    """A hash of all that a task's figures depend on: parameters, plan, data, version."""
-    method, plan = registry.get(task.approach), material.plan
-    grid = plan.grid
-    parts = [
-        task.approach,
-        method.card.id,
-        {known.name: repr(getattr(method, known.name)) for known in method.card.params},
-        task.sizes, plan.panels.each, plan.panels.seed,
-        grid.measures, grid.statistics, grid.gold, grid.p_rel, grid.p_nonrel, grid.replicates,
-        material.groups, material.fingerprint, qrowd.__version__,
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def panels_of(plan: Plan, assessors: int, size: int) -> Array:
@@ -83,7 +40,9 @@ def panels_of(plan: Plan, assessors: int, size: int) -> Array:
 
 def compute(material: Material, task: Task) -> Columns:
     """The cells of a task: a row for every run set, topic set, measure, gold, size and panel."""
-    method = registry.get(task.approach)
+    if material.plan.labels.folds:
+        return label_cells(material, task)
+    method = material.plan.method(task.approach)
     by_scores = method.card.level == "scores"
     made = _from_scores if by_scores else _from_judgements
     rows = [_rows(material, task, *found) for found in made(material, method, task)]
@@ -151,13 +110,28 @@ def _from_scores(material: Material, method: Any, task: Task) -> Iterator[Found]
     for row, of_size in zip(rows, members, strict=True):
         panels[row[:, None], of_size] = 1.0
     for name in material.runs:
+        shared = _topic_accuracies(material, method, name)
         for group, at, one in _sets(material):
-            scores = material.by_each[name][Index.of(one.test)]
-            accuracies = _accuracies(material, method, name, one)
+            test = Index.of(one.test)
+            scores = material.by_each[name][test]
+            accuracies = (
+                _accuracies(material, method, name, one) if shared is None
+                else shared[:, :, material.by_each[name].topics.find(test)]
+            )  # fmt: skip
             yield name, group, at, np.stack([
                 _means(panel_scores(values, panel_weights(accuracy, judged_topics(values), panels)))
                 for values, accuracy in zip(scores.values, accuracies, strict=True)
             ])  # fmt: skip
+
+
+def _topic_accuracies(material: Material, method: Any, name: str) -> Floats | None:
+    """Accuracies on all topics at once, where a topic's do not depend on the others scored."""
+    if getattr(method, "per", "") != "tpc":
+        return None
+    scores, random = material.by_each[name], material.random[name]
+    if max(np.nanmax(scores.values), np.nanmax(random.values)) > 1:
+        return None  # divided by the largest that occurs on the topics of a set
+    return np.asarray(method.accuracies(scores, Given(random=random)))
 
 
 def _accuracies(material: Material, method: Any, name: str, one: TopicSet) -> Floats:

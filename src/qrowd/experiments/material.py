@@ -11,15 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from qrowd import registry
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, UnknownNameError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.random_assessors import random_scores
+from qrowd.experiments.material_checks import check
 from qrowd.experiments.plan import Plan, TopicSet, TopicSets
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
@@ -106,7 +105,7 @@ class Material:
     def prepare(self) -> None:
         """Make what all tasks share, before several threads ask for it."""
         self.references  # noqa: B018
-        cards = [registry.get(spec).card for spec in self.plan.grid.approaches]
+        cards = [self.plan.method(name).card for name in self.plan.grid.approaches]
         if any(card.level == "scores" for card in cards):
             self.by_each  # noqa: B018
         if any("random" in card.needs for card in cards):
@@ -119,22 +118,39 @@ def load(plan: Plan) -> Material:
     if missing and not plan.data.made:
         section, key, path = missing[0]
         raise plan.wrong(section, key, f"there is no {path or 'file'}; name one that is there")
-    gold, runs, sources = _made(plan) if missing or not plan.data.gold else _read(plan)
-    if plan.data.judgements and not missing:
+    if (missing or not plan.data.gold) and plan.data.pools == "trec11":
+        material = _made_crowd(plan)
+    else:
+        material = _with_runs(plan, bool(missing) or not plan.data.gold)
+    check(material)
+    return material
+
+
+def _with_runs(plan: Plan, made: bool) -> Material:
+    """Gold and runs that are read, or made; judgements that are read, or simulated on these."""
+    gold, runs, sources = _made(plan) if made else _read(plan)
+    if plan.data.judgements and not made:
         crowd = read_judgements(_path(plan, plan.data.judgements))
         sources["judgements"] = f"as in {Path(plan.data.judgements).name}"
     else:
         crowd = simulate_pools(gold, next(iter(runs.values())), plan.data.seed)
         sources["judgements"] = f"SIMULATED pools of TREC 2012 (seed {plan.data.seed})"
-    material = Material(plan, crowd, gold, runs, sources)
-    _check(material)
-    return material
+    return Material(plan, crowd, gold, runs, sources)
+
+
+def _made_crowd(plan: Plan) -> Material:
+    """A crowd like that of TREC 2011, with gold for some of its pairs."""
+    made = simulate("carpenter", seed=plan.data.seed)
+    told = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
+    return Material(plan, made.judgements, made.gold, {}, {"gold": told, "judgements": told})
 
 
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     gold = read_qrels(_path(plan, plan.data.gold))
+    gold = gold.binary(plan.data.gold_rel) if plan.data.gold_rel else gold
     runs = {name: read_runs(_path(plan, path)) for name, path in plan.runs.items()}
-    sources = {"runs": "as in " + ", ".join(f"{n} ({len(r)} runs)" for n, r in runs.items())}
+    named = ", ".join(f"{name} ({len(found)} runs)" for name, found in runs.items())
+    sources = {"runs": f"as in {named}"} if runs else {}
     sources["gold"] = f"as in {Path(plan.data.gold).name}"
     return gold, runs, sources
 
@@ -176,45 +192,6 @@ def _matches(path: Path) -> bool:
 def _path(plan: Plan, name: str) -> Path:
     """A path of a plan: relative to its folder; variables of the environment are filled in."""
     return Path(plan.folder) / Path(os.path.expandvars(name)).expanduser()
-
-
-def _check(material: Material) -> None:
-    """What a plan asks that the data do not have."""
-    plan, crowd, gold = material.plan, material.crowd, material.gold
-    most = max(plan.panels.sizes)
-    if most > len(crowd.assessors):
-        message = f"a panel of {most} is larger than the crowd of {len(crowd.assessors)}"
-        raise plan.wrong("panels", "sizes", message)
-    for group, sets in plan.topics.items():
-        for one in sets:
-            _check_topics(material, group, one)
-    if not len(gold.topics.intersection(crowd.topics)):
-        raise InputError("gold and judgements have no topic in common", file=plan.file)
-    if crowd.scale.grades != (0, 1):
-        _check_grades(material)
-
-
-def _check_topics(material: Material, group: str, one: TopicSet) -> None:
-    plan, gold, crowd = material.plan, material.gold.topics, material.crowd.topics
-    for name in (*one.test, *one.train):
-        for what, known in (("gold", gold), ("judgements", crowd)):
-            if name not in known:
-                message = str(UnknownNameError.among(f"topic in the {what}", name, known))
-                raise plan.wrong("topics", group, message, name)
-    if not material.training(one):
-        for spec in plan.grid.approaches:
-            if "reference" in registry.get(spec).card.needs:
-                message = f"a set has all topics, so that {spec} has none to learn from"
-                raise plan.wrong("topics", group, message)
-
-
-def _check_grades(material: Material) -> None:
-    """Methods for two grades only, on more: said before anything runs."""
-    plan = material.plan
-    for spec in plan.grid.approaches:
-        if registry.get(spec).card.grades == "binary":
-            message = f"{spec} takes two grades; the judgements have {material.crowd.scale}"
-            raise plan.wrong("grid", "approaches", message, spec)
 
 
 # --- bytes that the fingerprint is made of --------------------------------------------------------

@@ -22,7 +22,7 @@ import numpy as np
 from qrowd.comparison.anova import Anova, anova
 from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Floats
-from qrowd.errors import InputError, ParameterError, UnknownNameError
+from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
 from qrowd.experiments.plan import TopicSets
 from qrowd.experiments.run import Book, cells
 
@@ -50,6 +50,8 @@ class Results:
     @classmethod
     def of(cls, book: Book, statistic: str = "", group: str = "") -> Results:
         """The cells of a folder; the plan's first statistic and group, where none is named."""
+        if book.plan.labels.folds:
+            raise UsageError(f"{book.folder} has labels, and no panels: see qrowd experiment table")
         grid = book.plan.grid
         statistic = statistic or grid.statistics[0]
         if statistic not in grid.statistics:
@@ -68,7 +70,7 @@ class Results:
         sets = f"{len(self.sets)} topic sets ({self.group})" if self.sets else "all topics"
         return (
             f"{plan.experiment.name}: {self.statistic}, means over {sets} and {plan.panels.each} "
-            f"panels of each size; {self.book.caption}"
+            f"panels of each size; {plan.legend}{self.book.caption}"
         )
 
     @property

@@ -23,10 +23,10 @@ from typing import Any
 
 import qrowd
 from qrowd.errors import InputError, UsageError
-from qrowd.experiments.cells import Columns, Task, key_of, tasks_of
 from qrowd.experiments.executors import computed, refuse_unknown
 from qrowd.experiments.material import Material, load
 from qrowd.experiments.plan import Plan
+from qrowd.experiments.tasks import Columns, Task, key_of, tasks_of
 from qrowd.io.atomic import made_folder, written
 from qrowd.kernel import threads
 
