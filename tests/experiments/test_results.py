@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from qrowd.experiments import effects, run
 from qrowd.experiments.material import Material, load
 from qrowd.experiments.plan import Plan
 from qrowd.experiments.plan_reading import parse_plan
-from qrowd.experiments.results import Results, against
-from qrowd.experiments.tables import agreement, by_size, significance, single_assessors
+from qrowd.experiments.presets import preset
+from qrowd.experiments.results import Results, against, against_topics
+from qrowd.experiments.singles import single_assessors, single_differences, with_singles
+from qrowd.experiments.tables import agreement, by_size, significance
 
 PLAN = """[experiment]
 name = "small"
@@ -136,6 +139,77 @@ def test_single_assessors(material: Material) -> None:
     assert table["tau_ap"][at] == pytest.approx(q.tau_ap(each, truth).mean())
 
 
+def test_differences_of_single_assessors_by_the_long_way(material: Material) -> None:
+    table = single_differences(material)
+    (runs,), each = material.runs.values(), material.crowd.by_assessor()
+
+    def less(topics: list[str]) -> float:
+        scored, found = q.Index.of(topics), []
+        for own, gold in ((each.soft(0.95, 0.05), material.gold.soft(0.95, 0.05)),
+                          (each, material.gold)):  # fmt: skip
+            truth = q.evaluate(runs, gold, ["AP"])[scored].means()[0, 0]
+            values = q.evaluate(runs, own, ["AP"])[scored].means()[0]
+            found.append(float(np.mean([q.tau_ap(one, truth) for one in values])))
+        return found[0] - found[1]
+
+    rows = zip(table["measure"], table["gold"], table["statistic"], strict=True)
+    at = list(rows).index(("AP", "random", "tau_ap"))
+    names = list(material.gold.topics)
+    left = np.array([less([name for name in names if name != out]) for out in names])
+    n = len(names)
+    error = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    half = 3.182446305284263 * error  # Student's t, 3 degrees of freedom
+    assert table["less certain"][at] == pytest.approx(less(names))
+    assert table["high"][at] - table["less certain"][at] == pytest.approx(half)
+
+
+def test_approaches_against_single_assessors(book: run.Book, material: Material) -> None:
+    results = with_singles(Results.of(book, "tau_ap", "one"), material)
+    table = against(results, "single", size=[3], measure=["AP"])
+    (runs,), each = material.runs.values(), material.crowd.by_assessor()
+    values = q.evaluate(runs, each, ["AP"]).values[0]
+    truth = q.evaluate(runs, material.gold, ["AP"]).values[0, 0]
+    single = np.mean([q.tau_ap(values[:, at], truth[at]).mean() for at in range(4)])
+    frame = Results.of(book, "tau_ap", "one").frame
+    chosen = (frame["approach"] == "mv") & (frame["size"] == 3) & (frame["measure"] == "AP")
+    assert table["less single"][0] == pytest.approx(frame.filter(chosen)["tau_ap"].mean() - single)
+    assert table["low"][0] < table["less single"][0] < table["high"][0]
+
+
+def test_more_topics_against_fewer(book: run.Book) -> None:
+    two, one = (Results.of(book, "rmse", group) for group in ("two", "one"))
+    table = against_topics(two, "one")
+    means = {r.group: dict(r.means(["approach"]).iter_rows()) for r in (two, one)}
+    assert table["two less one"] == pytest.approx(
+        [means["two"][name] - means["one"][name] for name in table["approach"]]
+    )
+    by_set = [
+        [r.frame.filter((r.frame["approach"] == "mv") & (r.frame["set"] == at))["rmse"].mean()
+         for at in range(1, len(r.sets) + 1)] for r in (two, one)
+    ]  # fmt: skip
+    left = np.array([  # without 411, 416, 417, 420
+        by_set[0][1 - out // 2] - np.mean([by_set[1][at] for at in range(4) if at != out])
+        for out in range(4)
+    ])  # fmt: skip
+    half = 3.182446305284263 * np.sqrt(3 / 4 * ((left - left.mean()) ** 2).sum())
+    assert table["high"][0] - table["two less one"][0] == pytest.approx(half)
+
+
+def test_the_strength_of_a_factor_has_an_interval(book: run.Book) -> None:
+    results = Results.of(book, "rmse", "one")
+    columns = results.anova_columns()
+    at = columns["term"].index("approach")
+    assert columns["strength"][at] == results.anova()["approach"].strength
+    assert columns["low"][at] < columns["strength"][at] < columns["high"][at]
+    half = columns["high"][at] - columns["strength"][at]
+    left = []
+    for out in (1, 2, 3, 4):
+        rest = replace(results, frame=results.frame.filter(results.frame["set"] != out))
+        left.append(rest.anova()["approach"].strength)
+    error = np.sqrt(3 / 4 * ((np.array(left) - np.mean(left)) ** 2).sum())
+    assert half == pytest.approx(3.182446305284263 * error)
+
+
 def test_significant_differences_by_loops(material: Material) -> None:
     from scipy.stats import ttest_rel
 
@@ -151,6 +225,8 @@ def test_significant_differences_by_loops(material: Material) -> None:
         assert table["pairs"][at] == 28
         assert table["certain"][at] == (np.array(p) < 0.05).sum()
         assert table["kept"][at] <= min(table["certain Holm"][at], table["random Holm"][at])
+        assert table["more"][at] == (table["random"][at] - table["certain"][at]) / 28
+        assert table["low"][at] <= table["more"][at] <= table["high"][at]
 
 
 def test_names_at_the_ends_of_lines_do_not_touch() -> None:
@@ -162,15 +238,62 @@ def test_names_at_the_ends_of_lines_do_not_touch() -> None:
     assert crowded.max() <= 1
 
 
-def test_pictures(book: run.Book) -> None:
+def test_pictures(book: run.Book, material: Material) -> None:
     pytest.importorskip("matplotlib", reason="pictures are an extra")
-    found = effects.figures(Results.of(book, "tau_ap", "one"))
-    assert set(found) == {
-        "main-approach", "main-measure", "main-size", "approach-size", "measure-size",
-        "approach-measure", "approach-topics",
-    }  # fmt: skip
-    assert "SIMULATED" in found["approach-size"].caption
-    assert ">sup_fro<" in found["approach-size"].svg
+    effects_of_one = {"main-approach", "main-measure", "main-size", "approach-size",
+                      "measure-size", "approach-measure"}  # fmt: skip
+    found = effects.pictures(book, material)
+    expected = {f"{statistic}-{group}-{name}" for statistic in ("tau_ap", "rmse")
+                for group in ("one", "two") for name in effects_of_one}  # fmt: skip
+    expected |= {f"{statistic}-{name}" for statistic in ("tau_ap", "rmse")
+                 for name in ("topics", "single", "single-measure")}  # fmt: skip
+    assert set(found) == expected
+    assert "SIMULATED" in found["tau_ap-one-approach-size"].caption
+    assert ">sup_fro<" in found["tau_ap-one-approach-size"].svg
+    assert ">SSEC3excl<" in found["rmse-single"].svg
+    chosen = effects.pictures(book, material, "rmse", "two")
+    assert set(chosen) == {
+        name for name in expected if name.startswith(("rmse-two", "rmse-single"))
+    }
+
+
+def test_lines_by_topics_end_at_most_topics(book: run.Book) -> None:
+    pytest.importorskip("matplotlib", reason="pictures are an extra")
+    several = [Results.of(book, "rmse", group) for group in ("two", "one")]
+    figure = effects.by_topics(several)
+    means = several[0].means(["approach"])
+    ends = ", ".join(f"{name} {value:.3f}" for name, value in means.iter_rows())
+    assert f"at the right end: {ends}." in figure.alt
+
+
+def test_lines_are_drawn_six_at_a_time_those_of_a_kind_together() -> None:
+    plan = preset("trec21-aware")
+    lots = effects.families(plan, plan.grid.approaches)
+    assert [len(lot) for lot in lots] == [3, 5, 5, 5]
+    assert lots[0] == ["mv", "em", "aware-uni"]
+    assert all(name.startswith("sup_") for name in lots[3])
+    assert [len(lot) for lot in effects.families(plan, [f"m{n}" for n in range(14)])] == [6, 6, 2]
+
+
+def test_all_42_pictures_of_two_run_sets(tmp_path: Path) -> None:
+    """Four main effects and three interactions of each statistic and number of topics."""
+    pytest.importorskip("matplotlib", reason="pictures are an extra")
+    made = load(parse_plan(PLAN))
+    (runs,) = made.runs.values()
+    q.save(made.gold, tmp_path / "gold.qrels")
+    q.save(runs, tmp_path / "all.run")
+    text = PLAN.replace("made = true", 'gold = "gold.qrels"')
+    text = text.replace("[grid]", '[runs]\nA = "all.run"\nB = "all.run"\n[grid]')
+    text += 'three = [["411", "416", "417"], ["416", "417", "420"]]\n'
+    plan = replace(parse_plan(text), folder=str(tmp_path))
+    found = effects.pictures(run.run(plan, tmp_path / "out", workers=1), load(plan))
+    seven = ("main-approach", "main-size", "main-measure", "main-runs", "approach-size",
+             "approach-measure", "approach-runs")  # fmt: skip
+    wanted = [f"{statistic}-{group}-{name}" for statistic in ("tau_ap", "rmse")
+              for group in ("one", "two", "three") for name in seven]  # fmt: skip
+    assert len(wanted) == 42
+    assert set(wanted) <= set(found)
+    assert {"tau_ap-single-runs", "rmse-single-runs"} <= set(found)
 
 
 # --- the commands ---------------------------------------------------------------------------------

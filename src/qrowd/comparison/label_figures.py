@@ -58,9 +58,7 @@ class Scored:
         counts: Floats = np.stack(cells).reshape(size, self.groups, size).astype(np.float64)
         return counts.transpose(1, 0, 2)
 
-    def figures(
-        self, clip: float
-    ) -> tuple[dict[str, Floats], dict[str, float], dict[str, Floats]]:
+    def figures(self, clip: float) -> tuple[dict[str, Floats], dict[str, float], dict[str, Floats]]:
         """Every measure by topic, overall, and with each topic left out in turn."""
         sums = self._sums(clip)
         whole = {name: part.sum(axis=0, keepdims=True) for name, part in sums.items()}

@@ -13,7 +13,7 @@ no interval.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,8 +26,10 @@ from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageErro
 from qrowd.experiments.plan import TopicSets
 from qrowd.experiments.run import Book, cells
 
+Table = dict[str, list[Any]]
 FACTORS = ("approach", "measure", "runs", "gold")
 LEVEL = 0.95
+SINGLE = "single"  # what single assessors are called where approaches are compared with them
 
 
 class Estimate(NamedTuple):
@@ -46,6 +48,7 @@ class Results:
     statistic: str
     group: str
     frame: Any
+    extra: tuple[str, ...] = ()  # approaches that the plan has not
 
     @classmethod
     def of(cls, book: Book, statistic: str = "", group: str = "") -> Results:
@@ -60,8 +63,7 @@ class Results:
         group = group or groups[0]
         if group not in groups:
             raise UnknownNameError.among("group of topic sets", group, groups)
-        found = cells(book)
-        return cls(book, statistic, group, found.filter(found["topics"] == group))
+        return cls(book, statistic, group, cells(book, group))
 
     @property
     def caption(self) -> str:
@@ -97,27 +99,60 @@ class Results:
         columns = {name: means[name].to_numpy() for name in ("size", *factors)}
         return anova(means[self.statistic].to_numpy(), columns, subject="size")
 
+    def anova_columns(self) -> Table:
+        """The analysis of variance as columns; the strength of each term with its interval."""
+        whole = self.anova()
+        columns = {name: np.asarray(found).tolist() for name, found in
+                   whole.frame_columns().items()}  # fmt: skip
+        left = [
+            replace(self, frame=self._frame_of(sets)).anova() for sets in self._without.values()
+        ]
+        if left:
+            strengths = np.array([[term.strength for term in one.terms] for one in left])
+            found = [jackknifed(term.strength, strengths[:, at])
+                     for at, term in enumerate(whole.terms)]  # fmt: skip
+            columns |= {"low": [one.low for one in found], "high": [one.high for one in found]}
+        return columns
+
+    def _frame_of(self, sets: list[int]) -> Any:
+        return self.frame.filter(self.frame["set"].is_in(sets))
+
     # --- differences ------------------------------------------------------------------------------
 
     @cached_property
-    def _without(self) -> list[list[int]]:
-        """The topic sets that do not score a topic, for each topic that can be left out."""
+    def _without(self) -> dict[str, list[int]]:
+        """The topic sets that do not score a topic, by topic; none if one is in all sets."""
         topics = sorted({name for one in self.sets for name in one.test})
-        left = [[at for at, one in enumerate(self.sets, 1) if name not in one.test]
-                for name in topics]  # fmt: skip
-        return left if all(left) else []
+        left = {name: [at for at, one in enumerate(self.sets, 1) if name not in one.test]
+                for name in topics}  # fmt: skip
+        return left if all(left.values()) else {}
 
     def estimate(self, weights: dict[str, float], **where: Any) -> Estimate:
         """A weighted sum of approaches' means, over the cells that `where` names, with an interval.
 
-        `estimate({"mv": 1, "aware-uni": -1}, size=[2, 3])`: by how much `mv` is above.
+        `results.estimate({"mv": 1, "aware-uni": -1}, size=[2, 3])`: by how much `mv` is above.
         """
+        by_set = self._by_set(weights, where)
+        left = [by_set[np.array(sets) - 1].mean() for sets in self._without.values()]
+        return jackknifed(float(by_set.mean()), np.array(left))
+
+    def above(self, other: Results, approach: str, **where: Any) -> Estimate:
+        """An approach's mean on these topic sets less its mean on others', with an interval."""
+        mine, theirs = (one._by_set({approach: 1.0}, where) for one in (self, other))
+        left = [
+            mine[np.array(sets) - 1].mean() - theirs[np.array(other._without[name]) - 1].mean()
+            for name, sets in self._without.items() if name in other._without
+        ]  # fmt: skip
+        return jackknifed(float(mine.mean() - theirs.mean()), np.array(left))
+
+    def _by_set(self, weights: dict[str, float], where: dict[str, Any]) -> Floats:
+        """The weighted sum on each topic set. Cells without a value of a column are in any case."""
         import polars as pl
 
         chosen = self.frame.filter(pl.col("approach").is_in(list(weights)))
         for name, values in where.items():
             listed = values if isinstance(values, list) else [values]
-            chosen = chosen.filter(pl.col(name).is_in(listed))
+            chosen = chosen.filter(pl.col(name).is_in(listed) | pl.col(name).is_null())
         table = chosen.group_by("approach", "set").agg(pl.col(self.statistic).mean())
         by_set = np.full((len(weights), max(len(self.sets), 1)), np.nan)
         names = list(weights)
@@ -125,30 +160,37 @@ class Results:
             by_set[names.index(approach), at - 1] = value
         if np.isnan(by_set).any():
             raise ParameterError(f"no cells, or undefined ones, of {', '.join(names)} with {where}")
-        return self._interval(np.array(list(weights.values())) @ by_set)
-
-    def _interval(self, by_set: Floats) -> Estimate:
-        value = float(by_set.mean())
-        if not self._without:
-            return Estimate(value, np.nan, np.nan)
-        from scipy.stats import t
-
-        left = np.array([by_set[np.array(sets) - 1].mean() for sets in self._without])
-        n = len(left)
-        half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * jackknife_error(left)
-        return Estimate(value, value - half, value + half)
+        return np.asarray(np.array(list(weights.values())) @ by_set)
 
 
-def against(results: Results, baseline: str, **where: Any) -> dict[str, list[Any]]:
+def jackknifed(value: float, left: Floats) -> Estimate:
+    """The jackknife's interval, from the values with each topic left out."""
+    if len(left) < 2:
+        return Estimate(value, np.nan, np.nan)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(left) - 1, (1 + LEVEL) / 2)) * jackknife_error(left)
+    return Estimate(value, value - half, value + half)
+
+
+def against(results: Results, baseline: str, **where: Any) -> Table:
     """Every approach less a baseline, with intervals, as a table."""
-    approaches = results.book.plan.grid.approaches
+    approaches = [*results.book.plan.grid.approaches, *results.extra]
     if baseline not in approaches:
-        raise UnknownNameError.among("approach of this plan", baseline, approaches)
+        raise UnknownNameError.among("approach of this plan", baseline, [*approaches, SINGLE])
     others = [name for name in approaches if name != baseline]
     found = [results.estimate({name: 1.0, baseline: -1.0}, **where) for name in others]
-    return {
-        "approach": others,
-        f"less {baseline}": [one.value for one in found],
-        "low": [one.low for one in found],
-        "high": [one.high for one in found],
-    }
+    return {"approach": others, f"less {baseline}": [one.value for one in found], **_bounds(found)}
+
+
+def against_topics(results: Results, group: str, **where: Any) -> Table:
+    """Every approach on the results' topic sets less on another group of sets, as a table."""
+    other = Results.of(results.book, results.statistic, group)
+    approaches = list(results.book.plan.grid.approaches)
+    found = [results.above(other, name, **where) for name in approaches]
+    values = [one.value for one in found]
+    return {"approach": approaches, f"{results.group} less {group}": values, **_bounds(found)}
+
+
+def _bounds(found: Sequence[Estimate]) -> Table:
+    return {"low": [one.low for one in found], "high": [one.high for one in found]}

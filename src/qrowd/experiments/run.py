@@ -155,8 +155,8 @@ def join(book: Book, others: Sequence[str | Path] = ()) -> Path:
     return target
 
 
-def cells(book: Book) -> Any:
-    """All cells of a finished experiment, as a Polars frame."""
+def cells(book: Book, group: str = "") -> Any:
+    """All cells of a finished experiment, or of one group of topic sets, as a Polars frame."""
     import polars as pl
 
     file = book.folder / "cells.parquet"
@@ -168,7 +168,8 @@ def cells(book: Book) -> Any:
         owner = None
     if owner != book.keys[0]:
         raise InputError("belongs to another plan or version; remove it and join", file=str(file))
-    return pl.read_parquet(file)
+    whole = pl.scan_parquet(file)
+    return (whole.filter(pl.col("topics") == group) if group else whole).collect()
 
 
 def _spread(plan: Plan, keys: Sequence[str]) -> list[tuple[Task, str]]:

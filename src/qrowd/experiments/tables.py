@@ -1,20 +1,15 @@
-"""The tables of the papers: figures by panel size, single assessors, agreement with gold."""
+"""The tables of the papers: figures by panel size, agreement with gold, significance."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from qrowd.comparison.correlation import tau_ap, tau_b
 from qrowd.comparison.significance import holm, paired_t
 from qrowd.data.arrays import Floats
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.material import Material
-from qrowd.experiments.results import Results
+from qrowd.experiments.results import Results, Table, jackknifed
 from qrowd.simulation.trec21 import retrieved_share
-
-Table = dict[str, list[Any]]
 
 
 def by_size(results: Results) -> Table:
@@ -25,45 +20,6 @@ def by_size(results: Results) -> Table:
     found = results.means([*rows, "size"]).pivot("size", index=rows, values=results.statistic)
     ordered = found.select([*rows, *map(str, plan.panels.sizes)])
     return {name: ordered[name].to_list() for name in ordered.columns}
-
-
-def single_assessors(material: Material) -> Table:
-    """Single assessors against gold: mean tau and tau_AP over them, half the 95 % interval.
-
-    Three rows for each measure and run set: as judged against gold as it is; as random relevance
-    against gold as it is, and against gold as random relevance (Ferrante et al. 2019, Table 1).
-    """
-    grid = material.plan.grid
-    each, chances = material.crowd.by_assessor(), (grid.p_rel, grid.p_nonrel)
-    table: Table = {name: [] for name in ("runs", "measure", "assessors", "gold",
-                                          "tau", "tau +-", "tau_ap", "tau_ap +-")}  # fmt: skip
-    for name, runs in material.runs.items():
-        hard = evaluate(runs, each, material.measures).means()
-        soft = evaluate(runs, each.soft(*chances), material.measures).means()
-        truth = evaluate(runs, material.gold, material.measures).means()[:, 0]
-        blurred = evaluate(runs, material.gold.soft(*chances), material.measures).means()[:, 0]
-        for at, measure in enumerate(material.measures):
-            for kind, gold, values, reference in (
-                ("certain", "certain", hard, truth),
-                ("random", "certain", soft, truth),
-                ("random", "random", soft, blurred),
-            ):
-                figures = _figures(values[at], reference[at])
-                for key, value in zip(table, (name, measure, kind, gold, *figures), strict=True):
-                    table[key].append(value)
-    return table
-
-
-def _figures(values: Floats, reference: Floats) -> list[float]:
-    """Mean and half its 95 % interval over assessors, of tau and of tau_AP."""
-    from scipy.stats import t
-
-    found = []
-    for statistic in (tau_b, tau_ap):
-        each = statistic(values, reference)
-        half = t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
-        found += [float(each.mean()), float(half)]
-    return found
 
 
 def agreement(material: Material, depth: int = 20) -> Table:
@@ -93,26 +49,42 @@ def significance(material: Material, level: float = 0.05) -> Table:
     """How many differences between runs are significant under gold as it is, and as random.
 
     Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
-    that are significant under both kinds of gold, `turned` those whose sign differs (Holm).
+    that are significant under both kinds of gold, `turned` those whose sign differs (both Holm).
+    `more` is the share of pairs that only random gold adds, less those it loses, with its interval:
+    all tests again without each topic in turn.
     """
     grid = material.plan.grid
     blurred = material.gold.soft(grid.p_rel, grid.p_nonrel)
-    columns = ("runs", "measure", "pairs", "certain", "random", "certain Holm", "random Holm",
-               "kept", "turned")  # fmt: skip
+    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high",
+               "certain Holm", "random Holm", "kept", "turned")  # fmt: skip
     table: Table = {name: [] for name in columns}
     for name, runs in material.runs.items():
         hard = evaluate(runs, material.gold, material.measures).values[:, 0]
         soft = evaluate(runs, blurred, material.measures).values[:, 0]
-        for at, measure in enumerate(material.measures):
-            sides = [_pairwise(values[at]) for values in (hard, soft)]
-            plain = [int((p < level).sum()) for _, p in sides]
-            strict = [holm(p) < level for _, p in sides]
-            both = strict[0] & strict[1]
-            turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
-            counts = [len(both), *plain, *(int(one.sum()) for one in (*strict, both, turned))]
-            for key, value in zip(table, (name, measure, *counts), strict=True):
+        for measure, *both in zip(material.measures, hard, soft, strict=True):
+            row = (name, measure, *_significant(both[0], both[1], level))
+            for key, value in zip(table, row, strict=True):
                 table[key].append(value)
     return table
+
+
+def _significant(certain: Floats, random: Floats, level: float) -> list[float]:
+    """The counts of `significance`, of two kinds of values[topic, run]."""
+    sides = [_pairwise(values) for values in (certain, random)]
+    plain = [int((p < level).sum()) for _, p in sides]
+    strict = [holm(p) < level for _, p in sides]
+    both = strict[0] & strict[1]
+    turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
+    pairs = len(both)
+    left = [_more(np.delete(certain, at, 0), np.delete(random, at, 0), level)
+            for at in range(len(certain))]  # fmt: skip
+    more = jackknifed((plain[1] - plain[0]) / pairs, np.array(left))
+    return [pairs, *plain, *more, *(int(one.sum()) for one in (*strict, both, turned))]
+
+
+def _more(certain: Floats, random: Floats, level: float) -> float:
+    counts = [(_pairwise(values)[1] < level).mean() for values in (certain, random)]
+    return float(counts[1] - counts[0])
 
 
 def _pairwise(values: Floats) -> tuple[Floats, Floats]:

@@ -60,6 +60,7 @@ _UNWANTED = [
         r' transform="rotate\(-0 [^"]*"',
     )
 ]
+_DIGITS = re.compile(r">[^<]*<|(\d\.\d\d)\d+")  # of coordinates; what is read stays as it is
 _ALIKE = re.compile(
     r'<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P<style>[^"]*)"/>'
     r'(?:\s*<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P=style)"/>)+'
@@ -94,7 +95,7 @@ def themed(svg: str, name: str) -> str:
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = _DIGITS.sub(lambda found: found[1] or found[0], svg)
     svg = _ALIKE.sub(_styled_once, svg)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()
 

@@ -14,6 +14,7 @@ from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.experiments.results import Results
+    from qrowd.experiments.run import Book
 
 on_option = click.option(
     "--on", default="threads", show_default=True, metavar="WHERE",
@@ -28,7 +29,7 @@ statistic_option = click.option(
     "--statistic",
     default="",
     metavar="NAME",
-    help="tau_ap, tau or rmse. Default: the plan's first.",
+    help="tau_ap, tau or rmse, or a figure of labels. Default: the plan's first.",
 )
 group_option = click.option(
     "--topics", "group", default="", metavar="GROUP",
@@ -36,12 +37,18 @@ group_option = click.option(
 )  # fmt: skip
 
 
+def book_of(folder: str) -> Book:
+    """The book of a folder."""
+    from qrowd.experiments.run import Book
+
+    return Book.read(folder)
+
+
 def results_of(folder: str, statistic: str, group: str) -> Results:
     """The cells of a folder on one statistic and group of topic sets."""
     from qrowd.experiments.results import Results
-    from qrowd.experiments.run import Book
 
-    return Results.of(Book.read(folder), statistic, group)
+    return Results.of(book_of(folder), statistic, group)
 
 
 def part_of(text: str | None) -> tuple[int, int]:

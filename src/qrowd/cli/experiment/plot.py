@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from qrowd.cli.experiment.choosing import group_option, results_of, statistic_option
+from qrowd.cli.experiment.choosing import book_of, group_option, statistic_option
 from qrowd.cli.options import quiet_option
 from qrowd.cli.output import save_pictures
+from qrowd.errors import UsageError
 
 
 @click.command()
@@ -16,12 +17,20 @@ from qrowd.cli.output import save_pictures
 @group_option
 @quiet_option
 def command(folder: str, output: str, statistic: str, group: str, quiet: bool) -> None:
-    """Main effects, interactions, lines by panel size and by number of test topics, as SVG files.
+    """Draw main effects, interactions, lines by panel size and by number of topics, as SVG files.
+
+    Also every single assessor against gold. Pictures of all statistics and groups of topic sets are
+    drawn, unless one is named; a file's name begins with these.
 
     \b
     Examples:
+      qrowd experiment plot results -o pictures
       qrowd experiment plot results -o pictures --statistic tau_ap
     """
-    from qrowd.experiments.effects import figures
+    from qrowd.experiments.effects import pictures
+    from qrowd.experiments.material import load
 
-    save_pictures(figures(results_of(folder, statistic, group)), output, quiet)
+    book = book_of(folder)
+    if book.plan.labels.folds:
+        raise UsageError(f"{folder} has labels, and no panels: see qrowd experiment table")
+    save_pictures(pictures(book, load(book.plan), statistic, group), output, quiet)

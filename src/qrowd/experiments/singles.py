@@ -1,0 +1,134 @@
+"""Single assessors against gold: Table 1 of Ferrante et al. 2019, Figures 5.1-5.6 of Piazzon 2019.
+
+Three kinds of scores are held against each other: as judged, against gold as it is; as random
+relevance, against gold as it is; as random relevance, against gold as random relevance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qrowd.data.arrays import Floats
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
+from qrowd.evaluation.engine import evaluate
+from qrowd.experiments.cells import STATISTIC
+from qrowd.experiments.material import Material
+from qrowd.experiments.results import SINGLE, Estimate, Results, Table, jackknifed
+
+KINDS = (("certain", "certain"), ("random", "certain"), ("random", "random"))
+Kind = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Singles:
+    """The scores of one run set under each assessor and under gold, by kind of relevance."""
+
+    assessors: dict[str, Scores]
+    gold: dict[str, Scores]
+
+    @classmethod
+    def of(cls, material: Material, name: str) -> Singles:
+        """The scores of the run set of this name."""
+        grid, each = material.plan.grid, material.crowd.by_assessor()
+        chances = (grid.p_rel, grid.p_nonrel)
+        runs, gold = material.runs[name], material.gold
+
+        def scores(relevance: Any) -> Scores:
+            return evaluate(runs, relevance, material.measures)
+
+        return cls(
+            {"certain": scores(each), "random": scores(each.soft(*chances))},
+            {"certain": scores(gold), "random": scores(gold.soft(*chances))},
+        )
+
+    @property
+    def topics(self) -> Index:
+        """The topics that are scored."""
+        return self.gold["certain"].topics
+
+    def figures(self, statistic: str, kind: Kind, topics: Sequence[str] = ()) -> Floats:
+        """The statistic[measure, assessor] of means over these topics (all, if none is named)."""
+        chosen = Index.of(topics or self.topics)
+        values = self.assessors[kind[0]][chosen].means()
+        truth = self.gold[kind[1]][chosen].means()[:, 0]
+        pairs = zip(values, truth, strict=True)
+        return np.stack([STATISTIC[statistic](own, reference) for own, reference in pairs])
+
+
+def single_assessors(material: Material) -> Table:
+    """Means of tau and tau_AP over assessors, and half their 95 % intervals over assessors."""
+    table: Table = {name: [] for name in ("runs", "measure", "assessors", "gold",
+                                          "tau", "tau +-", "tau_ap", "tau_ap +-")}  # fmt: skip
+    for name, singles in _all(material):
+        for at, measure in enumerate(material.measures):
+            for kind in KINDS:
+                found = [
+                    _mean_and_half(singles.figures(one, kind)[at]) for one in ("tau", "tau_ap")
+                ]
+                row = (name, measure, *kind, *found[0], *found[1])
+                for key, value in zip(table, row, strict=True):
+                    table[key].append(value)
+    return table
+
+
+def single_differences(material: Material) -> Table:
+    """Random relevance less relevance as judged, of tau_AP and tau; intervals are over topics."""
+    columns = ("runs", "measure", "assessors", "gold", "statistic", "less certain", "low", "high")
+    table: Table = {name: [] for name in columns}
+    for name, singles in _all(material):
+        for at, measure in enumerate(material.measures):
+            for kind in KINDS[1:]:
+                for statistic in ("tau_ap", "tau"):
+                    found = _difference(singles, statistic, kind, at)
+                    row = (name, measure, *kind, statistic, *found)
+                    for key, value in zip(table, row, strict=True):
+                        table[key].append(value)
+    return table
+
+
+def _difference(singles: Singles, statistic: str, kind: Kind, measure: int) -> Estimate:
+    def value(topics: Sequence[str] = ()) -> float:
+        both = [singles.figures(statistic, one, topics)[measure].mean() for one in (kind, KINDS[0])]
+        return float(both[0] - both[1])
+
+    every = list(singles.topics)
+    left = [value([name for name in every if name != out]) for out in every]
+    return jackknifed(value(), np.array(left))
+
+
+def with_singles(results: Results, material: Material) -> Results:
+    """The results with single assessors as one more approach, of no panel size; certain gold."""
+    import polars as pl
+
+    rows: list[dict[str, Any]] = []
+    for name, singles in _all(material):
+        for at, one in enumerate(results.sets, 1):
+            found = singles.figures(results.statistic, KINDS[0], one.test)
+            rows += [
+                {"runs": name, "topics": results.group, "approach": SINGLE, "measure": measure,
+                 "gold": "certain", "set": at, "panel": number, results.statistic: value}
+                for measure, values in zip(material.measures, found, strict=True)
+                for number, value in enumerate(values.tolist(), 1)
+            ]  # fmt: skip
+    certain = results.frame.filter(pl.col("gold") == "certain")
+    mine = pl.DataFrame(rows, schema_overrides={"set": pl.Int16, "panel": pl.Int16})
+    frame = pl.concat([certain, mine], how="diagonal")
+    return replace(results, frame=frame, extra=(SINGLE,))
+
+
+def _all(material: Material) -> Iterator[tuple[str, Singles]]:
+    for name in material.runs:
+        yield name, Singles.of(material, name)
+
+
+def _mean_and_half(each: Floats) -> tuple[float, float]:
+    """A mean over assessors, and half its 95 % interval."""
+    from scipy.stats import t
+
+    half = t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
+    return float(each.mean()), float(half)
