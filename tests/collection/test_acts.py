@@ -115,6 +115,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"amount": 500} | ({"worker": 1} if act == "bonus" else {})
     elif act in ("screen out", "stop"):
         details = {"worker": 3}
+    elif act == "clarify topic":
+        details = {"topic": "t0", "text": "only recipes"}
     elif act == "resume":
         performed(site, "pause", {})
     elif act == "answer appeal":

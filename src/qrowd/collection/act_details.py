@@ -64,6 +64,9 @@ NEEDED: dict[str, dict[str, Reading]] = {
     "accept": {"assignment": _number},
     "exclude": {"assignment": _number},
     "refuse": {"assignment": _number},
+    "clarify topic": {"topic": _text, "text": _text},
+    "settle": {},
+    **{act: {} for act in ("launch", "pause", "resume", "close")},
 }
 ALLOWED: dict[str, dict[str, Reading]] = {
     "raise target": {"topic": _text},
@@ -74,7 +77,9 @@ EVERY: dict[str, Reading] = {"reason": _text}
 
 def checked(act: str, details: Mapping[str, Any]) -> dict[str, Any]:
     """The details of an act, each as what it should be; an error names the one that is not."""
-    needed = NEEDED.get(act, {})
+    if act not in NEEDED:
+        return dict(details)
+    needed = NEEDED[act]
     known = {**needed, **ALLOWED.get(act, {}), **EVERY}
     missing = [name for name in needed if name not in details]
     if missing:
