@@ -15,7 +15,18 @@ from qrowd.collection.acts import kept
 from qrowd.collection.assignments import by_id, by_key, move
 from qrowd.collection.people import worker_of
 from qrowd.collection.plan import DAY
-from qrowd.collection.schema import appeal, place, worker
+from qrowd.collection.schema import (
+    answer,
+    appeal,
+    document,
+    event,
+    gold,
+    member,
+    pair,
+    place,
+    topic,
+    worker,
+)
 from qrowd.collection.showing import order_of
 from qrowd.collection.store import Found, Work, new_id
 from qrowd.errors import RuleError
@@ -71,6 +82,25 @@ def open_appeals(work: Work) -> list[Found]:
     query = select(appeal, worker.c.number).select_from(joined)
     own = query.where(worker.c.campaign_id == work.campaign, appeal.c.answered_at.is_(None))
     return list(work.db.execute(own.order_by(appeal.c.id)))
+
+
+def disputed_question(work: Work, row: Found) -> Found:
+    """The check question that an appeal is about: set, topic, doc, the expert's grade, the own."""
+    joined = (
+        place.join(
+            member, (member.c.set_id == place.c.set_id) & (member.c.position == row.position)
+        )
+        .join(pair, pair.c.id == member.c.pair_id)
+        .join(topic, topic.c.id == pair.c.topic_id)
+        .join(document, document.c.id == pair.c.document_id)
+        .join(gold, gold.c.pair_id == pair.c.id)
+        .outerjoin(answer, (answer.c.place_id == place.c.id) & (answer.c.position == row.position))
+        .outerjoin(event, event.c.id == answer.c.event_id)
+    )
+    names = (topic.c.name.label("topic"), document.c.name.label("doc"), place.c.set_id)
+    grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
+    query = select(*names, *grades).select_from(joined).where(place.c.id == row.place_id)
+    return work.db.execute(query).one()
 
 
 def appeals_of(work: Work, worker_id: int) -> list[Found]:

@@ -45,7 +45,10 @@ def consequence(work: Work, act: str, details: Mapping[str, Any]) -> Consequence
     """What an act would do."""
     if act not in _TOLD:
         raise RuleError("not-found", f"there is no act {act!r} here")
-    return _TOLD[act](work, details)
+    try:
+        return _TOLD[act](work, details)
+    except KeyError as missing:
+        raise RuleError("bad-value", f"say {missing.args[0]}") from None
 
 
 def _pause(work: Work, _: Mapping[str, Any]) -> Consequence:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
 
 from qrowd.collection.ledger import Balance, balance
 from qrowd.collection.schema import assignment, event, judging_set, topic, worker
@@ -18,6 +20,7 @@ class TopicStatus:
     topic: str
     wanted: int
     held: int
+    by_votes: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,34 @@ def _topics(work: Work) -> list[TopicStatus]:
         .order_by(topic.c.id)
     )
     return [TopicStatus(row.name, int(row.wanted), int(row.held)) for row in work.db.execute(query)]
+
+
+def by_topic_and_votes(work: Work) -> list[TopicStatus]:
+    """Each topic's coverage, and how many of its documents have 0, 1, 2, ... judgements."""
+    s = judging_set.c
+    documents, wanted = func.sum(s.size).label("documents"), func.sum(s.target * s.size)
+    query = (
+        select(topic.c.id, topic.c.name, s.held, documents, wanted.label("wanted"))
+        .join_from(judging_set, topic, topic.c.id == s.topic_id)
+        .where(s.campaign_id == work.campaign, s.role == "pool")
+        .group_by(topic.c.id, topic.c.name, s.held)
+        .order_by(topic.c.id, s.held)
+    )
+    found: dict[str, list[Any]] = defaultdict(list)
+    for row in work.db.execute(query):
+        found[row.name].append((row.held, int(row.documents), int(row.wanted)))
+    return [
+        TopicStatus(
+            name, sum(want for _, _, want in rows), sum(held * n for held, n, _ in rows),
+            {held: n for held, n, _ in rows},
+        )
+        for name, rows in found.items()
+    ]  # fmt: skip
+
+
+def counts(work: Work, table: Table) -> dict[str, int]:
+    """How many rows of a table (workers, assignments) are in each state."""
+    return _counts(work, table.c.state, table)
 
 
 def _by_votes(work: Work) -> dict[int, int]:

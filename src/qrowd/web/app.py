@@ -23,7 +23,16 @@ from qrowd.web.api import (
     workers,
 )
 from qrowd.web.pages import judging, reader
-from qrowd.web.pages.organiser import home, overview, signing
+from qrowd.web.pages.organiser import (
+    acting,
+    findings,
+    home,
+    live,
+    quality,
+    record,
+    signing,
+)
+from qrowd.web.pages.organiser import workers as worker_pages
 from qrowd.web.settings import Settings
 
 LARGEST_BODY = 64 * 2**20
@@ -59,7 +68,8 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     problems.install(app)
     app.middleware("http")(_guarded)
     api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
-    pages = (judging, reader, signing, home, overview)
+    running = (live, findings, quality, worker_pages, acting, record)
+    pages = (judging, reader, signing, home, *running)
     for part in (*api, *pages):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))

@@ -32,6 +32,11 @@ class Place:
         """The releases as zips, by number."""
         return self._made("releases")
 
+    @property
+    def staged(self) -> Path:
+        """Files that were sent, until a question about them is answered."""
+        return self._made("staged")
+
     def result(self, name: str) -> Path:
         """A file that a job has made."""
         known = {path.name: path for path in self.results.iterdir() if path.is_file()}

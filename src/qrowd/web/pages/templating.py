@@ -7,6 +7,8 @@ from pathlib import Path
 
 import jinja2
 
+from qrowd.web.pages.saying import FILTERS
+
 FOLDER = Path(__file__).parents[1]
 
 
@@ -14,7 +16,9 @@ FOLDER = Path(__file__).parents[1]
 def templates() -> jinja2.Environment:
     """The templates of all pages; a name that is missing is an error."""
     loader = jinja2.FileSystemLoader(FOLDER / "templates")
-    return jinja2.Environment(
+    found = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
+    found.filters |= FILTERS
+    return found

@@ -35,7 +35,15 @@ from qrowd.web.problems import STATUS
 from qrowd.web.settings import Settings
 
 # a campaign's pages: the end of the address, and what the tab is called
-TABS: tuple[tuple[str, str], ...] = (("", "Overview"),)
+TABS: tuple[tuple[str, str], ...] = (
+    ("", "Overview"),
+    ("/coverage", "Coverage"),
+    ("/quality", "Quality"),
+    ("/systems", "Systems"),
+    ("/workers", "Workers"),
+    ("/money", "Money"),
+    ("/acts", "Record"),
+)
 TOLD_SECONDS = 3600
 MOST_FIELDS = 5_000
 _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")

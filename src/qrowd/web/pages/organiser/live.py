@@ -1,0 +1,165 @@
+"""The live page: on track or not, what needs a decision, four tiles; coverage; money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+
+from qrowd.collection import audit, ledger, notices
+from qrowd.collection.consequences import consequence
+from qrowd.collection.decisions import Need, needs
+from qrowd.collection.outlook import outlook
+from qrowd.collection.schema import worker
+from qrowd.collection.status import by_topic_and_votes, counts
+from qrowd.collection.store import Work
+from qrowd.web.access import Member
+from qrowd.web.folders import Place
+from qrowd.web.pages.organiser.findings import Finding, drawn, finding
+from qrowd.web.pages.organiser.frame import Visit, Visiting, own_address, page_router
+from qrowd.web.pages.organiser.overview import top
+from qrowd.web.pages.saying import interval, number, percent
+
+router = page_router()
+TOPICS = 200  # lines of a page
+SUSPECTED = ("adversarial", "random", "uniform")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile of the live page: where it leads, its figure, what that is, and how old."""
+
+    page: str
+    title: str
+    figure: str
+    words: str
+    age: int | None = None
+
+
+def shown(member: Member, name: str, tab: str, work: Work) -> dict[str, Any]:
+    """What every page of a campaign here wants to know."""
+    return {**top(member, name, tab), "seen": audit.last_act(work), "pay": work.plan.pay,
+            "scopes": member.who.scopes}  # fmt: skip
+
+
+def place_of(visit: Visit, member: Member) -> Place:
+    """The campaign's folder."""
+    return Place(member.store, visit.settings.folder, member.campaign)
+
+
+@router.get("/campaigns/{name}")
+def live(name: str, visit: Visiting) -> Response:
+    """How it goes."""
+    member = visit.organiser(name)
+    with member.store.read(member.campaign) as work:
+        ahead = outlook(work)
+        found = {kind: finding(work, kind) for kind in ("quality", "systems")}
+        todo = [(need, _price(work, need)) for need in needs(work, ahead)]
+        data = {
+            "ahead": ahead,
+            "words": ahead.parts(work.plan.pay),
+            "needs": todo + [(need, "") for need in _from_jobs(found)],
+            "tiles": _tiles(work, found),
+            "target": work.plan.sets.target,
+            "acts": audit.acts(work, 5),
+            **shown(member, name, "", work),
+        }
+    return visit.show("organiser/live.html.j2", **data)
+
+
+def _price(work: Work, need: Need) -> str:
+    return consequence(work, need.act, need.details).price(work) if need.act else ""
+
+
+def _from_jobs(found: dict[str, Finding]) -> list[Need]:
+    """What the last results tell."""
+    told = []
+    quality = found["quality"].result
+    doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPECTED)
+    if doubted:
+        text = "A worker answers" if doubted == 1 else f"{doubted:,} workers answer"
+        told.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
+    for kind, one in found.items():
+        if one.problem and "no judgements" not in one.problem:
+            told.append(Need(f"The last {kind} job failed: {one.problem}", page=f"/{kind}"))
+    return told
+
+
+def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
+    workers = counts(work, worker)
+    return [_coverage_tile(work), _quality_tile(found["quality"]), _systems_tile(found["systems"]),
+            Tile("/workers", "Workers", number(sum(workers.values())),
+                 ", ".join(f"{n:,} {state}" for state, n in workers.items()) or "none yet"),
+            ]  # fmt: skip
+
+
+def _coverage_tile(work: Work) -> Tile:
+    topics = by_topic_and_votes(work)
+    done = sum(1 for one in topics if one.held >= one.wanted)
+    words = f"of {len(topics):,} topics have all judgements"
+    return Tile("/coverage", "Coverage", number(done), words)
+
+
+def _quality_tile(found: Finding) -> Tile:
+    if found.result is None:
+        return Tile("/quality", "Quality", "–", "not worked out yet")
+    table = found.result["agreement"]
+    rows = zip(table["coefficient"], table["value"], table["low"], table["high"], strict=True)
+    value = {name: {"value": v, "low": a, "high": b} for name, v, a, b in rows}
+    chosen = next((one for one in ("alpha-ordinal", "alpha-nominal") if one in value), "")
+    figure = interval(value.get(chosen))
+    return Tile("/quality", "Quality", figure, "Krippendorff's alpha: agreement", found.age)
+
+
+def _systems_tile(found: Finding) -> Tile:
+    if found.result is None:
+        return Tile("/systems", "Systems", "–", "no scores yet: add runs")
+    first = found.result["measures"][0]
+    best = next(row for row in found.result["systems"] if row["measure"] == first)
+    words = f"leads by {first}; the best one with {percent(best['best'])}"
+    return Tile("/systems", "Systems", str(best["run"]), words, found.age)
+
+
+@router.get("/campaigns/{name}/coverage")
+def coverage(name: str, visit: Visiting, page: int = 1) -> Response:
+    """Coverage by topic and votes; the pace."""
+    member = visit.organiser(name)
+    with member.store.read(member.campaign) as work:
+        topics, ahead = by_topic_and_votes(work), outlook(work)
+        quality, data = finding(work, "quality"), shown(member, name, "/coverage", work)
+        target = work.plan.sets.target
+    most = max((max(one.by_votes, default=0) for one in topics), default=0)
+    total = {n: sum(one.by_votes.get(n, 0) for one in topics) for n in range(most + 1)}
+    at = max(1, min(page, -(-len(topics) // TOPICS)))
+    return visit.show(
+        "organiser/coverage.html.j2", topics=topics[(at - 1) * TOPICS : at * TOPICS], total=total,
+        number_of_topics=len(topics), page=at, pages=-(-len(topics) // TOPICS), ahead=ahead,
+        target=target, pictures=drawn(place_of(visit, member), quality, "votes", "workload"),
+        names=[one.topic for one in topics], **data,
+    )  # fmt: skip
+
+
+@router.get("/campaigns/{name}/money")
+def money(name: str, visit: Visiting) -> Response:
+    """Spend and forecast; who is owed what."""
+    member = visit.organiser(name)
+    with member.store.read(member.campaign) as work:
+        owed = ledger.owed(work) if "pay" in member.who.scopes else []
+        data = {
+            "ahead": outlook(work),
+            "balance": ledger.balance(work),
+            "owed": list(owed[:TOPICS]),
+            "owed_workers": len(owed),
+            **shown(member, name, "/money", work),
+        }
+    return visit.show("organiser/money.html.j2", **data)
+
+
+@router.post("/campaigns/{name}/notices/{number}/done")
+def dealt_with(name: str, number: int, visit: Visiting) -> Response:
+    """Take a notice off the list."""
+    member = visit.organiser(name, "manage")
+    with member.store.write(member.campaign) as work:
+        notices.dealt_with(work, number)
+    return visit.go(own_address(visit.text("back")), told="Taken off the list.")

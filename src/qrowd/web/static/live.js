@@ -1,0 +1,19 @@
+// Results that are being worked out: looks now and then, and says when they are there.
+const PAUSE = 2000;
+
+async function finished(address) {
+  const reply = await fetch(address, { headers: { Accept: "application/json" } });
+  if (!reply.ok) return true;
+  const job = await reply.json();
+  return job.state === "done" || job.state === "failed";
+}
+
+async function watch(part) {
+  while (!(await finished(part.dataset.job).catch(() => false))) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  part.firstChild.data = "It is ready. ";
+  part.querySelector("a").textContent = "Show it";
+}
+
+document.querySelectorAll("[data-job]").forEach(watch);
