@@ -90,6 +90,41 @@ def test_several_judges_at_once(made: q.Collection) -> None:
         q.correct(made.runs, made.judgements, few, "P@10")
 
 
+def test_judges_who_cover_a_part_are_said(made: q.Collection) -> None:
+    rows = made.judgements
+    first = rows.assessors.names[0]
+    kept = rows.select((rows.assessor != 0) | (rows.pair % 4 == 0))
+    chosen = q.sample(rows, 200, seed=2).labelled(made.truth)
+    found = q.correct(made.runs, kept, chosen, "P@10")
+    assert np.isfinite(found.value).all()
+    assert "5 of 5 judges cover a part of the pool only" in found.notes[0]
+    assert f"(least: {first}, " in found.notes[0]
+    table = q.judges(kept, chosen)
+    assert table["pairs"][0] == (kept.assessor == 0).sum()
+
+
+def test_corrected_scores_compose(made: q.Collection, machine: Merged, tmp_path: Path) -> None:
+    few = q.sample(machine, 200, "weight", runs=made.runs).labelled(made.truth)
+    found = q.correct(made.runs, machine, few, ["P@10", "DCG@10"], quantiles="bootstrap")
+    assert isinstance(found, q.Scores)
+    assert found.measure("DCG@10").low.tolist() == found.low[1:].tolist()
+    gold = q.evaluate(made.runs, made.truth, ["P@10", "DCG@10"])
+    machines = q.evaluate(made.runs, machine.qrels(), ["P@10", "DCG@10"])
+    compared = q.compare({"ppi": found, "machine": machines}, gold)
+    expected = float(q.tau_ap(found.value[0], gold.means()[0, 0]))
+    assert compared.value("ppi") == pytest.approx(expected)
+    assert any("has no scores by topic" in note for note in compared.notes)
+    q.save(found, tmp_path / "ppi.tsv")
+    again = q.read_scores(tmp_path / "ppi.tsv")
+    assert again.averaged
+    both = q.compare({"ppi": again}, gold).value("ppi")
+    assert both == pytest.approx(expected)
+    pytest.importorskip("jinja2", reason="pages need the extra `report`")
+    page = q.report(found, compared).to_html()
+    assert "Systems, corrected by human labels" in page
+    assert "human labels only" in page
+
+
 def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -> None:
     few = q.sample(machine, 8).labelled(made.truth)
     found = q.correct(made.runs, machine, few, "P@10")
@@ -143,7 +178,7 @@ def test_labels_needed_shrink_the_interval(made: q.Collection, machine: Merged) 
     now = float(np.nanmax(found.high - found.low)) / 2
     assert found.labels_needed(now)["P@10"] in (100, 101)
     assert 100 < found.labels_needed(now / 2)["P@10"] < 400
-    assert found.scores().means()[0, 0].tolist() == found.value[0].tolist()
+    assert found.means()[0, 0].tolist() == found.value[0].tolist()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 import qrowd as q
 from qrowd.comparison.prediction_powered import PairSample, best_share, topic_means, weighted_sums
 from qrowd.data.arrays import Floats
+from qrowd.errors import ParameterError, UsageError
 
 # ppi_python 0.2.3 (ppi_mean_pointestimate, ppi_mean_ci with alpha = 0.1) on normal labels y and
 # machine labels y + noise * normal + 0.3: (seed, n, N, noise): estimate, low, high, lambda = 1
@@ -50,6 +51,28 @@ def test_a_machine_that_only_shifts_is_corrected_whole() -> None:
     y = np.random.default_rng(1).normal(size=50)  # ppi_python's own first test
     assert q.ppi_mean(y, y + 2, np.full(1000, 2.0), 1).value == pytest.approx(0, abs=1e-12)
     assert q.ppi_mean(y, np.ones(50), np.ones(100)).value == pytest.approx(y.mean())
+
+
+def test_the_examples_of_ppi_pythons_own_tests() -> None:
+    """The data of its test_mean.py, and what version 0.2.3 says at alpha .1, .01 and lambda 1."""
+    random = np.random.RandomState(0)
+    y, f, rest = (random.normal(mean, 1, 10_000) for mean in (0, -2, -2))
+    found = q.ppi_mean(y, f, rest)
+    recorded = [-0.01843372015826582, -0.03467758018810824, -0.002189860128423409]
+    np.testing.assert_allclose([found.value, *found.interval(0.9)], recorded, atol=1e-9)
+    recorded = [-0.04387149163046822, 0.007004051313936572]
+    np.testing.assert_allclose(found.interval(0.99), recorded, atol=1e-9)
+    recorded = [-0.06343695238733602, -0.006732182796483601]
+    np.testing.assert_allclose(q.ppi_mean(y, f, rest, 1).interval(0.9), recorded, atol=1e-9)
+
+
+def test_rogan_and_gladens_estimate_of_a_published_example() -> None:
+    # brucellosis in a herd (the manual of epiR for R, epi.prev, after Rogan & Gladen 1978): 23 of
+    # 150 cows test positive, sensitivity .96, specificity .89: "5.1 cases per 100 cows"
+    found = q.rogan_gladen(23 / 150, 150, (0.96, 10**9), (0.89, 10**9))
+    assert round(100 * float(found.value), 1) == 5.1
+    # with known errors the variance is q (1 - q) / (N (s + t - 1)^2)
+    assert found.error == pytest.approx(np.sqrt(23 / 150 * 127 / 150 / 150) / 0.85, rel=1e-6)
 
 
 def test_rogan_and_gladen() -> None:
@@ -184,3 +207,23 @@ def test_intervals_cover_and_are_narrower() -> None:
         alone.append(high_alone - low_alone)
     assert 0.85 < np.mean(held) < 0.95
     assert np.mean(width) < 0.85 * np.mean(alone)
+
+
+def test_bootstrap_quantiles() -> None:
+    weights, sample = _made(3, pool=300, n=150)
+    found = weighted_sums(csr_array(weights), sample)
+    by_t, drawn = found.interval(0.9), found.interval(0.9, "bootstrap")
+    np.testing.assert_allclose(drawn[1] - drawn[0], by_t[1] - by_t[0], rtol=0.1)
+    assert found.interval(0.9, "bootstrap", seed=0)[0].tolist() == drawn[0].tolist()
+    skewed = np.zeros((1, 300))
+    skewed[0, sample.at] = 1.0
+    rare = np.zeros(150)
+    rare[:8] = 1.0  # few relevant: the interval reaches further up than down
+    one = PairSample(sample.at, rare, np.full(150, 0.5), np.zeros((300, 0)))
+    found = weighted_sums(csr_array(skewed), one)
+    low, high = found.interval(0.9, "bootstrap")
+    assert high[0] - found.value[0] > 1.15 * (found.value[0] - low[0])
+    with pytest.raises(UsageError, match="quantiles must be t"):
+        q.ppi_mean(rare, rare, rare).interval(0.9, "bootstrap")
+    with pytest.raises(ParameterError, match="quantiles must be t or bootstrap"):
+        found.interval(0.9, "z")

@@ -13,7 +13,9 @@ from scipy.stats import norm
 
 import qrowd as q
 from qrowd import registry
+from qrowd.aggregation.probit import moments, tilted
 from qrowd.cli.main import main
+from qrowd.content.alike import centred
 from qrowd.data.arrays import Floats
 from qrowd.data.stepping import Incremental
 from qrowd.errors import InputError, UsageError
@@ -330,3 +332,38 @@ def test_a_topic_of_very_many_documents_says_what_it_needs(
     content = q.Vectors.of(names, np.ones((len(names), 1)))
     with pytest.raises(InputError, match=r"20,000 documents.*11\.9 GB.*4\.0 GB are free"):
         q.get("gp").fit(rows, q.Given(documents=content))
+
+
+def test_centred_documents_by_loops() -> None:
+    random = np.random.default_rng(3)
+    rows = random.random((6, 4)) + 0.5
+    rows[:, 3] = 0
+    lone = np.vstack([rows, [[0, 0, 0, 1]]])
+    vectors = q.Vectors.of([f"d{i}" for i in range(7)], lone)
+    found = centred(vectors.cosines(range(7)))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    left = unit - unit.mean(axis=0)
+    expected = left @ left.T / np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(left, axis=1))
+    np.testing.assert_allclose(found[:6, :6], expected, atol=1e-12)
+    assert found[6].tolist() == [0, 0, 0, 0, 0, 0, 1]  # like no other, before and after
+    same = np.ones((3, 3))
+    assert centred(same).tolist() == same.tolist()
+    assert centred(np.eye(4)).tolist() == np.eye(4).tolist()
+
+
+def test_words_that_all_share_carry_no_vote_when_centred() -> None:
+    rows = crowd({"d0": "1", "d1": "", "d2": ""})
+    vectors = q.Vectors.of(["d0", "d1", "d2"], [[9, 1, 0], [9, 1, 0.1], [9, 0, 1]])
+    plain, apart = (fit(f"gp(mean=0, centred={on})", rows, vectors) for on in (False, True))
+    assert (plain[1:] > 0.6).all()
+    assert apart[1] > 0.6
+    assert apart[2] < 0.5
+
+
+def test_one_vote_in_closed_form_is_the_quadrature() -> None:
+    mean, variance = np.array([-1.3, 0.0, 2.2]), np.array([0.4, 1.0, 3.0])
+    for yes in (np.ones(3), np.zeros(3)):
+        centre, width = moments(mean, variance, yes, 1 - yes)
+        by_nodes = tilted(mean, variance, yes, 1 - yes, 60)
+        np.testing.assert_allclose(centre, by_nodes.mean, atol=1e-10)
+        np.testing.assert_allclose(width, by_nodes.variance(centre), atol=1e-10)

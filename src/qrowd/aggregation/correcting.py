@@ -12,20 +12,21 @@ from qrowd.aggregation.designs import Design, Pairwise, Topicwise
 from qrowd.aggregation.recalibrating import recalibrate
 from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.correlation import places
-from qrowd.comparison.prediction_powered import Estimate
+from qrowd.comparison.prediction_powered import QUANTILES, Estimate
 from qrowd.data.arrays import Floats
-from qrowd.data.index import Pairs
+from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample, sample_of
+from qrowd.data.scores import MEAN
 from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure, measures_of
 
 METHODS = ("ppi", "recalibrate", "rg")
-_FIGURES = ("value", "low", "high", "human", "human_low", "human_high")
+_BESIDE = ("low", "high", "human", "human_low", "human_high")
 _DRAWS = 300
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 
@@ -39,6 +40,7 @@ def correct(
     method: str = "ppi",
     sampled: str | None = None,
     level: float = 0.9,
+    quantiles: str = "t",
     seed: int = 0,
 ) -> Corrected:
     """Score runs by machine labels that a few human labels correct, with intervals.
@@ -49,6 +51,8 @@ def correct(
     from sampled topics. `recalibrate` scores under recalibrated labels, `rg` corrects P by the
     judge's sensitivity and specificity (Rogan & Gladen 1978). The human-only estimate is always
     beside it. The target are the scores that a human who judged the whole pool would give.
+    `quantiles`: the intervals of `ppi` and of the human labels alone are by Student's t, or by a
+    bootstrap, which need not lie evenly about the value.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=8, documents=60, assessors=9, votes=3, runs=5, seed=2)
@@ -63,7 +67,9 @@ def correct(
     chosen = measures_of(measures)
     known = _labels(human, machine, sampled)
     design: Design = (Topicwise if known.by == "topic" else Pairwise)(runs, machine, known)
-    work = _Work(runs, machine, known, design, method, level, seed)
+    if quantiles not in QUANTILES:
+        raise ParameterError(f"quantiles must be t or bootstrap, got {quantiles!r}")
+    work = _Work(runs, machine, known, design, method, level, quantiles, seed)
     return work.result(chosen)
 
 
@@ -77,20 +83,25 @@ class _Work:
     design: Design
     method: str
     level: float
+    quantiles: str
     seed: int
 
     def result(self, measures: tuple[Measure, ...]) -> Corrected:
         """All measures."""
         short = self.design.too_few()
-        said: list[str] = [short] if short else []
+        said: list[str] = ([short] if short else []) + self._parts()
         rows = [self._blank() if short else self._of(measure, said) for measure in measures]
         ranked = labels_for_ranking(self._merged(), self.known.qrels, self.seed)
         order = evaluate(self.runs, ranked, measures).means()[:, 0]
-        columns = dict(zip(_FIGURES, map(np.stack, zip(*rows, strict=True)), strict=True))
+        value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
             measures=tuple(map(repr, measures)),
+            axis="",
+            columns=Index.of(["-"]),
+            topics=Index.of([MEAN]),
             runs=self.runs.runs,
-            **columns,
+            values=value[:, None, None, :],
+            **dict(zip(_BESIDE, beside, strict=True)),
             place=places(order),
             method=self.method,
             level=self.level,
@@ -99,6 +110,20 @@ class _Work:
             size=self.design.size,
             notes=tuple(dict.fromkeys(said)),
         )
+
+    def _parts(self) -> list[str]:
+        """A sentence where judges cover a part of the pool only."""
+        if isinstance(self.machine, Merged):
+            return []
+        each = self.machine.one_each()
+        share = np.bincount(each.assessor, minlength=len(each.assessors)) / len(each.pairs)
+        part = share < 1
+        least = int(np.argmin(share))
+        return [
+            f"{int(part.sum())} of {len(share)} judges cover a part of the pool only (least: "
+            f"{each.assessors.names[least]}, {share[least]:.0%}); where a judge is silent, their "
+            "own mean stands in"
+        ][: int(part.any())]
 
     def _merged(self) -> Merged:
         """The machines as one."""
@@ -134,7 +159,8 @@ class _Work:
 
     def _bounded(self, found: Estimate, said: list[str]) -> list[Floats]:
         """The value and its bounds; none where all labels that a run hangs on are alike."""
-        low, high = found.interval(self.level)
+        way = self.quantiles if found.parts is not None else "t"
+        low, high = found.interval(self.level, way, self.seed)
         alike = (found.error == 0) & np.isfinite(found.freedom) & (self.design.share < 1)
         if alike.any():
             said.append(

@@ -56,6 +56,26 @@ def tilted(mean: Floats, variance: Floats, yes: Floats, no: Floats, nodes: int =
     return Tilted(at, weight / weight.sum(axis=-1, keepdims=True))
 
 
+def moments(
+    mean: Floats, variance: Floats, yes: Floats, no: Floats, nodes: int = 32
+) -> tuple[Floats, Floats]:
+    """Mean and variance of the same densities: one vote in closed form, more by quadrature."""
+    if ((yes + no == 1) & (yes * no == 0)).all():
+        return _of_one_vote(mean, variance, yes - no)
+    found = tilted(mean, variance, yes, no, nodes)
+    centre = found.mean
+    return centre, found.variance(centre)
+
+
+def _of_one_vote(mean: Floats, variance: Floats, sign: Floats) -> tuple[Floats, Floats]:
+    """Of Phi(sign f) N(f; mean, variance) (Rasmussen & Williams 2006, 3.58)."""
+    wide = np.sqrt(1 + variance)
+    z = sign * mean / wide
+    slope = _mills(z)
+    centre = mean + sign * variance * slope / wide
+    return centre, variance - (variance / wide) ** 2 * slope * (z + slope)
+
+
 def _modes(mean: Floats, variance: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
     """Where each density is highest, and the curvature of its logarithm there."""
     mode = np.array(mean, np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.probit import tilted
+from qrowd.aggregation.probit import moments
 from qrowd.aggregation.propagation import Sites
 from qrowd.data.arrays import Codes, Floats
 
@@ -65,9 +65,7 @@ class GaussianSteps:
         """The site of each copy's document with its new vote."""
         sites, at = self.sites, (self.copy, pair)
         mean, variance = (part[at] for part in sites.cavity())
-        found = tilted(mean, variance, sites.yes[at], sites.no[at], sites.nodes)
-        centre = found.mean
-        width = found.variance(centre)
+        centre, width = moments(mean, variance, sites.yes[at], sites.no[at], sites.nodes)
         return np.maximum(1 / width - 1 / variance, 0.0), centre / width - mean / variance
 
     def _refresh(self) -> None:

@@ -5,6 +5,8 @@ on a document share one Gaussian site with precision $w_i$ and shift $\nu_i$, so
 with documents, not with votes. With $\Sigma = (I + KW)^{-1}K$ and $h = (I + KW)^{-1}1$ the
 posterior has the covariance $\Sigma$ and the mean $c h + \Sigma\nu$; given the sites, the
 constant with the highest evidence under $c \sim N(0, s^2)$ is $h^\top\nu / (w^\top h + s^{-2})$.
+With the Cholesky factor $LL^\top = I + W^{1/2}KW^{1/2}$ and $V = L^{-1}W^{1/2}K$, what a sweep
+needs of it is cheap: $\Sigma = K - V^\top V$, $h = 1 - V^\top L^{-1}W^{1/2}1$.
 
 All arrays have copies first, [copies, documents]: one fit has one copy, the loop has many.
 """
@@ -12,10 +14,11 @@ All arrays have copies first, [copies, documents]: one fit has one copy, the loo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from qrowd.aggregation.probit import Tilted, tilted
+from qrowd.aggregation.probit import Tilted, moments, tilted
 from qrowd.data.arrays import Floats, Mask
 
 _LEAST = 1e-12
@@ -39,8 +42,8 @@ class Sites:
         self.precision = np.zeros_like(self.yes)
         self.shift = np.zeros_like(self.yes)
         copies, n = self.yes.shape
-        self.right = np.hstack([self.cosines, np.ones((n, 1))])[None]
-        self.covariance: Floats = np.broadcast_to(self.cosines, (copies, n, n))
+        self.right = np.asfortranarray(np.hstack([self.cosines, np.ones((n, 1))]))
+        self.half: Floats = np.zeros((copies, n, n))
         self.variance: Floats = np.ones((copies, n))
         self.pull: Floats = np.ones((copies, n))
         self.base: Floats = np.zeros((copies, n))
@@ -51,16 +54,31 @@ class Sites:
         """Which documents have votes."""
         return (self.yes + self.no) > 0
 
+    @cached_property
+    def covariance(self) -> Floats:
+        """The posterior covariance of each copy."""
+        return np.asarray(self.cosines - self.half.transpose(0, 2, 1) @ self.half)
+
     def refresh(self) -> None:
         """The posterior from the sites."""
-        n = len(self.cosines)
-        left = self.cosines * self.precision[:, None]
-        np.einsum("cii->ci", left)[:] += 1.0
-        found: Floats = np.asarray(np.linalg.solve(left, self.right), np.float64)
-        self.covariance, self.pull = found[:, :, :n], found[:, :, n]
-        self.variance = np.maximum(np.einsum("cii->ci", self.covariance), _LEAST)
-        self.base = np.einsum("cij,cj->ci", self.covariance, self.shift)
+        found = np.stack([self._solved(each) for each in np.sqrt(self.precision)])
+        self.half, last = found[:, :, :-1], found[:, :, -1:]
+        self.__dict__.pop("covariance", None)
+        turned = self.half.transpose(0, 2, 1)
+        self.variance = np.maximum(1.0 - np.square(self.half).sum(axis=1), _LEAST)
+        self.pull = 1.0 - (turned @ last)[..., 0]
+        shared = turned @ (self.half @ self.shift[..., None])
+        self.base = self.shift @ self.cosines - shared[..., 0]
         self.set_constant()
+
+    def _solved(self, root: Floats) -> Floats:
+        """V and, as the last column, L^-1 root."""
+        from scipy.linalg.lapack import dpotrf, dtrtrs
+
+        inner = self.cosines * np.outer(root, root)
+        inner.flat[:: len(root) + 1] += 1.0  # the diagonal
+        lower = dpotrf(inner.T, lower=1, overwrite_a=1)[0]
+        return np.asarray(dtrtrs(lower, self.right * root[:, None], lower=1, overwrite_b=1)[0])
 
     def set_constant(self) -> None:
         """The constant mean with the highest evidence, unless it is given."""
@@ -84,9 +102,7 @@ class Sites:
         """All sites once, and the posterior; how far the posterior means moved at most."""
         before, voted = self.mean, self.voted
         mean, variance = (part[voted] for part in self.cavity())
-        found = tilted(mean, variance, self.yes[voted], self.no[voted], self.nodes)
-        centre = found.mean
-        width = found.variance(centre)
+        centre, width = moments(mean, variance, self.yes[voted], self.no[voted], self.nodes)
         self._move(self.precision, voted, np.maximum(1 / width - 1 / variance, 0.0))
         self._move(self.shift, voted, centre / width - mean / variance)
         self.refresh()

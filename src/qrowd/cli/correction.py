@@ -40,6 +40,11 @@ _OPTIONS = (
         "topics at random.",
     ),
     click.option(
+        "--quantiles", type=click.Choice(("t", "bootstrap")), default="t", show_default=True,
+        help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
+        "bootstrap.",
+    ),
+    click.option(
         "--labels-needed", type=click.FloatRange(min=0, min_open=True), metavar="H",
         help="Also print how many human labels would make every interval at most H to each side.",
     ),
@@ -47,7 +52,7 @@ _OPTIONS = (
 
 
 def human_options(function: F) -> F:
-    """--human --correct --sampled --labels-needed."""
+    """--human --correct --sampled --quantiles --labels-needed."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -64,7 +69,8 @@ def load_human(human: str, gold_rel: int | None = None) -> Sample | Qrels:
 def deliver_corrected(
     runs: RunSet, machine: Qrels | Judgements | Merged, measures: tuple[Measure, ...],
     output: str | None, as_json: bool, level: float, *, human: str, correct: str,
-    sampled: str | None, gold_rel: int | None, labels_needed: float | None, seed: int, **_: Any,
+    sampled: str | None, quantiles: str, gold_rel: int | None, labels_needed: float | None,
+    seed: int, **_: Any,
 ) -> None:  # fmt: skip
     """Corrected scores to a file, as JSON, or for eyes."""
     from qrowd.aggregation.correcting import correct as corrected
@@ -74,8 +80,9 @@ def deliver_corrected(
         raise UsageError("--correct needs machine labels: --judgements or --probabilities")
     known = load_human(human, gold_rel)
     found = corrected(
-        runs, machine, known, measures, method=correct, sampled=sampled, level=level, seed=seed
-    )
+        runs, machine, known, measures, method=correct, sampled=sampled, level=level,
+        quantiles=quantiles, seed=seed,
+    )  # fmt: skip
     needed = found.labels_needed(labels_needed) if labels_needed else {}
     if output:
         put(found, output)

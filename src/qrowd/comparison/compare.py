@@ -164,11 +164,12 @@ def compare(
 
     `topics` names the topics to compare on (default: those that all have), `leave_out` some not to
     use. Each statistic is of the systems' means over topics, with an interval (recentred) from
-    `bootstrap` samples of topics, the same for all estimates. Estimates are tested against each
-    other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t or
-    wilcoxon), with a `correction` over all pairs of estimates (holm, bonferroni, fdr, none); a
-    randomisation test flips as often as that needs. `over` and `ties` are `tau_ap`'s,
-    `p` is `rbo`'s.
+    `bootstrap` samples of topics, the same for all estimates. Where one has means over topics only
+    (corrected scores), means of all are compared, without intervals. Estimates are tested against
+    each other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t
+    or wilcoxon), with a `correction` over all pairs of estimates (holm, bonferroni, fdr, none); a
+    randomisation test flips as often as that needs. `over` and `ties` are `tau_ap`'s, `p` is
+    `rbo`'s.
     """
     _check(estimates, statistics, test, correction)
     aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
@@ -260,7 +261,8 @@ def _aligned(
     leave_out: Index | None,
 ) -> tuple[dict[str, Scores], Scores, tuple[str, ...]]:
     """Everything on the same measures, topics and runs, and what was left out for that."""
-    everyone = {"the reference": reference, **estimates}
+    everyone, notes = _alike({"the reference": reference, **estimates})
+    reference, estimates = everyone["the reference"], {name: everyone[name] for name in estimates}
     for name, scores in everyone.items():
         if len(scores.columns) != 1:
             raise UsageError(
@@ -275,7 +277,23 @@ def _aligned(
     chosen = chosen if leave_out is None else chosen.without(leave_out)
     _refuse_empty(measures, chosen, runs, everyone)
     cut = {name: _cut(scores, measures, chosen, runs) for name, scores in everyone.items()}
-    return {name: cut[name] for name in estimates}, cut["the reference"], _left_out(everyone, cut)
+    return (
+        {name: cut[name] for name in estimates},
+        cut["the reference"],
+        (*notes, *_left_out(everyone, cut)),
+    )
+
+
+def _alike(everyone: Mapping[str, Scores]) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """All by topic; or all as means over topics, where one of them has nothing else."""
+    averaged = [name for name, scores in everyone.items() if scores.averaged]
+    if not averaged or len(averaged) == len(everyone):
+        return dict(everyone), ()
+    note = (
+        f"{' and '.join(averaged)} has no scores by topic, so means over all topics are compared, "
+        "without intervals and tests over topics"
+    )
+    return {n: s if s.averaged else s.averages() for n, s in everyone.items()}, (note,)
 
 
 def _cut(scores: Scores, measures: list[str], topics: Index, runs: Index) -> Scores:

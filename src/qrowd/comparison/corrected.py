@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats
-from qrowd.data.frames import Coded, Framed
+from qrowd.data.frames import Coded
 from qrowd.data.index import Index
-from qrowd.data.scores import MEAN, Scores
+from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError
 from qrowd.rendering import Readable, aligned, plain
 
+_BESIDE = ("low", "high", "human", "human_low", "human_high", "place")
 
-@dataclass(frozen=True, eq=False)
-class Corrected(Readable, Framed):
-    """Mean scores of runs, arrays [measure, run]; not a number where a note says why.
 
-    `value` from `low` to `high` uses both kinds of labels; `human` from `human_low` to `human_high`
-    uses the human labels alone. `place` ranks the runs by recalibrated labels, which order systems
-    better than either. `labels` of `size` units (pairs or topics) were judged by a human.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Corrected(Readable, Scores):
+    """Scores of runs, means over topics only, with intervals; a note says why where there is none.
+
+    `value[measure, run]` from `low` to `high` uses both kinds of labels; `human` from `human_low`
+    to `human_high` uses the human labels alone. `place` ranks the runs by recalibrated labels,
+    which order systems better than either. `labels` of `size` units (pairs or topics) were judged
+    by a human. Being scores, they go into `compare`, `report` and `save`.
     """
 
-    measures: tuple[str, ...]
-    runs: Index
-    value: Floats
     low: Floats
     high: Floats
     human: Floats
@@ -39,7 +39,11 @@ class Corrected(Readable, Framed):
     unit: str
     labels: int
     size: int
-    notes: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> Floats:
+        """The corrected scores, [measure, run]."""
+        return self.values[:, 0, 0]
 
     def __repr__(self) -> str:
         return (
@@ -87,6 +91,10 @@ class Corrected(Readable, Framed):
             **{name: getattr(self, name)[m, run] for name in figures},
         }
 
+    def file_columns(self) -> dict[str, Coded | Array]:
+        """The same: there are no topics whose mean could be added."""
+        return self.frame_columns()
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it."""
         about = ("method", "level", "unit", "labels", "size")
@@ -96,12 +104,19 @@ class Corrected(Readable, Framed):
         )
         return result
 
-    def scores(self) -> Scores:
-        """The corrected means as scores, which `compare` takes; there is no score by topic."""
-        values = self.value[:, None, None, :]
-        notes = (*self.notes, f"corrected by {self.method}")
-        topics, columns = Index.of([MEAN]), Index.of(["-"])
-        return Scores(self.measures, "", columns, topics, self.runs, values, notes)
+    def measure(self, name: str) -> Corrected:
+        """The scores of one measure."""
+        chosen = super().measure(name)
+        assert isinstance(chosen, Corrected)
+        at = [self.measures.index(name)]
+        return replace(chosen, **{part: getattr(self, part)[at] for part in _BESIDE})
+
+    def of_runs(self, runs: Index) -> Corrected:
+        """The scores of these runs, in their order."""
+        chosen = super().of_runs(runs)
+        assert isinstance(chosen, Corrected)
+        at = self.runs.find(runs)
+        return replace(chosen, **{part: getattr(self, part)[:, at] for part in _BESIDE})
 
     def labels_needed(self, half_width: float) -> dict[str, int]:
         """How many pairs (topics) a human must judge until every run's interval is this narrow.

@@ -20,34 +20,63 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats
-from qrowd.errors import ParameterError
+from qrowd.errors import ParameterError, UsageError
 
 FOLDS = 10
+QUANTILES = ("t", "bootstrap")
+_DRAWN = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Values with their standard errors and Student's degrees of freedom (infinite: normal).
 
-    `share` is how much of the machine's labels was used: lambda, for each judge.
+    `share` is how much of the machine's labels was used: lambda, for each judge. `parts` [value,
+    observation] are what each observation adds to the error: their squares add up to its square.
     """
 
     value: Floats
     error: Floats
     freedom: Floats
     share: Floats
+    parts: Floats | None = None
 
-    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """The bounds that hold the truth with this probability."""
+    def interval(
+        self, level: float = 0.9, quantiles: str = "t", seed: int = 0
+    ) -> tuple[Floats, Floats]:
+        """The bounds that hold the truth with this probability: by Student's t or by bootstrap."""
         from scipy.special import ndtri, stdtrit
 
         if not 0 < level < 1:
             raise ParameterError(f"level must be a number above 0 and below 1, got {level}")
+        if quantiles not in QUANTILES:
+            raise ParameterError(f"quantiles must be t or bootstrap, got {quantiles!r}")
+        if quantiles == "bootstrap":
+            return self._by_bootstrap(level, seed)
         tail = (1 + level) / 2
         finite = np.isfinite(self.freedom)
         known = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
         quantile = np.where(finite, stdtrit(known, tail), ndtri(tail))
         return self.value - quantile * self.error, self.value + quantile * self.error
+
+    def _by_bootstrap(self, level: float, seed: int) -> tuple[Floats, Floats]:
+        """Quantiles of the studentised error when observations are drawn with replacement.
+
+        Unlike Student's they need not lie evenly about the value, where errors are skewed.
+        """
+        if self.parts is None:
+            raise UsageError("there are no observations to draw again here: quantiles must be t")
+        n = self.parts.shape[1]
+        counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), _DRAWN) - 1.0
+        moved = counts @ self.parts.T
+        squares = (counts + 1) @ np.square(self.parts).T - (moved + self.parts.sum(axis=1)) ** 2 / n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scaled = np.where(squares > 0, moved / np.sqrt(squares), np.nan)
+        known = np.asarray(~np.isnan(scaled).all(axis=0))
+        ends = np.full((2, len(self.value)), np.nan)
+        tails = [(1 + level) / 2, (1 - level) / 2]
+        ends[:, known] = np.nanquantile(scaled[:, known], tails, axis=0)
+        return self.value - ends[0] * self.error, self.value - ends[1] * self.error
 
 
 def ppi_mean(
@@ -116,14 +145,16 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
         pull = chosen / sample.probability  # how far a pair pulls the row's mean towards itself
         pull = pull / pull.sum(axis=1, keepdims=True)
         mean = (pull * residual).sum(axis=1)
-        squares = pull**2 * (1 - sample.probability) * (residual - mean[:, None]) ** 2
-        variance = (squares / (1 - pull)).sum(axis=1)
+        left = np.sqrt((1 - sample.probability) / (1 - pull))
+        parts = np.nan_to_num(total[:, None] * pull * left * (residual - mean[:, None]))
+        error = np.where(own > 0, np.sqrt(np.square(parts).sum(axis=1)), np.nan)
     nothing = total == 0  # a row that hangs on no pair of the pool is known without labels
     return Estimate(
         np.where(nothing, 0.0, total * mean),
-        np.where(nothing, 0.0, np.abs(total) * np.sqrt(variance)),
+        np.where(nothing, 0.0, error),
         np.where(nothing, np.inf, own - 1.0),
         shares.mean(axis=0),
+        parts,
     )
 
 
@@ -185,9 +216,10 @@ def topic_means(human: Floats, machine: Floats, at: Array) -> Estimate:
     shares = np.stack([_topic_share(human, away, np.arange(n) != out) for out in range(n)])
     residual = human - np.einsum("tj,tjr->tr", shares, away)
     value = residual.mean(axis=0)
-    factor = 1 - n / topics
-    error = np.sqrt(factor * residual.var(axis=0, ddof=1) / n) if n > 1 else value * np.nan
-    return Estimate(value, error, np.full(len(value), n - 1.0), shares.mean(axis=0))
+    factor = np.sqrt((1 - n / topics) / (n * (n - 1))) if n > 1 else np.nan
+    parts = factor * (residual - value).T
+    error = np.sqrt(np.square(parts).sum(axis=1))
+    return Estimate(value, error, np.full(len(value), n - 1.0), shares.mean(axis=0), parts)
 
 
 def _topic_share(human: Floats, said: Floats, kept: Array) -> Floats:

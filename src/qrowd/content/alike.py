@@ -20,6 +20,7 @@ from qrowd.errors import DataWarning, InputError
 _TABLES = 4  # of documents x documents that are held at a time
 _MUCH = 2**31
 _LISTED = 5
+_NOTHING = 1e-6  # a shorter vector is no direction
 ROUNDED = 12
 """Cosines that agree to so many digits are equal: what differs beyond is rounding."""
 
@@ -71,6 +72,27 @@ def nearest_first(cosines: Floats) -> Codes:
     near = np.round(cosines, ROUNDED)
     np.fill_diagonal(near, np.inf)
     return np.argsort(-near, axis=1, kind="stable")[:, 1:].astype(np.int32)
+
+
+def centred(cosines: Floats) -> Floats:
+    """The cosines that are left when the mean of the topic's vectors is taken from each of them.
+
+    So the words that all documents of a topic have make no two of them alike. Documents that have
+    nothing in common with any other stay as they are, and so do all where no two differ.
+    """
+    shared = (cosines != 0).sum(axis=1) > 1
+    part = cosines[np.ix_(shared, shared)]
+    level = part.mean(axis=0) if len(part) else np.zeros(0)
+    part = part - level - level[:, None] + level.mean() if len(part) else part
+    length = np.sqrt(np.maximum(np.diag(part), 0.0))
+    own = length > _NOTHING
+    if not own.any():
+        return cosines
+    away = np.where(own, 1 / np.maximum(length, _NOTHING), 0.0)
+    result = cosines.copy()
+    result[np.ix_(shared, shared)] = np.clip(part * np.outer(away, away), -1.0, 1.0)
+    np.fill_diagonal(result, 1.0)
+    return result
 
 
 def free_memory() -> int:

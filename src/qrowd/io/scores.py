@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrowd.data.index import Index
-from qrowd.data.scores import ALL, Scores
+from qrowd.data.scores import ALL, MEAN, Scores
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
 from qrowd.io.place import Place
@@ -18,17 +18,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 AXES = ("assessor", "draw")
-WANTED = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
+WANTED = Wanted("scores", needed=("run", "measure", "value"), optional=("topic", *AXES))
 
 
 def read_scores(source: str | Path | Any, *, format: str | None = None) -> Scores:
-    """Scores as `save` wrote them; rows of the topic `all` are left out and computed anew."""
+    """Scores as `save` wrote them; rows of the topic `all` are left out and computed anew.
+
+    Corrected scores have no column `topic`: they are means over topics already.
+    """
     import polars as pl
 
     (table,) = tables(source, WANTED, None, format)
     axis = next((name for name in AXES if name in table), "")
-    names = ("measure", *((axis,) if axis else ()), "topic", "run")
+    names = [name for name in ("measure", axis, "topic", "run") if name in table]
     frame = pl.DataFrame([as_names(table.column(name)) for name in names])
+    if "topic" not in table:
+        frame = frame.with_columns(pl.lit(MEAN).alias("topic"))
     frame = frame.with_columns(pl.Series("value", numbers(table, "value"), dtype=pl.Float64))
     frame = frame.filter(pl.col("topic") != ALL)
     if not frame.height:

@@ -10,6 +10,7 @@ from typing import Any
 
 import qrowd
 from qrowd.comparison.compare import Comparison
+from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
 from qrowd.data.frames import Framed
@@ -27,7 +28,7 @@ from qrowd.reporting.sections.labels import label_section, summary_of
 from qrowd.reporting.sections.posterior import posterior_sections
 from qrowd.reporting.sections.rankings import ranking_section
 from qrowd.reporting.sections.screening import screening_section
-from qrowd.reporting.sections.systems import means_table, system_section
+from qrowd.reporting.sections.systems import corrected_section, means_table, system_section
 from qrowd.reporting.study import Study
 from qrowd.reporting.verdicts import verdicts_of
 
@@ -40,8 +41,8 @@ def report(
     """A report on these nouns: a `study` gives the whole page, other nouns a section each.
 
     Judgements, `Screened`, `Merged`, `LabelScores`, `Comparison`, `Intervals`, `Scores` (over
-    draws: with intervals), and whatever can be laid out as a table. `commands` are shown as the way
-    to make it again.
+    draws, or corrected by human labels: with intervals), and whatever can be laid out as a table.
+    `commands` are shown as the way to make it again.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
@@ -118,6 +119,11 @@ def _(noun: Screened) -> list[Section]:
 @sections_of.register
 def _(noun: Intervals) -> list[Section]:
     return [system_section(noun)]
+
+
+@sections_of.register
+def _(noun: Corrected) -> list[Section]:
+    return [corrected_section(noun)]
 
 
 @sections_of.register

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Floats
@@ -128,7 +129,7 @@ def _scores(found: Intervals, order: Any) -> list[Any]:
 
 def _with_ends(value: Floats, low: Floats, high: Floats, order: Any, form: str) -> list[Shown]:
     return [
-        Shown(f"{v:{form}} ({a:{form}} … {b:{form}})", float(v))
+        Shown(f"{v:{form}} ({a:{form}} … {b:{form}})" if a == a else f"{v:{form}}", float(v))
         for v, a, b in zip(value[0][order], low[0][order], high[0][order], strict=True)
     ]
 
@@ -154,3 +155,28 @@ def means_table(scores: Mapping[str, Scores]) -> Table:
             columns[f"{measure} {way}".strip()] = means.tolist()
     best = dict.fromkeys(list(columns)[1:], "max")
     return Table("Mean scores of systems", columns, best=best)
+
+
+def corrected_section(found: Corrected) -> Section:
+    """Scores from few human labels beside many machine labels, measure by measure."""
+    about = Prose(
+        f"Scores under machine labels, corrected by the labels that a human gave to {found.labels} "
+        f"of {found.size} {found.unit}s (`{found.method}`); beside them what the human labels say "
+        "alone. The intervals are for the scores that the whole pool would have if a human had "
+        "judged it. Systems are in the order of recalibrated labels."
+    )
+    tables = [_corrected_table(found, m) for m in range(len(found.measures))]
+    return Section("Systems, corrected by human labels", (about, *tables))
+
+
+def _corrected_table(found: Corrected, m: int) -> Table:
+    order = found.order(found.measures[m])
+    at = slice(m, m + 1)
+    columns: dict[str, list[Any]] = {
+        "system": found.runs.names[order].tolist(),
+        "corrected": _with_ends(found.value[at], found.low[at], found.high[at], order, ".3f"),
+        "human labels only": _with_ends(
+            found.human[at], found.human_low[at], found.human_high[at], order, ".3f"
+        ),
+    }
+    return Table(f"{found.measures[m]} with {found.level:.0%} intervals", columns)
