@@ -1,13 +1,14 @@
 """Is `auto` a safe method to begin with? Against `mv` and `ds`, and, with gold, the best assessor.
 
-    QROWD_DATA=folder python -m benchmarks.auto [panels of each size]
+    QROWD_DATA=folder python -m benchmarks.auto [panels of each size] [fresh panels of each size]
 
-Without gold: six crowds, and panels of 4 to 30 of the 82 machine assessors of DL 2021. Accuracy (a
-tie counts half) should be at most 1 point (or one standard error of the paired difference, if
-larger) below the better of `mv` and `ds`; log loss, unclipped, at most .05 above the better of the
-smoothed vote (x + 1) / (n + 2) and `ds(smoothing=1)`. `mv` and `ds` themselves are put to the same
-test. With gold for all pairs of five topics: accuracy on the other topics against that of the
-assessor who is best on the five.
+Without gold: six crowds, and panels of 4 to 30 of the 82 machine assessors of DL 2021; then data
+that shaped nothing: fresh panels, parts of the other crowds' assessors, simulated worlds with
+errors that are independent, shared or copied. Accuracy (a tie counts half) should be at most 1
+point (or one standard error of the paired difference, if larger) below the better of `mv` and `ds`;
+log loss, unclipped, at most .05 above the better of the smoothed vote (x + 1) / (n + 2) and
+`ds(smoothing=1)`. `mv` and `ds` themselves are put to the same test. With gold for all pairs of
+five topics: accuracy on the other topics against that of the assessor who is best on the five.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 import qrowd as q
+from benchmarks.coverage import Setting, make_world
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
@@ -52,18 +54,42 @@ def crowd(name: str) -> tuple[Judgements, Qrels]:
     return judgements, q.read_qrels(folder / "gold.qrels.gz").binary(gold_rel)
 
 
-def panels(judgements: Judgements, each: int) -> Iterator[tuple[str, Judgements]]:
-    """Panels of those who judged nearly everything, and as many of all assessors."""
+def panels(judgements: Judgements, each: int, first: int = 0) -> Iterator[Judgements]:
+    """Panels of those who judged nearly everything, and half as many of all assessors."""
     count = judgements.per_assessor
     pools = {"diligent": np.flatnonzero(count > 0.9 * len(judgements.pairs)),
              "any": np.arange(len(count))}  # fmt: skip
     for size in SIZES:
-        for seed in range(each):
+        for seed in range(first, first + each):
             pool = "any" if seed % 3 == 2 else "diligent"
             random = np.random.default_rng([size, seed])
             chosen = np.sort(random.choice(pools[pool], size, replace=False))
-            label = f"{size} assessors ({pool}), {seed}"
-            yield label, judgements.of_assessors(Index(judgements.assessors.names[chosen]))
+            yield judgements.of_assessors(Index(judgements.assessors.names[chosen]))
+
+
+def parts(name: str) -> Iterator[tuple[Judgements, Qrels]]:
+    """A quarter, half and three quarters of a crowd's assessors, twice."""
+    judgements, gold = crowd(name)
+    everybody = len(judgements.assessors)
+    for seed in range(6):
+        size = everybody * (1 + seed % 3) // 4
+        chosen = np.random.default_rng([77, seed]).choice(everybody, size, replace=False)
+        names = judgements.assessors.names[np.sort(chosen)]
+        yield judgements.of_assessors(Index(names)), gold
+
+
+def worlds(each: int = 4) -> Iterator[tuple[Judgements, Qrels]]:
+    """Simulated crowds: 30 assessors of whom 3 to 10 judge a pair, or 8 who judge all."""
+    usual = Setting(topics=10, documents=100, runs=2)
+    few, many = replace(usual, assessors=8, votes=8), replace(usual, votes=10)
+    settings = [usual, few, many, replace(usual, votes=3)]
+    settings += [replace(one, difficulty=2.0) for one in (usual, few, many)]
+    settings += [replace(one, copying=0.7) for one in (usual, few, many)]
+    settings.append(replace(usual, difficulty=1.0))
+    for setting in settings:
+        for seed in range(each):
+            world = make_world(setting, 900 + seed)
+            yield world.judgements, world.truth
 
 
 def right(p: Floats, truth: Array) -> Floats:
@@ -130,8 +156,8 @@ def results(judgements: Judgements, gold: Qrels) -> dict[str, Result]:
     return made
 
 
-def without_gold(each: int) -> None:
-    """Print both tables and the sums."""
+def whole_crowds() -> None:
+    """Print the table of the six crowds."""
     print("| crowd | mv | ds | auto | lost | allowed | log loss | above the better | chosen |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for name in CROWDS:
@@ -141,20 +167,31 @@ def without_gold(each: int) -> None:
                    auto.log_loss, auto.extra)  # fmt: skip
         cells = " | ".join(f"{figure:.3f}" for figure in figures)
         print(f"| {name} | {cells} | {auto.note.removeprefix('chosen: ')} |", flush=True)
+
+
+def many_panels(each: int, fresh: int) -> None:
+    """Print how often each method fails, and by how much at most."""
     judgements, gold = crowd("dl21")
-    found = [results(rows, gold) for _, rows in panels(judgements, each)]
-    print(f"\n{len(found)} panels of dl21, 4 to 30 assessors\n")
-    print("| method | fails | worst loss | log loss above .05 | most above |")
-    print("|---|---:|---:|---:|---:|")
-    for name in ("auto", "mv", "ds"):
-        some = [one[name] for one in found]
-        print(
-            f"| {name} | {np.mean([one.failed for one in some]):.1%} "
-            f"| {max(one.lost for one in some):.3f} "
-            f"| {np.mean([one.extra > 0.05 for one in some]):.1%} "
-            f"| {max(one.extra for one in some):.3f} |",
-            flush=True,
-        )
+    others = [name for name in CROWDS if name != "dl21"]
+    groups: dict[str, Iterator[tuple[Judgements, Qrels]]] = {
+        "panels of dl21": ((rows, gold) for rows in panels(judgements, each)),
+        "fresh panels of dl21": ((rows, gold) for rows in panels(judgements, fresh, 100)),
+        "parts of the other crowds": (one for name in others for one in parts(name)),
+        "simulated worlds": worlds(),
+    }
+    print("\n| data | method | lose more than allowed | at most | log loss above .05 | at most |")
+    print("|---|---|---:|---:|---:|---:|")
+    for label, group in groups.items():
+        found = [results(*one) for one in group]
+        for name in ("auto", "mv", "ds"):
+            some = [one[name] for one in found]
+            print(
+                f"| {len(found)} {label} | {name} | {np.mean([one.failed for one in some]):.1%} "
+                f"| {max(one.lost for one in some):.3f} "
+                f"| {np.mean([one.extra > 0.05 for one in some]):.1%} "
+                f"| {max(one.extra for one in some):.3f} |",
+                flush=True,
+            )
 
 
 def with_gold() -> None:
@@ -203,15 +240,16 @@ def five_topics(
     return float(own.mean()), float(other.mean()), error, loss, choice
 
 
-def main(each: int = 6) -> None:
+def main(each: int = 9, fresh: int = 20) -> None:
     """Print all tables."""
     warnings.simplefilter("ignore")
     if not (data() / "dl21").is_dir():
         print(f"no real data in {data()}; QROWD_DATA names another folder")
         return
-    without_gold(each)
+    whole_crowds()
     with_gold()
+    many_panels(each, fresh)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 6)
+    main(*(int(word) for word in sys.argv[1:3]))

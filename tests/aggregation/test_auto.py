@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
+from qrowd.data.arrays import Floats
 
 
 def crowd(
@@ -39,13 +40,23 @@ def score(
     return q.score_labels(q.get(method).fit(rows, q.Given(gold=given)), gold)
 
 
+def weighted(rows: q.Judgements) -> Floats:
+    """P(relevant) by the smoothed vote, each assessor by the cube root of their informedness."""
+    table = q.DawidSkene(smoothing=1).fit(rows).assessors
+    informed = table["p(0|0)"] + table["p(1|1)"] - 1
+    votes = np.ones((len(rows.pairs), 2))
+    for pair, who, said in zip(rows.pair, rows.assessor, rows.grade, strict=True):
+        counted = said if informed[who] > 0 else 1 - said
+        votes[pair, counted] += abs(informed[who]) ** (1 / 3)
+    return np.asarray(votes[:, 1] / votes.sum(axis=1))
+
+
 def test_the_vote_where_assessors_err_together() -> None:
     rows, _ = crowd(hard=2.5)
     merged = q.Automatic().fit(rows)
     assert merged.fit.notes[0] == "chosen: the vote"
     assert "err together" in merged.fit.notes[1]
-    votes = rows.votes + 1
-    np.testing.assert_allclose(merged.posterior, votes / votes.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(merged.relevant, weighted(rows))
 
 
 def test_the_mean_where_they_do_not() -> None:
@@ -54,8 +65,7 @@ def test_the_mean_where_they_do_not() -> None:
     assert merged.fit.notes[0] == "chosen: the mean of the vote and of ds"
     ds = q.DawidSkene(smoothing=1).fit(rows)
     odds = ds.log_odds / (1 + 0.1 * 7)
-    vote = (rows.votes[:, 1] + 1) / 10
-    expected = (vote + 1 / (1 + np.exp(-odds))) / 2
+    expected = (weighted(rows) + 1 / (1 + np.exp(-odds))) / 2
     np.testing.assert_allclose(merged.relevant, expected, atol=1e-9)
     found = q.score_labels(merged, gold)
     assert found["log_loss"] < score("mv", rows, gold)["log_loss"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,15 @@ def test_products_by_plain_loops() -> None:
                     total += sum(x * y for x, y in zip(one, other, strict=True))
                     couples += 1
     assert _Products.of(rows, merged).correlation == pytest.approx(total / couples, abs=1e-10)
+
+
+def test_somebody_who_answers_the_other_way_round_hides_nothing() -> None:
+    """A hard pair makes others err and them be right: that, too, is erring together."""
+    crowd = votes(8, hard=2.5)
+    turned = replace(crowd, grade=np.where(crowd.assessor == 3, 1 - crowd.grade, crowd.grade))
+    straight, found = q.independence(crowd, DS), q.independence(turned, DS)
+    assert found.together
+    assert found.rho == pytest.approx(straight.rho, rel=0.25)
 
 
 def test_independent_errors_are_found_independent() -> None:

@@ -3,7 +3,8 @@ r"""Do assessors err independently, as `ds` and its kin believe? A posterior pre
 A model such as `ds` says how likely each assessor is to give each answer to each pair. What is left
 of the answers, the residuals, should not correlate between assessors who judged the same pair. With
 $e_{ij}$ the residual of assessor $j$ on pair $i$ (a vector over the grades, divided by the root of
-its expected square),
+its expected square; negated for an assessor who is right less often than chance, whom a hard pair
+makes answer the other way),
 
 $$r = \frac{\sum_i \sum_{j \ne k} e_{ij} \cdot e_{ik}}{\sum_i n_i (n_i - 1)}$$
 
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.data.arrays import Array, Floats, Mask, Offsets
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -29,7 +30,7 @@ from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
 from qrowd.quality.couples import Sharing, sharing
 from qrowd.rendering import Readable
 
-TOGETHER = 0.045
+TOGETHER = 0.05
 ASSUMING = ("ds", "hier-bayes", "hier-vb", "mace", "one-coin", "two-coin", "glad", "em-gauss")
 """Methods that take assessors to err independently."""
 _SHOWN = 5
@@ -58,7 +59,7 @@ class Couple:
 class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
-    They do from .045 on, if the interval leaves 0 out; `together` is None where the check has no
+    They do from .05 on, if the interval leaves 0 out; `together` is None where the check has no
     degrees of freedom. `by_topic` has each topic's figure before the allowance for degrees of
     freedom (NaN without pairs that two judged).
     """
@@ -190,6 +191,7 @@ class _Products:
         pairs, size = len(rows.pairs), len(rows.scale)
         expected = _expected(rows, merged)
         width = np.sqrt(np.maximum((expected * (1 - expected)).sum(axis=1), 1e-6))
+        width *= np.where(_misleading(merged)[rows.assessor], -1.0, 1.0)
         products, agreeing = np.zeros(pairs), np.zeros(pairs)
         for code in range(size):
             here = (rows.grade == code).astype(np.float64)
@@ -222,6 +224,11 @@ def _matrices(merged: Merged) -> Floats:
         )
     columns = [[table[f"p({said}|{true})"] for true in grades] for said in grades]
     return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
+
+
+def _misleading(merged: Merged) -> Mask:
+    """Who is right less often than chance: what makes others err makes them right."""
+    return np.asarray(np.trace(_matrices(merged), axis1=1, axis2=2) < 1)
 
 
 def _expected(rows: Judgements, merged: Merged) -> Floats:

@@ -41,11 +41,14 @@ class Automatic:
 
     $$t_{ig} \propto \mathrm{ds}_{ig}^{\,1 / (1 + r (n_i - 1))}$$
 
-    with $n_i$ the votes of pair $i$. The other is the vote, in which an assessor whom `ds` finds to
-    mislead (for two grades: sensitivity + specificity < 1) is counted the other way round; with
-    $x_{ig}$ these votes and $K$ the number of grades,
+    with $n_i$ the votes of pair $i$. The other is the vote, in which assessor $j$ counts by the
+    cube root of $J_j$, how far `ds` finds them to tell the grades apart (for two grades:
+    sensitivity + specificity - 1); who misleads ($J_j < 0$) is counted the other way round. The
+    root lies between counting all alike, which leaves ties and lets those decide who say yes to
+    everything, and counting by $J_j$, which trusts a clique that agrees with itself. With $x_{ig}$
+    these votes for grade $g$ and $K$ the number of grades,
 
-    $$v_{ig} = \frac{x_{ig} + 1}{n_i + K}, \qquad m_{ig} = \frac{v_{ig} + t_{ig}}{2}$$
+    $$v_{ig} = \frac{x_{ig} + 1}{\sum_h x_{ih} + K}, \qquad m_{ig} = \frac{v_{ig} + t_{ig}}{2}$$
 
     Where the check finds that assessors err together it is $v$; where it does not, or cannot tell,
     the mean $m$.
@@ -126,9 +129,10 @@ class _Beliefs:
 
     @cached_property
     def votes(self) -> Floats:
-        """Votes[pair, grade]; the vote of somebody who misleads is for the other grades."""
+        """Votes[pair, grade], each by its assessor's informedness; below 0, for other grades."""
         rows, size = self.fitting.judgements, len(self.fitting.judgements.scale)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        weight = np.cbrt(np.abs(self.informedness))[rows.assessor]
+        weight = weight if rows.weight is None else weight * rows.weight
         misleads = self.informedness[rows.assessor] < 0
         result = np.zeros((len(rows.pairs), size))
         for code in range(size):
