@@ -15,7 +15,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,9 @@ def work_through(replies: Replies, worker: int, batches: int) -> list[Seen]:
     return seen
 
 
-def _of_set(replies: Replies, api: str, shown: dict[str, Any], order: list[float]) -> list[float]:
+def _of_set(
+    replies: Replies, api: str, shown: dict[str, Any], order: Sequence[float]
+) -> list[float]:
     """Read and judge one set; what can be counted and timed."""
     key, documents = shown["key"], shown["documents"]
     read, saved, events = [], [], []

@@ -104,7 +104,7 @@ def cpu_of(page: Page) -> Callable[[], float]:
 
     def spent() -> float:
         found = session.send("Performance.getMetrics")["metrics"]
-        return 1000 * next(one["value"] for one in found if one["name"] == "TaskDuration")
+        return 1000 * float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
 
     return spent
 

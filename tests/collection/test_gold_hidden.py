@@ -35,7 +35,7 @@ def numbers(offer: Offer, at: int, one: ShownSet) -> list[float]:
 def test_nothing_that_can_be_counted_tells_gold(tmp_path: Path) -> None:
     made = material(topics=12, pool=21, gold_sets=24)
     site = make_site(f"sqlite:///{tmp_path / 'gold.db'}", PLAN, made)
-    seen = {}
+    seen: dict[str, list[float]] = {}
     for name in range(20):
         for offer in batches(site, f"w{name}"):
             seen |= {one.key: numbers(offer, at, one) for at, one in enumerate(offer.sets)}
