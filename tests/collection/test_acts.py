@@ -21,6 +21,7 @@ from qrowd.collection.schema import (
     member,
     pair,
     place,
+    sampled,
     topic,
     worker,
 )
@@ -29,7 +30,7 @@ from qrowd.collection.verifying import broken
 from qrowd.errors import RuleError
 
 TABLES = (campaign, topic, document, pair, gold, judging_set, member, worker, assignment, place,
-          appeal)  # fmt: skip
+          appeal, sampled)  # fmt: skip
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
 
 
@@ -115,6 +116,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"amount": 500} | ({"worker": 1} if act == "bonus" else {})
     elif act in ("screen out", "stop"):
         details = {"worker": 3}
+    elif act == "draw sample":
+        details = {"size": 2}
     elif act == "clarify topic":
         details = {"topic": "t0", "text": "only recipes"}
     elif act == "resume":

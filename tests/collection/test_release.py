@@ -121,7 +121,7 @@ def test_texts_orders_and_consent(tmp_path: Path) -> None:
 def test_a_clarification_is_undone(site: Site) -> None:
     def narrative() -> str:
         with site.store.read("tiny") as work:
-            return str(clarifying._topic(work, "t0").narrative)
+            return str(clarifying.topic_named(work, "t0").narrative)
 
     before = narrative()
     first = site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "one"})

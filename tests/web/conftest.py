@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.collection.conftest import postgresql as postgresql
 
 if find_spec("fastapi") is None or find_spec("sqlalchemy") is None or find_spec("httpx") is None:
     collect_ignore_glob = ["test_*.py"]  # the web application needs the extra serve

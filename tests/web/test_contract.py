@@ -45,7 +45,8 @@ def belongs_to(method: str, path: str) -> str:
         return "administrator"
     if "/judging/" in path:
         return "worker"
-    return "expert" if "/experts/" in path and "error-rate" not in path else "organiser"
+    for_organisers = ("/experts/error-rate", "/experts/all-decisions", "/experts/draw")
+    return "expert" if "/experts/" in path and not path.endswith(for_organisers) else "organiser"
 
 
 def ask(server: Server, method: str, path: str, name: str, headers: dict[str, str]) -> int:

@@ -130,3 +130,22 @@ def test_a_deletion_that_would_void_a_release(judged: Server) -> None:
     assert (told.status_code, told.json()["error"]["code"]) == (409, "released")
     wanted["despite_release"] = True
     assert judged.client.post(path, json=wanted, headers=organiser).status_code == 204
+
+
+def test_the_page_of_releases(judged: Server) -> None:
+    from tests.web.office import desk, words
+
+    ada, page = desk(judged, "organiser"), "/campaigns/tiny/releases"
+    assert "Make a release" in words(ada.get(page))
+    assert "no method 'nonsense'" in words(ada.post(page, method="nonsense", sure="yes"))
+    asked = ada.post(page, method="mv")
+    assert "This cannot be undone." in words(asked)
+    assert not judged.client.get(f"{API}/releases", headers=judged.token("organiser")).json()
+    made = ada.post(page, method="mv", sure="yes")
+    assert made.status_code == 303
+    assert "A release is being made." in words(ada.get(page))
+    assert jobs.run_one(judged.site.store, judged.settings.folder)
+    assert "Release 1 as zip" in ada.get(page).text
+    zipped = ada.get(f"{page}/1/zip")
+    assert zipped.content[:2] == b"PK"
+    assert ada.get(f"{page}/2/zip").status_code == 404

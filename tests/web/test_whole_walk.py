@@ -143,7 +143,8 @@ def _organise(walk: Walk, admin: dict[str, str]) -> None:
     appeals = walk("GET", f"{API}/appeals", admin)
     assert {one["kind"] for one in appeals} == {"gold", "refusal"}
     for one in appeals:
-        walk("POST", f"{API}/appeals/{one['number']}", admin, won=True, reply="you are right")
+        if one["kind"] == "refusal":  # the other waits for an expert
+            walk("POST", f"{API}/appeals/{one['number']}", admin, won=True, reply="you are right")
     assert walk("GET", f"{API}/status", admin)["held"] > 0
     assert walk("GET", f"{API}/workers", admin)[0]["worker"] == 1
     notice = walk("GET", f"{API}/notices", admin)[0]
@@ -184,8 +185,22 @@ def _experts(walk: Walk, admin: dict[str, str]) -> None:
     query = f"topic={pair['topic']}&doc={pair['doc']}"
     walk("GET", f"{API}/experts/documents?{query}", eve)
     walk("POST", f"{API}/experts/decisions", eve, **pair, grade=1, reason="it says so")
-    walk("GET", f"{API}/experts/disputed", eve)
+    for path in ("disputed", "queue", "topics?topic=t0", "decisions", f"votes?{query}"):
+        walk("GET", f"{API}/experts/{path}", eve)
+    walk("POST", f"{API}/experts/clarifications", eve, topic="t0", text="only in print")
+    walk("POST", f"{API}/experts/draw", admin, size=3)
+    assert walk("GET", f"{API}/experts/all-decisions", admin)[0]["grade"] == 1
+    _objections(walk, eve)
     assert walk("GET", f"{API}/experts/error-rate", admin)["judged"] >= 1
+
+
+def _objections(walk: Walk, eve: dict[str, str]) -> None:
+    path = f"{API}/experts/objections"
+    one = walk("GET", path, eve)[0]
+    names = {"topic": one["topic"], "doc": one["doc"]}
+    walk("POST", f"{API}/experts/decisions", eve, **names, grade=1)
+    assert walk("GET", f"{path}/{one['number']}", eve)["words"]
+    walk("POST", f"{path}/{one['number']}", eve, right=False, reply="read it again")
 
 
 def _results(walk: Walk, admin: dict[str, str]) -> None:

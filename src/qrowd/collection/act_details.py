@@ -65,12 +65,14 @@ NEEDED: dict[str, dict[str, Reading]] = {
     "exclude": {"assignment": _number},
     "refuse": {"assignment": _number},
     "clarify topic": {"topic": _text, "text": _text},
+    "draw sample": {},
     "settle": {},
     **{act: {} for act in ("launch", "pause", "resume", "close")},
 }
 ALLOWED: dict[str, dict[str, Reading]] = {
     "raise target": {"topic": _text},
     "settle": {"workers": _workers},
+    "draw sample": {"size": _number},
 }
 EVERY: dict[str, Reading] = {"reason": _text}
 

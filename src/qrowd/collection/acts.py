@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, select, update
 
-from qrowd.collection import clarifying, ledger, people
+from qrowd.collection import clarifying, experts, ledger, people
 from qrowd.collection.assignments import by_id, move
 from qrowd.collection.building import set_priorities
 from qrowd.collection.schema import (
@@ -309,5 +309,6 @@ ACTS: dict[str, Act] = {
     "message": Act(_message, subject="message {worker}"),
     "settle": Act(_settle),
     "release": Act(_only_by_its_function),
+    "draw sample": Act(experts.draw, experts.put_back, adds=True),
     clarifying.ACT: Act(clarifying.clarify, clarifying.take_back, "topic {topic}", adds=True),
 }

@@ -25,7 +25,7 @@ def clarify(work: Work, details: dict[str, Any]) -> dict[str, Any]:
     words = " ".join(str(details["text"]).split())
     if not words or len(words) > LONGEST or "\0" in words:
         raise RuleError("malformed", f"a clarification has 1 to {LONGEST:,} characters")
-    found = _topic(work, str(details["topic"]))
+    found = topic_named(work, str(details["topic"]))
     added = f"Clarified on {day(work.now)}: {words}"
     _set(work, found.id, f"{found.narrative}\n\n{added}" if found.narrative else added)
     return {"text": words, "added": added}
@@ -33,7 +33,7 @@ def clarify(work: Work, details: dict[str, Any]) -> dict[str, Any]:
 
 def take_back(work: Work, details: dict[str, Any]) -> None:
     """Remove the paragraph; what was added later stays."""
-    found = _topic(work, str(details["topic"]))
+    found = topic_named(work, str(details["topic"]))
     parts = str(found.narrative).split("\n\n")
     if details["added"] in parts:
         last = len(parts) - 1 - parts[::-1].index(details["added"])
@@ -50,12 +50,19 @@ def clarifications(work: Work, name: str | None = None) -> list[Found]:
     return [row for row in rows if name in (None, json.loads(row.details)["topic"])]
 
 
+def words_of(row: Found) -> dict[str, str]:
+    """What was clarified: `topic`, `text`."""
+    found: dict[str, str] = json.loads(row.details)
+    return found
+
+
 def day(at: int) -> str:
     """The day of a time, such as 2026-11-16."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
-def _topic(work: Work, name: str) -> Found:
+def topic_named(work: Work, name: str) -> Found:
+    """A topic of this campaign by its name."""
     own = (topic.c.campaign_id == work.campaign) & (topic.c.name == name)
     found = work.db.execute(select(topic).where(own)).one_or_none()
     if found is None:

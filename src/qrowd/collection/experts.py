@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import and_, func, insert, select
+from sqlalchemy import and_, delete, func, insert, select
 
 from qrowd.collection.people import expert
 from qrowd.collection.schema import (
@@ -71,6 +71,10 @@ def _valid(work: Work) -> Any:
 
 def draw_sample(work: Work, size: int | None = None) -> int:
     """Add random judgements to the sample, up to `size` (default: the planned share); how many."""
+    return len(_drawn(work, size))
+
+
+def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
     p = answer.c
     query = select(p.place_id, p.position).select_from(_counted()).where(_valid(work))
     rows = [(row.place_id, row.position) for row in work.db.execute(query.order_by(p.event_id))]
@@ -83,7 +87,23 @@ def draw_sample(work: Work, size: int | None = None) -> int:
     values = [{"place_id": one, "position": at, "at": work.now} for one, at in sorted(chosen)]
     if values:
         work.db.execute(insert(sampled), values)
-    return len(values)
+    return sorted(chosen)
+
+
+def draw(work: Work, details: dict[str, Any]) -> dict[str, Any]:
+    """The act of drawing: `size`, or the planned share."""
+    size = details.get("size")
+    found = _drawn(work, None if size is None else int(size))
+    if not found:
+        raise RuleError("conflict", "there are no further judgements to draw")
+    return {"drawn": [list(one) for one in found]}
+
+
+def put_back(work: Work, details: dict[str, Any]) -> None:
+    """What was drawn is no longer in the sample; decisions on it stay."""
+    for place_id, position in details["drawn"]:
+        one = and_(sampled.c.place_id == place_id, sampled.c.position == position)
+        work.db.execute(delete(sampled).where(one))
 
 
 def to_judge(work: Work) -> list[Found]:
@@ -138,9 +158,10 @@ def pair_named(work: Work, topic_name: str, doc: str) -> int:
 
 
 def decide(
-    work: Work, who: str, pair_id: int, grade: int, reason: str = "", code: str = ""
+    work: Work, who: str | int, pair_id: int, grade: int, reason: str = "", code: str = ""
 ) -> None:
-    """An expert's decision on a pair."""
+    """An expert's decision on a pair; the expert by name, or by number."""
+    number = who if isinstance(who, int) else expert(work, who)
     if grade not in work.plan.scale.grades:
         raise RuleError("malformed", f"grade must be one of {work.plan.scale.grades}")
     if code not in CODES:
@@ -148,7 +169,7 @@ def decide(
     own = and_(pair.c.id == pair_id, pair.c.campaign_id == work.campaign)
     if work.db.scalar(select(pair.c.id).where(own)) is None:
         raise RuleError("not-found", "there is no such pair in this campaign")
-    values = {"pair_id": pair_id, "expert_id": expert(work, who), "grade": grade, "at": work.now}
+    values = {"pair_id": pair_id, "expert_id": number, "grade": grade, "at": work.now}
     work.db.execute(insert(decision).values(**values, reason=reason, code=code))
 
 

@@ -259,20 +259,28 @@ def _ballots(work: Work) -> Iterator[_Row]:
         yield "orders.tsv", (f"b{row.id}", *pairs[row.pair_id], who, rank)
 
 
-def given_grades(work: Work) -> dict[int, int]:
+def given_grades(work: Work, *, decided: bool = True) -> dict[int, int]:
     """The experts' grades of pairs of the pool, by pair: gold, then the last decision."""
     own = (pair.c.campaign_id == work.campaign) & (pair.c.in_pool == 1)
     joined = gold.join(pair, pair.c.id == gold.c.pair_id)
     rows = work.db.execute(select(gold.c.pair_id, gold.c.grade).select_from(joined).where(own))
     found = {row.pair_id: row.grade for row in rows}
-    decided = decision.join(pair, pair.c.id == decision.c.pair_id)
-    query = select(decision.c.pair_id, decision.c.grade).select_from(decided).where(own)
+    if not decided:
+        return found
+    by_experts = decision.join(pair, pair.c.id == decision.c.pair_id)
+    query = select(decision.c.pair_id, decision.c.grade).select_from(by_experts).where(own)
     return found | {
         row.pair_id: row.grade for row in work.db.execute(query.order_by(decision.c.id))
     }
 
 
-def _gold(work: Work) -> Iterator[_Row]:
+def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], int]:
+    """The same by topic and document; without decisions, gold's alone."""
     _, pairs = _names(work)
-    rows = sorted((*pairs[number], grade) for number, grade in given_grades(work).items())
+    found = given_grades(work, decided=decided)
+    return {pairs[number]: grade for number, grade in found.items()}
+
+
+def _gold(work: Work) -> Iterator[_Row]:
+    rows = sorted((*names, grade) for names, grade in given_names(work).items())
     return (("gold.qrels", (name, 0, doc, grade)) for name, doc, grade in rows)

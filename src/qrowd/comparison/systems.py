@@ -138,7 +138,7 @@ def compare_systems(
     p_values = np.full((len(values), len(runs), len(runs)), np.nan)
     for m, family in enumerate(p):
         p_values[m, first, second] = p_values[m, second, first] = corrected(family, correction)
-    mean, half = _interval(values, level)
+    mean, half = mean_interval(values, level)
     caution = beyond_reach(test, len(scores.topics), len(first), correction, alpha)
     notes = (*scores.notes, *caution)
     return SystemComparison(
@@ -174,7 +174,7 @@ def _pairs(runs: tuple[str, ...], baseline: str) -> tuple[Array, Array]:
     return others, np.full(len(others), base)
 
 
-def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
+def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Means over the last axis, and half of the width of their Student intervals."""
     from scipy.special import stdtrit
 

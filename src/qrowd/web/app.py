@@ -23,11 +23,14 @@ from qrowd.web.api import (
     workers,
 )
 from qrowd.web.pages import judging, reader
+from qrowd.web.pages.expert import objections, pair, queue
 from qrowd.web.pages.organiser import (
     acting,
+    adjudicated,
     findings,
     home,
     live,
+    publishing,
     quality,
     record,
     signing,
@@ -68,8 +71,8 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     problems.install(app)
     app.middleware("http")(_guarded)
     api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
-    running = (live, findings, quality, worker_pages, acting, record)
-    pages = (judging, reader, signing, home, *running)
+    running = (live, findings, quality, worker_pages, acting, record, adjudicated, publishing)
+    pages = (judging, reader, signing, home, *running, queue, pair, objections)
     for part in (*api, *pages):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))

@@ -80,6 +80,13 @@ def latest(work: Work, kind: str) -> Result | None:
     return Result(row.id, kind, made, row.finished_at, work.now - row.finished_at, body)
 
 
+def unfinished(work: Work, kind: str) -> Found | None:
+    """The newest job of a kind, unless it is done."""
+    own = (job.c.campaign_id == work.campaign) & (job.c.kind == kind)
+    row = work.db.execute(select(job).where(own).order_by(job.c.id.desc()).limit(1)).one_or_none()
+    return None if row is None or row.state == "done" else row
+
+
 # --- doing them -----------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.atomic import written
 from qrowd.rendering import plain, tsv
+from qrowd.web import decided
 from qrowd.web.folders import Place
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def make_release(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 Task = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
 TASKS: dict[str, Task] = {
+    "decisions": decided.moved,
     "export": export_files,
     "merge": merge,
     "quality": quality,

@@ -1,21 +1,34 @@
-"""What experts do: judge a random sample blind, decide disputed documents."""
+"""What experts do: judge blind, see what judges said, decide, answer objections.
+
+What judges said of a pair is refused (`blind-first`) until the expert has judged it. Nothing here
+tells anything about the systems.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 
-from qrowd.collection import experts
+from qrowd.collection import adjudication, audit, clarifying, experts
 from qrowd.collection.showing import document_of
+from qrowd.collection.store import Work
 from qrowd.rendering import plain
-from qrowd.web.access import Expert, Reader
+from qrowd.web import neighbours
+from qrowd.web.access import Expert, Manager, Member, Reader
+from qrowd.web.api.manage import Done
 from qrowd.web.api.own import Made
 from qrowd.web.api.work import HARMLESS
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns/{name}/experts", tags=["experts"], responses=RESPONSES)
+
+Topic = Annotated[str, Query(max_length=400)]
+Doc = Annotated[str, Query(max_length=1000)]
+Number = Annotated[int, Path(ge=1, lt=2**31)]
 
 
 class Pair(BaseModel):
@@ -25,19 +38,46 @@ class Pair(BaseModel):
     doc: str
 
 
-class Disputed(Pair):
-    """A pair whose judges disagree."""
-
-    votes: int
-    relevant: int
-
-
 class Decision(Pair):
     """An expert's decision; `code` says why judges were wrong, in a word."""
 
     grade: int = Field(ge=-128, le=127)
     reason: str = Field("", max_length=10_000)
     code: str = Field("", max_length=40)
+
+
+class Decided(Decision):
+    """A decision that stands; `at` is milliseconds since 1970, `own` if it is one's own."""
+
+    at: int
+    expert: str
+    own: bool
+
+
+class Vote(BaseModel):
+    """What one judge said: `kind` is grade, cannot-tell or broken."""
+
+    kind: str
+    grade: int | None
+    reasons: list[str]
+    passages: list[str]
+
+
+class Neighbour(BaseModel):
+    """A document that is alike (1: the same words); its grade, if an expert has decided."""
+
+    doc: str
+    title: str
+    alike: float
+    grade: int | None
+
+
+class Seen(BaseModel):
+    """What judges said of a pair, and what is alike; `problem` says why nothing is."""
+
+    votes: list[Vote]
+    neighbours: list[Neighbour]
+    problem: str
 
 
 class SampleWanted(BaseModel):
@@ -57,6 +97,53 @@ class ErrorRate(BaseModel):
     high: float | None
 
 
+class Objection(Pair):
+    """An "I disagree" that waits for an answer."""
+
+    number: int
+    at: int
+
+
+class Sides(Objection):
+    """Both sides of an objection: what gold and the worker said, and the worker's words."""
+
+    words: str
+    gold: int
+    reason: str
+    said: int | None
+
+
+class Answer(BaseModel):
+    """The answer to an objection; `right` if the worker is, which retires the check question."""
+
+    right: bool
+    reply: str = Field(min_length=1, max_length=10_000)
+
+
+class Clarification(BaseModel):
+    """What is added to a topic's instructions, with the day."""
+
+    topic: str = Field(max_length=400)
+    text: str = Field(min_length=1, max_length=2_000)
+
+
+@contextmanager
+def reading(expert: Member) -> Iterator[tuple[Work, int]]:
+    """A snapshot, and the number of the expert there."""
+    with expert.store.read(expert.campaign) as work:
+        yield work, adjudication.seen_as(work, expert.who.worker, expert.who.name)
+
+
+@contextmanager
+def writing(expert: Member) -> Iterator[tuple[Work, int]]:
+    """A transaction, and the number of the expert there."""
+    with expert.store.write(expert.campaign) as work:
+        yield work, adjudication.expert_id(work, expert.who.worker, expert.who.name)
+
+
+# --- blind ----------------------------------------------------------------------------------------
+
+
 @router.post("/sample", status_code=201)
 def draw(wanted: SampleWanted, expert: Expert) -> Made:
     """Draw random judgements to judge again; how many."""
@@ -66,40 +153,111 @@ def draw(wanted: SampleWanted, expert: Expert) -> Made:
 
 @router.get("/sample")
 def sample(expert: Expert) -> list[Pair]:
-    """What is left to judge, blind."""
+    """What is left to judge of the sample, blind."""
     with expert.store.read(expert.campaign) as work:
         return [Pair(topic=row.topic, doc=row.doc) for row in experts.to_judge(work)]
 
 
 @router.get("/disputed")
-def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[Disputed]:
-    """The pairs that judges disagree on most."""
+def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[Pair]:
+    """The pairs that judges disagree on most; how they voted is told after one's own judgement."""
     with expert.store.read(expert.campaign) as work:
         rows = experts.disputed(work, limit)
-    return [
-        Disputed(topic=row.topic, doc=row.doc, votes=row.votes, relevant=row.relevant)
-        for row in rows
-    ]
+    return [Pair(topic=row.topic, doc=row.doc) for row in rows]
+
+
+@router.get("/queue")
+def queue(expert: Expert) -> list[Pair]:
+    """All that waits, sampled and disputed pairs mixed."""
+    with expert.store.read(expert.campaign) as work:
+        return [Pair(topic=row.topic, doc=row.doc) for row in adjudication.queue(work)]
 
 
 @router.get("/documents", response_class=Response)
-def document(
-    topic: Annotated[str, Query(max_length=400)],
-    doc: Annotated[str, Query(max_length=1000)],
-    expert: Expert,
-) -> Response:
+def document(topic: Topic, doc: Doc, expert: Expert) -> Response:
     """The bytes of a document."""
     with expert.store.read(expert.campaign) as work:
         body = document_of(work, experts.pair_named(work, topic, doc))
     return Response(body.content, media_type=body.media_type, headers=HARMLESS)
 
 
+# --- deciding -------------------------------------------------------------------------------------
+
+
 @router.post("/decisions", status_code=204)
 def decide(decision: Decision, expert: Expert) -> None:
-    """Decide a pair."""
-    with expert.store.write(expert.campaign) as work:
+    """Decide a pair: blind the first time, and again after having seen what judges said."""
+    with writing(expert) as (work, number):
         pair = experts.pair_named(work, decision.topic, decision.doc)
-        experts.decide(work, expert.who.name, pair, decision.grade, decision.reason, decision.code)
+        adjudication.decide(work, number, pair, decision.grade, decision.reason, decision.code)
+
+
+@router.get("/votes")
+def votes(topic: Topic, doc: Doc, expert: Expert) -> Seen:
+    """What judges said, and what is alike; refused until this expert has judged the pair."""
+    with reading(expert) as (work, number):
+        pair = experts.pair_named(work, topic, doc)
+        said = adjudication.votes(work, number, pair)
+        alike = neighbours.neighbours(work, number, pair)
+    return Seen(
+        votes=[Vote.model_validate(vars(one)) for one in said],
+        neighbours=[Neighbour.model_validate(vars(one)) for one in alike.found],
+        problem=alike.problem,
+    )
+
+
+@router.get("/topics")
+def topic(topic: Topic, expert: Expert) -> list[Pair]:
+    """All pairs of a topic, for somebody who judges it whole."""
+    with expert.store.read(expert.campaign) as work:
+        return [Pair(topic=topic, doc=row.doc) for row in adjudication.of_topic(work, topic)]
+
+
+@router.get("/decisions")
+def decisions(expert: Expert, topic: Topic | None = None) -> list[Decided]:
+    """The decisions that stand, of a topic or of all, the newest first."""
+    with reading(expert) as (work, number):
+        found = adjudication.decisions(work, number, topic)
+    return [Decided.model_validate(vars(one)) for one in found]
+
+
+@router.post("/clarifications", status_code=201)
+def clarify(wanted: Clarification, expert: Expert) -> Done:
+    """Add to a topic's instructions, with the day."""
+    with expert.store.write(expert.campaign) as work:
+        return Done(
+            number=audit.perform(work, expert.who.name, clarifying.ACT, wanted.model_dump())
+        )
+
+
+# --- objections -----------------------------------------------------------------------------------
+
+
+@router.get("/objections")
+def objections(expert: Expert) -> list[Objection]:
+    """Check questions that workers disagree with."""
+    with expert.store.read(expert.campaign) as work:
+        rows = adjudication.disagreements(work)
+    return [Objection(number=row.id, at=row.at, topic=row.topic, doc=row.doc) for row in rows]
+
+
+@router.get("/objections/{number}")
+def objection(number: Number, expert: Expert) -> Sides:
+    """Both sides; refused until this expert has judged the document."""
+    with reading(expert) as (work, mine):
+        return Sides.model_validate(vars(adjudication.disagreement(work, mine, number)))
+
+
+@router.post("/objections/{number}", status_code=204)
+def answer(number: Number, given: Answer, expert: Expert) -> None:
+    """Answer an objection."""
+    with writing(expert) as (work, mine):
+        adjudication.answer_disagreement(
+            work, expert.who.name, mine, number, right=given.right, reply=given.reply
+        )
+
+
+# --- for organisers -------------------------------------------------------------------------------
 
 
 @router.get("/error-rate")
@@ -108,3 +266,19 @@ def error_rate(reader: Reader) -> ErrorRate:
     with reader.store.read(reader.campaign) as work:
         found = experts.error_rate(work)
     return ErrorRate.model_validate(plain(vars(found)))
+
+
+@router.get("/all-decisions")
+def all_decisions(reader: Reader) -> list[Decided]:
+    """What experts decided; POST results/decisions tells which systems' scores that moves."""
+    with reader.store.read(reader.campaign) as work:
+        found = adjudication.decisions(work)
+    return [Decided.model_validate(vars(one)) for one in found]
+
+
+@router.post("/draw", status_code=201)
+def draw_for_experts(wanted: SampleWanted, manager: Manager) -> Done:
+    """The act of drawing a sample for experts; it can be undone."""
+    details = wanted.model_dump(exclude_none=True)
+    with manager.store.write(manager.campaign) as work:
+        return Done(number=audit.perform(work, manager.who.name, "draw sample", details))

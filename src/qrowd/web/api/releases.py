@@ -48,10 +48,15 @@ def ask(wanted: ReleaseWanted, member: Exporter) -> JobState:
     """Make a release: topics, pool, qrels, anonymous judgements, orders, runs, datasheet."""
     if not wanted.sure:
         raise RuleError("ask-twice", "a release cannot be taken back; confirm it")
-    figures_of(wanted.method, wanted.measures)  # which says what is wrong with them
+    refuse_unusable(wanted)
     asked = {"method": wanted.method, "measures": wanted.measures, "who": member.who.name}
     with member.store.write(member.campaign) as work:
         return state_line(jobs.state_of(work, jobs.ask(work, "release", asked)))
+
+
+def refuse_unusable(wanted: ReleaseWanted) -> None:
+    """Say what is wrong with the method or a measure."""
+    figures_of(wanted.method, wanted.measures)
 
 
 @router.get("")

@@ -75,7 +75,7 @@ def reading(
         body = showing.body_of(work, worker.worker, key, position)
     ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
-    return _read(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
+    return readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
 
 
 def kind_of(body: Body) -> str:
@@ -92,7 +92,8 @@ def kind_of(body: Body) -> str:
     return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
 
 
-def _read(body: Body, address: str, settings: Settings) -> Reading:
+def readable(body: Body, address: str, settings: Settings) -> Reading:
+    """A document made safe; `address` is that of its original."""
     kind = kind_of(body)
     if kind == "image":
         return Reading(kind=kind, title=body.title, original=address)
@@ -120,7 +121,11 @@ def page_picture(
     name: str, ticket: str, number: Position, store: TheStore, settings: TheSettings
 ) -> Response:
     """The picture of a page of a PDF document."""
-    body = _ticketed(ticket, store, settings)
+    return shown_picture(_ticketed(ticket, store, settings), number, settings)
+
+
+def shown_picture(body: Body, number: int, settings: Settings) -> Response:
+    """A page of a PDF document as a picture."""
     found = pictures.picture(settings.folder, body.hash, number)
     if not found:
         raise RuleError("not-found", "there is no such page")
@@ -130,7 +135,11 @@ def page_picture(
 @router.get("/judge/{name}/original/{ticket}")
 def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
     """The original of a document: nothing in it runs, loads or leads anywhere."""
-    body = _ticketed(ticket, store, settings)
+    return shown_original(_ticketed(ticket, store, settings))
+
+
+def shown_original(body: Body) -> Response:
+    """A document as it is, harmless, for a frame."""
     if kind_of(body) == "image":
         return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
     page = original_of_html(text_of(body.content, marked_up=True))

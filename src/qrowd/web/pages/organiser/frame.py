@@ -42,6 +42,8 @@ TABS: tuple[tuple[str, str], ...] = (
     ("/systems", "Systems"),
     ("/workers", "Workers"),
     ("/money", "Money"),
+    ("/decisions", "Experts"),
+    ("/releases", "Release"),
     ("/acts", "Record"),
 )
 TOLD_SECONDS = 3600

@@ -1,0 +1,92 @@
+"""Documents of a topic that are alike by their text, with what experts decided on them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import nh3
+import numpy as np
+from sqlalchemy import select
+
+from qrowd.collection import adjudication
+from qrowd.collection.schema import content, document, pair
+from qrowd.collection.store import Found, Work
+from qrowd.content.tfidf import tfidf
+from qrowd.data.documents import Documents
+from qrowd.errors import MissingExtraError
+from qrowd.web.sanitising import GONE, text_of
+
+MOST_DOCUMENTS = 1_000
+MOST_LETTERS = 20_000
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A document that is alike; its grade, if an expert has decided."""
+
+    doc: str
+    title: str
+    alike: float
+    grade: int | None
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The documents most alike, the nearest first; or why there are none."""
+
+    found: tuple[Neighbour, ...] = ()
+    problem: str = ""
+
+
+def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> Neighbours:
+    """The documents of the same topic that are most alike; only after one's own judgement.
+
+    What judges said of them is not told: these may be documents that the expert judges later.
+    """
+    adjudication.refuse_before_own(work, expert_number, pair_id)
+    rows = _documents(work, pair_id)
+    if len(rows) > MOST_DOCUMENTS:
+        return Neighbours(problem=f"this topic has more than {MOST_DOCUMENTS:,} documents")
+    if len(rows) < 2:
+        return Neighbours()
+    texts = {str(row.id): words_of(row) for row in rows}
+    try:
+        vectors = tfidf(Documents.of(texts))
+    except MissingExtraError as error:
+        return Neighbours(problem=str(error))
+    names = list(vectors.index)
+    cosines = vectors.cosines(np.arange(len(names), dtype=np.int32))[names.index(str(pair_id))]
+    decided = {one.pair: one.grade for one in adjudication.decisions(work, expert_number)}
+    known = {row.id: row for row in rows}
+    nearest = [int(names[at]) for at in np.argsort(-cosines, kind="stable")]
+    alike = dict(zip(map(int, names), cosines.tolist(), strict=True))
+    chosen = [one for one in nearest if one != pair_id and alike[one] > 0.01][:most]
+    return Neighbours(
+        tuple(
+            Neighbour(known[one].name, known[one].title, alike[one], decided.get(one))
+            for one in chosen
+        )
+    )
+
+
+def _documents(work: Work, pair_id: int) -> list[Found]:
+    same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
+    joined = pair.join(document, document.c.id == pair.c.document_id)
+    joined = joined.outerjoin(content, content.c.hash == document.c.content)
+    d = document.c
+    query = select(pair.c.id, d.name, d.title, d.media_type, content.c.body).select_from(joined)
+    mine = query.where(pair.c.campaign_id == work.campaign, pair.c.topic_id == same)
+    return list(work.db.execute(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1)))
+
+
+def words_of(row: Found) -> str:
+    """A document's words, without its markup; nothing of pictures and the like."""
+    media = row.media_type.partition(";")[0].strip().lower()
+    if not row.body or not (media.startswith("text/") or media == "application/xhtml+xml"):
+        return str(row.title)
+    text = text_of(row.body[: 4 * MOST_LETTERS], marked_up="html" in media)
+    if "html" in media:
+        text = nh3.clean(text, tags=set(), clean_content_tags=set(GONE))
+    return f"{row.title} {_SPACES.sub(' ', text)[:MOST_LETTERS]}"
