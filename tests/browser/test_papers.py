@@ -65,7 +65,7 @@ def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path:
         image = leaf.locator("img")
         expect(image).to_have_js_property("complete", True)
         assert image.evaluate("one => one.naturalWidth") == 1200
-        page.wait_for_function("CSS.highlights.get('terms-reader')?.size")
+        page.wait_for_function("() => CSS.highlights.get('terms-reader')?.size")
         assert page.evaluate(DRAWN, "terms-reader") == ["turkey", "Turkeys"]
         page.get_by_label("Find in this document").fill("left")
         expect(page.locator(".hits")).to_have_text("1 of 1")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from sqlalchemy import and_, exists, func, not_, select
 
 from qrowd.collection.schema import (
@@ -27,10 +30,26 @@ def unseen(work: Work, worker_id: int, role: str = "gold") -> list[Found]:
     return list(work.db.execute(query))
 
 
-def draw(work: Work, worker_id: int, wanted: int, role: str = "gold") -> list[Found]:
-    """So many unseen gold sets at random; fewer if there are fewer."""
+def draw(
+    work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
+) -> list[Found]:
+    """So many unseen gold sets at random; fewer if there are fewer.
+
+    `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
+    further topics where it can: a topic that comes twice would tell which sets are gold.
+    """
     left = unseen(work, worker_id, role)
-    return work.random.sample(left, min(wanted, len(left)))
+    mixed = work.random.sample(left, len(left))
+    uses = Counter(topics)
+    if any(times > 1 for times in uses.values()):
+        return mixed[:wanted]
+    chosen: list[Found] = []
+    while mixed and len(chosen) < wanted:
+        one = min(mixed, key=lambda row: uses[row.topic_id])
+        mixed.remove(one)
+        chosen.append(one)
+        uses[one.topic_id] += 1
+    return chosen
 
 
 def grades_of(work: Work, set_id: int) -> dict[int, Found]:

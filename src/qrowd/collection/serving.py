@@ -119,13 +119,14 @@ def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
 def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     plan = work.plan
     first = plan.hit.first_gold if plan.gold_per_hit and _is_first(work, worker_id) else 0
-    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first)
-    if len(hidden) < plan.gold_per_hit + first:
-        people.tell_gold_used_up(work, worker_id)
-        return _nothing("gold-used-up")
     wanted = plan.hit.sets - plan.gold_per_hit
     repeated = _repeat(work, worker_id)
     chosen = picking.pick(work, worker_id, wanted - len(repeated))
+    topics = [row.topic_id for row in [*chosen, *repeated]]
+    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first, topics=topics)
+    if len(hidden) < plan.gold_per_hit + first:
+        people.tell_gold_used_up(work, worker_id)
+        return _nothing("gold-used-up")
     if not chosen:
         return _nothing("no-work-left")
     mixed = [(row, "count") for row in chosen] + [(row, "repeat") for row in repeated]

@@ -141,7 +141,7 @@ export class Batch {
   }
 
   async drawDocument(step) {
-    this.stage.replaceChildren(this.reader.root);
+    if (this.reader.root.parentNode !== this.stage) this.stage.replaceChildren(this.reader.root);
     this.drawBar();
     say(t("announce", { at: step.at + 1, n: step.set.documents.length, title: step.shown.title }));
     await this.reader.open(step.set, step.shown);

@@ -107,7 +107,8 @@ export class Reader {
 
   fill() {
     const { kind, html, original, cut } = this.found;
-    this.page.scrollTop = 0;
+    this.page.replaceChildren();
+    this.page.scrollTop = 0; // measured while it is empty: a long document takes long
     this.root.dataset.kind = kind;
     this.original.hidden = kind !== "text" || !original;
     this.input.value = "";

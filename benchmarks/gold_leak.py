@@ -1,0 +1,271 @@
+"""Can gold be told from the rest? `python -m benchmarks.gold_leak [--workers 100]`.
+
+A worker who wants to know takes down everything that the server sends except the words themselves:
+names, sizes, order, headers, the time of every reply; and learns from past batches which sets were
+gold (the review after a batch shows them). The classifier is tested on gold sets and workers that
+it has not seen. Area under the ROC curve: 0.5 is a guess.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from sqlalchemy import select
+
+from qrowd.collection import audit, links
+from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.schema import place
+from qrowd.collection.store import Store, open_store
+
+NAME = "leak"
+PLAN = f"""
+[campaign]
+name = "{NAME}"
+[scale]
+grades = [0, 1, 2]
+[sets]
+size = 3
+target = 3
+[hit]
+sets = 4
+[checks.seconds]
+at_least = 0
+"""
+TOPICS, GOLD_SETS, SIZE, BATCHES = 40, 80, 3, 10
+
+
+@dataclass
+class Seen:
+    """What a worker saw of one set."""
+
+    worker: int
+    key: str
+    numbers: list[float]
+    gold: bool = False
+    set: int = 0
+
+
+@dataclass
+class Replies:
+    """The replies to a worker's requests: (seconds, bytes, headers) by kind of request."""
+
+    ask: Callable[[str, str, Any], tuple[int, bytes, dict[str, str]]]
+    count: int = 0
+    last: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0))
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request; its JSON."""
+        began = time.perf_counter()
+        status, content, headers = self.ask(method, path, body)
+        seconds = time.perf_counter() - began
+        self.count += 1
+        self.last = (seconds, len(content), len(json.dumps(sorted(headers))))
+        if status >= 400:
+            raise RuntimeError(f"{path}: {status} {content[:200]!r}")
+        return json.loads(content) if content else None
+
+
+# --- a campaign and its workers -------------------------------------------------------------------
+
+
+def make_campaign(database: str, workers: int) -> Store:
+    """A running campaign whose gold documents are like all others."""
+    store = open_store(database, new=True)
+    create_campaign(store, parse_plan(PLAN), material(workers))
+    with store.write(NAME) as work:
+        audit.launch(work, "benchmark")
+    return store
+
+
+def material(workers: int) -> Material:
+    """Enough for all workers; texts of one distribution of lengths."""
+    chance = random.Random(4)
+    places = workers * BATCHES * 3
+    sets = -(-places // (3 * TOPICS)) + 2
+    pool = [(f"t{t}", f"d{t}-{d}") for t in range(TOPICS) for d in range(sets * SIZE)]
+    gold = [
+        GoldRow(f"t{s % TOPICS}", f"g{s}-{d}", d % 3, "because", "", f"s{s}")
+        for s in range(GOLD_SETS)
+        for d in range(SIZE)
+    ]
+    names = [name for _, name in pool] + [row.document for row in gold]
+    documents = [
+        DocumentRow(name, b"word " * chance.randint(100, 1500), f"Page {chance.getrandbits(40):x}")
+        for name in chance.sample(names, len(names))
+    ]
+    topics = [TopicRow(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
+    return Material(topics, documents, pool, gold)
+
+
+def http_asker(address: str, token: str) -> Callable[..., tuple[int, bytes, dict[str, str]]]:
+    """Requests over one connection that stays open."""
+    parts = urlsplit(address)
+    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def ask(method: str, path: str, body: Any) -> tuple[int, bytes, dict[str, str]]:
+        link.request(method, path, None if body is None else json.dumps(body), headers)
+        reply = link.getresponse()
+        return reply.status, reply.read(), dict(reply.getheaders())
+
+    return ask
+
+
+def work_through(replies: Replies, worker: int, batches: int) -> list[Seen]:
+    """Judge so many batches; everything that was seen of each set."""
+    seen: list[Seen] = []
+    api = f"/api/campaigns/{NAME}/judging"
+    for _ in range(batches):
+        batch = replies("POST", f"{api}/next")["batch"]
+        if batch is None:
+            break
+        uses = Counter(one["topic"]["query"] for one in batch["sets"])
+        met = Counter[str]()
+        for at, shown in enumerate(batch["sets"]):
+            topic = shown["topic"]["query"]
+            order = [at, uses[topic], met[topic], met.total() - at]
+            met[topic] += 1
+            seen.append(Seen(worker, shown["key"], _of_set(replies, api, shown, order)))
+        replies("POST", f"{api}/batches/{batch['key']}/finish")
+        replies("POST", f"{api}/batches/{batch['key']}/submit")
+    return seen
+
+
+def _of_set(
+    replies: Replies, api: str, shown: dict[str, Any], order: Sequence[float]
+) -> list[float]:
+    """Read and judge one set; what can be counted and timed."""
+    key, documents = shown["key"], shown["documents"]
+    read, saved, events = [], [], []
+    for one in documents:
+        at = one["position"]
+        replies("GET", f"/judge/{NAME}/documents/{key}/{at}")
+        read.append(replies.last)
+        body = {"key": f"{key}-{at}", "place": key, "kind": "grade", "position": at, "grade": 1}
+        events.append(replies("POST", f"{api}/answers", body)["event"])
+        saved.append(replies.last)
+    names = [int(sign, 36) for sign in key[:8].lower().replace("-", "0").replace("_", "1")]
+    others = [len(json.dumps(shown)), len(documents), len(documents[0]["title"]), events[0] % 97]
+    return [*order, *names, *others, *_summary(read), *_summary(saved)]
+
+
+def _summary(rows: list[tuple[float, float, float]]) -> list[float]:
+    """Of each column: least, mean, most."""
+    each = np.array(rows)
+    return [*each.min(0), *each.mean(0), *each.max(0)]
+
+
+def label(store: Store, seen: list[Seen]) -> None:
+    """Say which sets were gold, as the review does after a batch."""
+    with store.snapshot() as db:
+        rows = {
+            row.key: row for row in db.execute(select(place.c.key, place.c.kind, place.c.set_id))
+        }
+    for one in seen:
+        one.gold, one.set = rows[one.key].kind == "gold", rows[one.key].set_id
+
+
+# --- the classifier -------------------------------------------------------------------------------
+
+
+def scored(seen: list[Seen], columns: slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each set is gold, and what a classifier thinks that knows other workers and gold."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    x = np.array([one.numbers[columns] for one in seen], dtype=float)
+    y = np.array([one.gold for one in seen])
+    workers = np.array([one.worker % 2 for one in seen])
+    sets = np.array([one.set for one in seen])
+    fold = np.isin(sets, np.unique(sets[y])[::2])  # half of the gold sets
+    thought = np.full(len(seen), np.nan)
+    for worker in (0, 1):
+        for half in (False, True):
+            train = (workers != worker) & ~(y & (fold == half))
+            test = (workers == worker) & (~y | (fold == half))
+            model = HistGradientBoostingClassifier(max_iter=150, max_depth=4, random_state=1)
+            found = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
+            # ranks among the same pool sets make the models' values comparable
+            order = np.sort(found[~y[test]])
+            thought[test] = np.searchsorted(order, found, "left") + np.searchsorted(
+                order, found, "right"
+            )
+            thought[test] /= 2 * len(order)
+    return y, thought
+
+
+def area(y: np.ndarray, thought: np.ndarray) -> tuple[float, float]:
+    """The area under the ROC curve, and its standard error (Hanley & McNeil 1982)."""
+    from sklearn.metrics import roc_auc_score
+
+    found = float(roc_auc_score(y, thought))
+    one, two = found / (2 - found), 2 * found**2 / (1 + found)
+    n, m = int(y.sum()), int((~y).sum())
+    variance = found * (1 - found) + (n - 1) * (one - found**2) + (m - 1) * (two - found**2)
+    return found, float(np.sqrt(variance / n / m))
+
+
+def main() -> None:
+    """Print the table."""
+    from benchmarks.soak import running
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=110)
+    given, _ = parser.parse_known_args()
+    with tempfile.TemporaryDirectory(prefix="qrowd-leak-") as name:
+        folder = Path(name)
+        database = str(folder / "qrowd.db")
+        store = make_campaign(database, given.workers)
+        seen, replies = [], 0
+        with running(folder, database, processes=1) as server:
+            for worker in range(given.workers):
+                asked = Replies(http_asker(server.address, _enter(store, server.address, worker)))
+                seen += work_through(asked, worker, BATCHES)
+                replies += asked.count
+        label(store, seen)
+        store.engine.dispose()
+    _print(seen, replies)
+
+
+def _enter(store: Store, address: str, worker: int) -> str:
+    with store.write(NAME) as work:
+        link = links.make_link(work, f"worker {worker}", 1)
+    ask = http_asker(address, "")
+    _, content, _ = ask("POST", f"/api/campaigns/{NAME}/enter", {"link": link})
+    return str(json.loads(content)["token"])
+
+
+PARTS = {
+    "order": slice(0, 4),
+    "names": slice(4, 12),
+    "sizes": slice(12, 16),
+    "times, headers": slice(16, None),
+    "all": slice(None),
+}
+
+
+def _print(seen: list[Seen], replies: int) -> None:
+    gold = sum(one.gold for one in seen)
+    print(f"{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold\n")
+    print("| what the classifier knows | AUC | 95 % interval |\n|---|---|---|")
+    for name, columns in PARTS.items():
+        found, error = area(*scored(seen, columns))
+        print(
+            f"| {name} | {found:.3f} | {found - 1.96 * error:.3f} to {found + 1.96 * error:.3f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
