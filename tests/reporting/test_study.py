@@ -107,3 +107,10 @@ def test_screening_comes_before_merging(made: q.Collection) -> None:
     alone = q.MajorityVote().fit(screened.kept)
     assert np.array_equal(done.merged["mv"].posterior, alone.posterior)
     assert len(done.judgements) == len(made.judgements)
+
+
+def test_the_check_of_independence_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = q.simulate(topics=4, documents=30, assessors=8, votes=4, seed=3)
+    monkeypatch.setattr("qrowd.reporting.study.independence", None)  # would fail if it were called
+    done = q.study(made.judgements, methods=["mv", "auto"])
+    assert done.independence is done.merged["auto"].details["independence"]

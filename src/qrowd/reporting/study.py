@@ -143,8 +143,17 @@ def study(
         seed=seed,
         assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
         screened=screened,
-        independence=independence(kept, DawidSkene(smoothing=1), most=_CHECKED, seed=seed),
+        independence=_independence(kept, merged, seed),
     )
+
+
+def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:
+    """The check of independence: as a method has made it already, or made now."""
+    for one in merged.values():
+        if "independence" in one.details.named:
+            found: Independence = one.details["independence"]
+            return found
+    return independence(judgements, DawidSkene(smoothing=1), most=_CHECKED, seed=seed)
 
 
 def _chosen(wanted: str | None, names: list[str]) -> str:

@@ -15,6 +15,7 @@ from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.recalibrating import Regression, recalibrate
 from qrowd.aggregation.reweighing import with_log_odds
 from qrowd.data.arrays import Array, Codes, Floats, Mask
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -59,7 +60,8 @@ class Automatic:
     pair is learned without the pair's fold. Gold pairs keep their gold. The draws that are kept
     for intervals each come from a recalibration of their own, on topics drawn with replacement.
 
-    What was chosen and why is among the notes of the fit, and `merge` prints it.
+    What was chosen and why is among the notes of the fit, and `merge` prints it; the check's result
+    is `details["independence"]`.
 
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(
@@ -85,14 +87,11 @@ class Automatic:
         if len(known) >= ENOUGH and len(topics) > 1:
             beliefs = _Beliefs(fitting, NOTHING)
             made = _by_gold(fitting, beliefs, known, self.draws)
-            posterior, samples = made.posterior, made.samples
-        else:
-            beliefs = _Beliefs(fitting, replace(given, progress=None))
-            posterior, samples = self._by_check(fitting, beliefs), None
-        columns = {"informedness": beliefs.informedness}
-        return fitting.merged(posterior, columns, samples=samples)
+            columns = {"informedness": beliefs.informedness}
+            return fitting.merged(made.posterior, columns, samples=made.samples)
+        return self._by_check(fitting, _Beliefs(fitting, replace(given, progress=None)))
 
-    def _by_check(self, fitting: Fitting, beliefs: _Beliefs) -> Floats:
+    def _by_check(self, fitting: Fitting, beliefs: _Beliefs) -> Merged:
         found = independence(
             fitting.judgements,
             MODEL,
@@ -103,7 +102,9 @@ class Automatic:
         )
         kept = "the vote" if found.together else "the mean of the vote and of ds"
         fitting.notes += [f"chosen: {kept}", f"because {found.verdict}"]
-        return beliefs.vote if found.together else beliefs.mean
+        posterior = beliefs.vote if found.together else beliefs.mean
+        columns = {"informedness": beliefs.informedness}
+        return fitting.merged(posterior, columns, details=Details(own={"independence": found}))
 
 
 @dataclass(frozen=True, eq=False)
