@@ -23,12 +23,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sqlalchemy import Select, select
 
 from qrowd import __version__
 from qrowd.collection import ledger
+from qrowd.collection.answer_files import answer_frames, assessor_names
 from qrowd.collection.schema import (
     answer,
     assignment,
@@ -40,7 +41,6 @@ from qrowd.collection.schema import (
     pair,
     place,
     topic,
-    worker,
 )
 from qrowd.collection.states import VALID
 from qrowd.collection.status import events
@@ -51,6 +51,9 @@ from qrowd.io.atomic import written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
 from qrowd.io.save import save
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CHUNK = 20_000
 _Row = tuple[str, Sequence[Any]]  # the file's name, the row
@@ -63,7 +66,6 @@ _HEADERS: dict[str, tuple[str, ...]] = {
     "orders.tsv": ("ballot", *_NAMES, "place"),
     "gold.qrels": (),
 }
-_CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ def export(
             name: stack.enter_context(_opened(target / name, header))
             for name, header in _HEADERS.items()
         }
-        for name, row in itertools.chain(_answers(work), _ballots(work), _gold(work)):
+        for name, rows in answer_frames(work):
+            files[name].write_frame(rows)
+        for name, row in itertools.chain(_ballots(work), _gold(work)):
             files[name].write(row)
     done = [one.done() for one in files.values()]
     if merge is not None and done[0].rows:
@@ -115,11 +119,21 @@ class _File:
         if len(self._waiting) >= CHUNK:
             self.flush()
 
+    def write_frame(self, rows: pl.DataFrame) -> None:
+        """Many rows."""
+        self.flush()
+        text = rows.write_csv(separator="\t", include_header=False, quote_style="never")
+        self._rows += len(rows)
+        self._put(text.encode())
+
     def flush(self) -> None:
         """Put down what waits."""
         data = "".join(self._waiting).encode()
         self._rows += len(self._waiting)
         self._waiting = []
+        self._put(data)
+
+    def _put(self, data: bytes) -> None:
         self._hash.update(data)
         self._file.write(data)
 
@@ -186,77 +200,27 @@ def _streamed(work: Work, query: Select[Any]) -> Iterator[Found]:
     return iter(work.db.execution_options(yield_per=CHUNK).execute(query))
 
 
-def _names(work: Work) -> tuple[dict[int, str], dict[int, tuple[str, str]]]:
-    """Names of assessors by worker, and of topic and document by pair."""
-    w = worker.c
-    people = work.db.execute(select(w.id, w.number, w.name).where(w.campaign_id == work.campaign))
-    assessors = {row.id: row.name or f"w{row.number}" for row in people}
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    names = select(pair.c.id, topic.c.name, document.c.name.label("doc")).select_from(joined)
-    rows = work.db.execute(names.where(pair.c.campaign_id == work.campaign))
-    return assessors, {row.id: (row.name, row.doc) for row in rows}
-
-
-def _answers(work: Work) -> Iterator[_Row]:
-    """The answers that count now, in the server's order, each for the file it belongs to."""
-    assessors, pairs = _names(work)
-    for row in _streamed(work, _answers_query(work)):
-        _, kind, grade, milliseconds, at, worker_id, place_kind, surplus, state, ended, pair_id = (
-            row
-        )
-        name = _file_of(kind, place_kind, bool(surplus), state in VALID, ended is not None)
-        if name:
-            said = grade if kind == "grade" else kind
-            more = (place_kind,) if name == "controls.tsv" else ()
-            names = (*pairs[pair_id], assessors[worker_id])
-            yield name, (*names, said, f"{milliseconds / 1000:g}", at, *more)
-
-
-def _answers_query(work: Work) -> Select[Any]:
-    e, p, a, m = event.c, place.c, assignment.c, member.c
-    last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
-    joined = (
-        event.join(answer, last & (answer.c.event_id == e.id))
-        .join(place, p.id == e.place_id)
-        .join(assignment, a.id == p.assignment_id)
-        .join(member, (m.set_id == p.set_id) & (m.position == e.position))
-    )
-    said = (e.id, e.kind, e.grade, e.milliseconds, e.at, e.worker_id)
-    query = select(*said, p.kind.label("place_kind"), p.surplus, a.state, a.finished_at, m.pair_id)
-    wanted = e.kind.in_(("grade", "cannot-tell", "broken"))
-    own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
-    return query.select_from(joined).where(own, wanted).order_by(e.id)
-
-
-def _file_of(kind: str, place_kind: str, surplus: bool, valid: bool, ended: bool) -> str:
-    """Which file an answer belongs to; "" for none."""
-    if place_kind in _CONTROLS:
-        return "controls.tsv" if ended and kind == "grade" else ""
-    if not valid:
-        return ""
-    if kind != "grade":
-        return "other.tsv"
-    return "surplus.tsv" if surplus else "judgements.tsv"
-
-
 def _ballots(work: Work) -> Iterator[_Row]:
     """Rankings that count; a ballot's name is the number of its event."""
-    assessors, pairs = _names(work)
+    assessors = assessor_names(work)
     e, p, a = event.c, place.c, assignment.c
     joined = (
         answer.join(event, e.id == answer.c.event_id)
         .join(place, p.id == answer.c.place_id)
         .join(assignment, a.id == p.assignment_id)
         .join(member, member.c.set_id == p.set_id)
+        .join(pair, pair.c.id == member.c.pair_id)
+        .join(topic, topic.c.id == pair.c.topic_id)
+        .join(document, document.c.id == pair.c.document_id)
     )
-    columns = (e.id, e.ranking, e.worker_id, member.c.position, member.c.pair_id)
+    names = (topic.c.name.label("topic"), document.c.name.label("doc"))
+    columns = (e.id, e.ranking, e.worker_id, member.c.position, *names)
     of_sets = (answer.c.position == 0, e.kind == "ranking")
     valid = (p.kind == "count", p.surplus == 0, a.state.in_(VALID))
     query = select(*columns).select_from(joined).where(a.campaign_id == work.campaign, *of_sets)
     for row in _streamed(work, query.where(*valid).order_by(e.id, member.c.position)):
         rank, who = row.ranking.split()[row.position - 1], assessors[row.worker_id]
-        yield "orders.tsv", (f"b{row.id}", *pairs[row.pair_id], who, rank)
+        yield "orders.tsv", (f"b{row.id}", row.topic, row.doc, who, rank)
 
 
 def given_grades(work: Work, *, decided: bool = True) -> dict[int, int]:
@@ -276,9 +240,13 @@ def given_grades(work: Work, *, decided: bool = True) -> dict[int, int]:
 
 def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], int]:
     """The same by topic and document; without decisions, gold's alone."""
-    _, pairs = _names(work)
-    found = given_grades(work, decided=decided)
-    return {pairs[number]: grade for number, grade in found.items()}
+    given = given_grades(work, decided=decided)
+    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
+    joined = joined.join(document, document.c.id == pair.c.document_id)
+    names = select(pair.c.id, topic.c.name, document.c.name.label("doc")).select_from(joined)
+    own = names.where(pair.c.campaign_id == work.campaign, pair.c.in_pool == 1)
+    rows = _streamed(work, own) if given else iter(())
+    return {(row.name, row.doc): given[row.id] for row in rows if row.id in given}
 
 
 def _gold(work: Work) -> Iterator[_Row]:
