@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from qrowd.collection.building import GoldRow, Material
-from qrowd.collection.forecasting import better_gold, forecast, passing, qualifies, set_sizes
+from qrowd.collection.forecasting import forecast, set_sizes
+from qrowd.collection.passing import better_gold, passing, qualifies
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.quality.operating import WORKERS
 

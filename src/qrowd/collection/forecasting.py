@@ -11,32 +11,32 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from pathlib import Path
 
 from qrowd.collection.building import GoldRow, Material, gold_parts
+from qrowd.collection.passing import (
+    Passing,
+    accepted_share,
+    better_gold,
+    level_of,
+    majority_accuracy,
+    passing,
+    useless,
+)
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import wrong
 from qrowd.collection.sets import couples, cut
 from qrowd.quality.against_gold import best_ndcg_score
-from qrowd.quality.operating import WORKERS, Worker, named, outcomes
-
-HITS = (1, 5, 10)
-
-
-@dataclass(frozen=True)
-class Passing:
-    """How often one kind of worker passes: a batch's gold, n batches, the qualification."""
-
-    worker: str
-    batch: float
-    survives: tuple[float, ...]
-    qualification: float
+from qrowd.quality.operating import named
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan comes to. Money in minor units; `hourly` per hour of work."""
+    """What a plan comes to. Money in minor units; `hourly` per hour of work.
+
+    `likely_cost` also has the batches that fail a check, are paid and are done again; `accuracy` is
+    that of a majority over all documents, relevant or not. Both assume the crowd of `CROWD`.
+    """
 
     pairs: int
     topics: int
@@ -48,6 +48,8 @@ class Forecast:
     hours: float
     minutes_per_batch: float
     hourly: int
+    likely_cost: int
+    accuracy: float
     gold_sets: int
     batches_per_worker: int | None
     workers_needed: int
@@ -70,13 +72,9 @@ def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
     """The grades of each gold set, counted from the first relevant one."""
     chance = random.Random(f"{plan.campaign.seed} gold {len(rows)}")
     return [
-        tuple(sorted(_level(plan, row.grade) for row in part if row.grade is not None))
+        tuple(sorted(level_of(plan, row.grade) for row in part if row.grade is not None))
         for part in gold_parts(rows, plan.sets.size, chance)
     ]
-
-
-def _level(plan: Plan, grade: int) -> int:
-    return max(0, grade - plan.scale.relevant_from + 1)
 
 
 # --- what cannot be met ---------------------------------------------------------------------------
@@ -163,13 +161,13 @@ def _refuse_too_little_gold(plan: Plan, material: Material, file: str) -> None:
 def _batches(plan: Plan, material: Material) -> int:
     if plan.owner:
         return len({name for name, _ in material.pool})
-    counted = len(set_sizes(plan, material.pool)) * plan.sets.target
-    return math.ceil(counted / (plan.hit.sets - plan.gold_per_hit))
+    wanted = len(set_sizes(plan, counted(material))) * plan.sets.target
+    return math.ceil(wanted / max(1, plan.hit.sets - plan.gold_per_hit))
 
 
 def forecast(plan: Plan, material: Material) -> Forecast:
     """What a plan comes to."""
-    sizes, gold = set_sizes(plan, material.pool), gold_levels(plan, material.gold)
+    sizes, gold = set_sizes(plan, counted(material)), gold_levels(plan, material.gold)
     batches, hidden = _batches(plan, material), plan.gold_per_hit
     judgements = sum(sizes) * plan.sets.target
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0
@@ -177,6 +175,7 @@ def forecast(plan: Plan, material: Material) -> Forecast:
     minutes = plan.seconds_of(1) * documents / 60
     pay = plan.pay.minor(plan.pay.hit)
     each = len(gold) // hidden if hidden else None
+    rows = passing(plan, gold, material.qualification) if hidden and gold else ()
     return Forecast(
         pairs=len(set(material.pool)),
         topics=len({name for name, _ in material.pool}),
@@ -188,13 +187,21 @@ def forecast(plan: Plan, material: Material) -> Forecast:
         hours=minutes * batches / 60,
         minutes_per_batch=minutes,
         hourly=round(pay / minutes * 60) if minutes else 0,
+        likely_cost=round(batches * pay / accepted_share(plan, rows)),
+        accuracy=majority_accuracy(plan, rows),
         gold_sets=len(gold),
         batches_per_worker=each,
         workers_needed=max(plan.sets.target, math.ceil(batches / each) if each else 1),
-        passing=passing(plan, gold, material.qualification) if hidden and gold else (),
+        passing=rows,
         better_gold=better_gold(plan, gold) if hidden and gold else "",
-        warnings=tuple(_warnings(plan, material, sizes, gold, batches * pay)),
+        warnings=(*_warnings(plan, material, sizes, gold, batches * pay), *useless(rows)),
     )
+
+
+def counted(material: Material) -> list[tuple[str, str]]:
+    """The pool without gold: gold pairs are in no counted set."""
+    used = {(row.topic, row.document) for row in (*material.gold, *material.qualification)}
+    return [pair for pair in material.pool if pair not in used]
 
 
 def _warnings(
@@ -215,67 +222,3 @@ def _warnings(
         found.append(f"gold sets of {odd[0]} documents can be told by their size; pool sets have "
                      + " or ".join(map(str, sorted(set(sizes)))))  # fmt: skip
     return found
-
-
-# --- who passes -----------------------------------------------------------------------------------
-
-
-def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
-    """How often a worker passes the gold checks of a set with these grades."""
-    found = outcomes(grades, worker, ideal=plan.checks.ideal)
-    ndcg = plan.checks.ndcg.at_least if plan.ranked else -math.inf
-    bounds = {
-        "binary": -math.inf if plan.checks.binary.action == "none" else plan.checks.binary.at_least,
-        "ndcg": -math.inf if plan.checks.ndcg.action == "none" else ndcg,
-    }
-    return found.passing(**bounds)
-
-
-def passing(
-    plan: Plan, gold: Sequence[tuple[int, ...]], tests: Sequence[GoldRow] = ()
-) -> tuple[Passing, ...]:
-    """How often each kind of worker passes a batch, outlives several, and qualifies."""
-    kinds, rows = Counter(gold), []
-    for worker in WORKERS:
-        one = sum(passes(plan, grades, worker) * n for grades, n in kinds.items()) / len(gold)
-        batch = one**plan.gold_per_hit
-        survives = tuple(_survives(plan, batch, hits) for hits in HITS)
-        rows.append(Passing(worker.name, batch, survives, qualifies(plan, tests, worker)))
-    return tuple(rows)
-
-
-def _survives(plan: Plan, batch: float, hits: int) -> float:
-    """The chance to fail fewer of so many batches than screen a worker out."""
-    most = min(plan.checks.screen_out_after - 1, hits)
-    return sum(math.comb(hits, n) * (1 - batch) ** n * batch ** (hits - n) for n in range(most + 1))
-
-
-def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
-    """The chance to pass the qualification within its tries; 1 without one."""
-    counted = [row for row in tests if row.grade is not None]
-    if not plan.qualification.sets or not counted:
-        return 1.0
-    relevant = sum(_level(plan, row.grade or 0) > 0 for row in counted) / len(counted)
-    right = relevant * worker.hit + (1 - relevant) * (1 - worker.false_alarm)
-    per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
-    asked = plan.qualification.sets * per_set
-    least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
-    one = sum(math.comb(asked, n) * right**n * (1 - right) ** (asked - n)
-              for n in range(least, asked + 1))  # fmt: skip
-    return 1 - (1 - one) ** plan.qualification.tries
-
-
-def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
-    """The grades of a gold set that parts good workers from the others best, if not in use."""
-    size = max(map(len, gold))
-    levels = range(min(3, len(plan.scale.grades)))
-    if size > 8:
-        return ""
-
-    def margin(grades: tuple[int, ...]) -> float:
-        good, *others = (passes(plan, grades, worker) for worker in WORKERS)
-        return good - max(others[1:])  # the sloppy are not spammers
-
-    found = max(combinations_with_replacement(levels, size), key=margin)
-    worst = min(margin(grades) for grades in set(gold))
-    return "" if worst >= margin(found) - 1e-9 else named(found)

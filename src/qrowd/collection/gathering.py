@@ -20,7 +20,7 @@ from qrowd.data.documents import Documents
 from qrowd.data.runs import RunSet
 from qrowd.errors import FormatError, InputError
 from qrowd.io.documents import read_documents
-from qrowd.io.qrels import read_pairs
+from qrowd.io.qrels import read_pairs, read_qrels
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
 
@@ -150,9 +150,21 @@ def _table(
         yield line, dict(zip(header, row, strict=True))
 
 
+def _has_header(path: Path) -> bool:
+    """Whether the first line names columns; TREC's four columns of qrels do not."""
+    with path.open("rb") as file:
+        first = file.readline(10_000).split()
+    return len(first) != 4 or not first[3].lstrip(b"-").isdigit()
+
+
 def gold_rows(path: str | Path) -> list[GoldRow]:
-    """Gold: TSV with topic, doc, grade and, if wanted, reason, passage, set."""
+    """Gold: TSV with topic, doc, grade and, if wanted, reason, passage, set; or TREC's qrels."""
     source, found = Path(path), []
+    if not _has_header(source):
+        qrels = read_qrels(str(source))
+        names = zip(qrels.pairs.topic_names.tolist(), qrels.pairs.document_names.tolist(),
+                    qrels.grade.tolist(), strict=True)  # fmt: skip
+        return [GoldRow(*row) for row in names]
     for line, row in _table(source, ("topic", "doc", "grade"), ("reason", "passage", "set")):
         try:
             grade = int(row["grade"]) if row["grade"] else None
@@ -182,7 +194,11 @@ def priority_rows(path: str | Path) -> list[tuple[tuple[str, str], float]]:
 def question_rows(path: str | Path) -> list[QuestionRow]:
     """Questions: JSON lines with topic, question, choices, right (counted from 0)."""
     found = []
-    for line, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise FormatError("cannot be read as text in UTF-8", file=str(path)) from None
+    for line, text in enumerate(lines, 1):
         if not text.strip():
             continue
         try:

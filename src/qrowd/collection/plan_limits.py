@@ -39,7 +39,7 @@ def _scale(plan: Plan) -> Iterator[Complaint]:
     one = plan.scale
     in_order = len(one.grades) >= 2 and list(one.grades) == sorted(set(one.grades))
     yield (not in_order, "scale", "grades", "must be two or more whole numbers, the lowest first")
-    yield (not -128 <= min(one.grades) <= max(one.grades) <= 127, "scale", "grades",
+    yield (any(not -128 <= grade <= 127 for grade in one.grades), "scale", "grades",
            "must be within -128 and 127")  # fmt: skip
     yield (one.relevant_from not in one.grades[1:], "scale", "relevant_from",
            "must be one of the grades above the lowest")  # fmt: skip

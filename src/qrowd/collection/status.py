@@ -136,6 +136,13 @@ def events(work: Work) -> int:
     return int(work.db.scalar(counted) or 0)
 
 
+def last_answer(work: Work) -> int | None:
+    """When somebody answered last."""
+    mine = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
+    found = work.db.scalar(select(func.max(event.c.at)).where(event.c.worker_id.in_(mine)))
+    return None if found is None else int(found)
+
+
 def _span(work: Work) -> tuple[int | None, int | None]:
     a = assignment.c
     row = work.db.execute(

@@ -29,16 +29,19 @@ from qrowd.web.pages.organiser import (
     adjudicated,
     findings,
     home,
+    launching,
     live,
     publishing,
     quality,
     record,
     signing,
+    wizard,
 )
 from qrowd.web.pages.organiser import workers as worker_pages
 from qrowd.web.settings import Settings
 
 LARGEST_BODY = 64 * 2**20
+LARGEST_UPLOAD = 2**30  # of a draft's files
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -72,7 +75,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.middleware("http")(_guarded)
     api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
     running = (live, findings, quality, worker_pages, acting, record, adjudicated, publishing)
-    pages = (judging, reader, signing, home, *running, queue, pair, objections)
+    pages = (judging, reader, signing, home, launching, wizard, *running, queue, pair, objections)
     for part in (*api, *pages):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))
@@ -82,8 +85,9 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
 async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
     """Refuse bodies that are too large; put the safety headers on every response."""
     length = request.headers.get("Content-Length", "0")
-    if not length.isdigit() or int(length) > LARGEST_BODY:
-        limit = f"{LARGEST_BODY // 2**20} MB"
+    most = LARGEST_UPLOAD if request.url.path.startswith("/drafts") else LARGEST_BODY
+    if not length.isdigit() or int(length) > most:
+        limit = f"{most // 2**20} MB"
         return problems.refusal("too-large", f"a request has at most {limit}", 413)
     response = await answer(request)
     for name, value in HEADERS.items():

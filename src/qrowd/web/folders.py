@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,18 @@ from qrowd.collection.store import Store
 from qrowd.errors import RuleError
 
 
+def _nobody_asks(_: float) -> None:
+    """Progress that nobody wants to hear of."""
+
+
 @dataclass(frozen=True)
 class Place:
-    """A campaign in its database, and its folder beside it."""
+    """A campaign in its database, and its folder beside it; a job tells `told` how far it is."""
 
     store: Store
     folder: Path
     campaign: int
+    told: Callable[[float], None] = _nobody_asks
 
     @property
     def runs(self) -> Path:
@@ -48,6 +54,11 @@ class Place:
         path = self.folder / "files" / str(self.campaign) / kind
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+
+def drafts_in(folder: Path) -> Path:
+    """Where the drafts of a server are."""
+    return folder / "drafts"
 
 
 def file_name(given: str) -> str:

@@ -10,7 +10,7 @@ import json
 import multiprocessing
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from qrowd.errors import QrowdError, RuleError
 from qrowd.web.drawing import draw_one, undrawn_documents
 from qrowd.web.folders import Place
 from qrowd.web.settings import Settings
-from qrowd.web.tasks import METHOD, TASKS
+from qrowd.web.tasks import DRAFT_TASKS, METHOD, TASKS
 
 LEASE = 10 * 60_000
 SWEEP_EVERY = 20.0  # seconds
@@ -87,6 +87,27 @@ def unfinished(work: Work, kind: str) -> Found | None:
     return None if row is None or row.state == "done" else row
 
 
+# --- jobs of a draft, which has no campaign yet ---------------------------------------------------
+
+
+def ask_for_draft(db: Connection, now: int, draft: str, parameters: Mapping[str, Any]) -> int:
+    """Put a dry run of a draft on the list, unless one waits or runs already; its number."""
+    mine = (job.c.kind == f"rehearsal {draft}") & job.c.campaign_id.is_(None)
+    busy = mine & job.c.state.in_(("waiting", "running"))
+    found = db.scalar(select(job.c.id).where(busy).limit(1))
+    if found is not None:
+        return int(found)
+    text = json.dumps({**parameters, "draft": draft}, sort_keys=True)
+    values = {"kind": f"rehearsal {draft}", "parameters": text, "made_at": now}
+    return new_id(db.execute(insert(job).values(**values)))
+
+
+def of_draft(db: Connection, draft: str) -> Found | None:
+    """The newest dry run of a draft."""
+    mine = (job.c.kind == f"rehearsal {draft}") & job.c.campaign_id.is_(None)
+    return db.execute(select(job).where(mine).order_by(job.c.id.desc()).limit(1)).one_or_none()
+
+
 # --- doing them -----------------------------------------------------------------------------------
 
 
@@ -120,8 +141,8 @@ def run_one(store: Store, folder: Path) -> bool:
     if row is None:
         return False
     try:
-        place = Place(store, folder, row.campaign_id)
-        result = TASKS[row.kind](place, json.loads(row.parameters))
+        place = Place(store, folder, row.campaign_id or 0, _progress(store, row.id))
+        result = (TASKS | DRAFT_TASKS)[row.kind.split()[0]](place, json.loads(row.parameters))
         values = {"state": "done", "result": json.dumps(result), "problem": None}
     except (QrowdError, ValueError, ArithmeticError, MemoryError) as error:
         values = {"state": "failed", "problem": f"{type(error).__name__}: {error}"}
@@ -129,6 +150,18 @@ def run_one(store: Store, folder: Path) -> bool:
         done = {**values, "finished_at": store.clock()}
         db.execute(update(job).where(job.c.id == row.id).values(**done))
     return True
+
+
+def _progress(store: Store, number: int) -> Callable[[float], None]:
+    """Write down how far a job is, and that its process is alive."""
+
+    def tell(share: float) -> None:
+        now = store.clock()
+        values = {"result": json.dumps({"progress": share}), "leased_until": now + LEASE}
+        with store.transaction() as db:
+            db.execute(update(job).where(job.c.id == number).values(**values))
+
+    return tell
 
 
 def sweep_all(store: Store) -> int:

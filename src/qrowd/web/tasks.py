@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import qrowd as q
 from qrowd.collection import gold as gold_sets
+from qrowd.collection.designing import plan_of
+from qrowd.collection.drafts import open_draft
 from qrowd.collection.export import export
+from qrowd.collection.gathering import gather
+from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.release import Figures, release
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.atomic import written
 from qrowd.rendering import plain, tsv
 from qrowd.web import decided
-from qrowd.web.folders import Place
+from qrowd.web.folders import Place, drafts_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -213,6 +217,17 @@ def make_release(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {"act": made.act, "sha256": made.sha256, "files": dict(made.files)}
 
 
+def rehearsal(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A dry run of a draft, by robots."""
+    from qrowd.web.robots.trying import try_out  # robots use the application, which uses tasks
+
+    draft = open_draft(drafts_in(place.folder), parameters["draft"], parameters["version"])
+    plan = parse_plan(plan_of(draft))
+    material = gather(draft.plan, draft.plan_path)
+    chosen = {"crowd": parameters["crowd"], "per_hour": parameters["per_hour"]}
+    return try_out(plan, material, **chosen, told=place.told).to_dict()
+
+
 Task = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
 TASKS: dict[str, Task] = {
     "decisions": decided.moved,
@@ -222,3 +237,4 @@ TASKS: dict[str, Task] = {
     "release": make_release,
     "systems": systems,
 }
+DRAFT_TASKS: dict[str, Task] = {"rehearsal": rehearsal}

@@ -13,6 +13,7 @@ import numpy as np
 import qrowd as q
 from qrowd.collection import audit, ledger
 from qrowd.collection.moving import backup
+from qrowd.collection.status import last_answer
 from qrowd.collection.store import Store, open_store
 from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
@@ -39,7 +40,10 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a dry run found. Money is in minor units; accuracy's interval is over topics."""
+    """What a dry run found. Money is in minor units; accuracy's interval is over topics.
+
+    `hours` pass until the last answer.
+    """
 
     robots: dict[str, int]
     requests: int
@@ -91,23 +95,24 @@ def judge(
             audit.launch(work, "robots")
         truth = truth_of(work, crowd.truth)
         place, known = Place(store, folder, work.campaign), by_content(work, truth)
+        began = work.now
     robots = make_robots(
         store, name, crowd.robots, known, setting=crowd.setting, habits=crowd.habits,
         seed=crowd.seed,
     )  # fmt: skip
-    random, start = np.random.default_rng(crowd.seed + 1), clock.now
+    random = np.random.default_rng(crowd.seed + 1)
     arrivals = np.cumsum(random.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)
     with in_process(make_app(settings, store)) as send:
         requests = rehearse(send, clock, robots, arrivals.tolist(), told)
-    return _found(place, robots, truth, method, requests, (clock.now - start) / 3_600_000)
+    return _found(place, robots, truth, method, requests, began)
 
 
 def _found(
-    place: Place, robots: list[Robot], truth: q.Qrels, method: str, requests: int, hours: float
+    place: Place, robots: list[Robot], truth: q.Qrels, method: str, requests: int, began: int
 ) -> Rehearsal:
     with place.store.read(place.campaign) as work:
-        money = ledger.balance(work)
+        money, last = ledger.balance(work), last_answer(work)
     with exported(place) as material:
         merged = q.get(method).fit(material.judgements, material.given())
     ended: Counter[str] = Counter()
@@ -116,7 +121,7 @@ def _found(
     return Rehearsal(
         robots=dict(Counter(robot.kind for robot in robots)),
         requests=requests,
-        hours=hours,
+        hours=max(0, (last or began) - began) / 3_600_000,
         spent=money.owed + money.settled,
         judgements=len(material.judgements),
         batches=dict(ended),

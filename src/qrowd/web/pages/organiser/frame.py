@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import FormData, UploadFile
+from starlette.requests import ClientDisconnect
 
 from qrowd.collection.store import Store
 from qrowd.errors import QrowdError, RuleError, StoreError
@@ -184,8 +185,14 @@ async def _sent(request: Request) -> AsyncIterator[FormData]:
     if request.method in SAFE_METHODS:
         yield FormData()
         return
-    async with request.form(max_fields=MOST_FIELDS) as form:
+    try:
+        form = await request.form(max_fields=MOST_FIELDS)
+    except ClientDisconnect:
+        raise RuleError("malformed", "the form did not arrive whole; send it again") from None
+    try:
         yield form
+    finally:
+        await form.close()
 
 
 Sent = Annotated[FormData, Depends(_sent)]

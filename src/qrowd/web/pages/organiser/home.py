@@ -19,6 +19,8 @@ from qrowd.web.pages.organiser.frame import (
     campaign_address,
     page_router,
 )
+from qrowd.web.pages.organiser.questions import QUESTIONS
+from qrowd.web.pages.organiser.wizard import drafts_of
 
 router = page_router()
 STATES = {
@@ -59,7 +61,10 @@ def home(visit: Visiting) -> Response:
     """The campaigns and their state."""
     found = campaigns.listed(visit.signed, visit.store)
     lines = [_line(visit, one) for one in found]
-    return visit.show("organiser/home.html.j2", lines=lines, states=STATES)
+    return visit.show(
+        "organiser/home.html.j2", lines=lines, states=STATES, drafts=drafts_of(visit),
+        questions=len(QUESTIONS),
+    )  # fmt: skip
 
 
 def _line(visit: Visit, one: Listed) -> Line:

@@ -1,0 +1,303 @@
+"""Drafts: answers become a plan, files are looked at, two people at once, plan files both ways."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.collection.campaign_files import GOLD, POOL, TOPICS, write_files
+
+from qrowd.collection import answering, designing, uploads
+from qrowd.collection.answering import Answer, answer
+from qrowd.collection.building import GoldRow
+from qrowd.collection.composing import change, name_of
+from qrowd.collection.designing import STEPS, problems
+from qrowd.collection.drafts import Draft, all_drafts, discard, new_draft, open_draft, save
+from qrowd.collection.importing_plans import draft_of_files
+from qrowd.collection.plan import Plan
+from qrowd.collection.plan_reading import parse_plan, read_plan, stored_plan
+from qrowd.collection.plan_writing import plan_text
+from qrowd.collection.proposing import arranged
+from qrowd.collection.store import open_store
+from qrowd.collection.suggesting import suggested
+from qrowd.errors import InputError, QrowdError, RuleError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign"
+FILES = {"topics": "topics", "documents": "documents", "pool": "pool", "gold": "gold"}
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> dict[str, Path]:
+    """The files of a small campaign."""
+    return write_files(tmp_path / "mine")
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Draft:
+    """An empty draft."""
+    return new_draft(tmp_path / "drafts", "ann", 1)
+
+
+def given_file(step: str, kind: str, *files: Path, **choices: str) -> Answer:
+    """An answer that is a file."""
+    return Answer(
+        step, {}, {kind: [(one.name, io.BytesIO(one.read_bytes())) for one in files]}, choices
+    )
+
+
+def answered(draft: Draft, paths: dict[str, Path], *, until: str = "") -> Draft:
+    """A draft with all answers as suggested."""
+    for step in STEPS:
+        if step == until:
+            break
+        plan = suggested(draft, step)
+        if step in FILES:
+            given = given_file(step, FILES[step], paths[step], source="arranged")
+        elif step == "name":
+            given = Answer(step, {"campaign.title": "Which pages help?"})
+        else:
+            texts = {name: answering._shown(plan, name) for name in STEPS[step]
+                     if not name.startswith("files.")}  # fmt: skip
+            lists = {name: text.replace(", ", "\n") for name, text in texts.items()}
+            given = Answer(step, {**texts, **{n: lists[n] for n in lists if "labels" in n}})
+        draft = answer(draft, given, "ann", 2)
+    return draft
+
+
+# --- plans as text --------------------------------------------------------------------------------
+
+
+def test_a_plan_file_is_written_as_it_is_read() -> None:
+    plan = read_plan(EXAMPLE / "plan.toml")
+    text = plan_text(plan)
+    assert replace(parse_plan(text), text="") == replace(plan, text="")
+    assert plan_text(parse_plan(text)) == text
+    assert plan_text(Plan()) == '[campaign]\nname = ""\n'
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=3),
+    st.floats(0, 1e6), st.integers(1, 1000),
+)  # fmt: skip
+def test_any_text_and_number_comes_back(
+    text: str, examples: list[str], amount: float, n: int
+) -> None:
+    plan = Plan()
+    about = replace(plan.campaign, instructions=text, examples=tuple(examples))
+    plan = replace(plan, campaign=about, pay=replace(plan.pay, budget=amount),
+                   sets=replace(plan.sets, target=n))  # fmt: skip
+    assert replace(stored_plan(plan_text(plan)), text="") == plan
+
+
+def test_answers_that_are_not_allowed_name_the_key() -> None:
+    bad = (("sets.target", "none"), ("sets.target", "0"), ("pay.hit", "nan"), ("pay.hit", ""),
+           ("campaign.way", "guess"), ("scale.grades", "a b"))  # fmt: skip
+    for name, text in bad:
+        with pytest.raises(InputError, match=name.split(".")[1]):
+            change(Plan(), {name: text})
+    with pytest.raises(QrowdError, match="did you mean"):
+        change(Plan(), {"sets.targt": "3"})
+    assert change(Plan(), {"pay.hit": "1,50"}).pay.hit == 1.5
+    assert change(Plan(), {"scale.grades": "0, 1, 2, 3"}).scale.grades == (0, 1, 2, 3)
+    assert change(Plan(), {"campaign.way": "preferences"}).sets.size == 2
+    assert change(Plan(), {"campaign.mode": "owner"}).sets.target == 1
+    assert name_of("Which pages help? ÄÖ") == "which-pages-help"
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", sorted(uploads.WANTED))
+def test_files_of_the_wrong_kind_are_told(
+    kind: str, draft: Draft, paths: dict[str, Path], tmp_path: Path
+) -> None:
+    strange = {
+        "picture.png": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
+        "letter.pdf": b"%PDF-1.7 \xff\xfe\n",
+        "nothing.tsv": b"",
+        "prose.txt": b"Dear all,\nthis is a letter.\n",
+        "plan.toml": b"[campaign]\nname = 'a'\n",
+    }
+    for name, content in strange.items():
+        with pytest.raises(InputError) as told:
+            uploads.take(draft, kind, [(name, io.BytesIO(content))])
+        assert name in str(told.value)
+        assert "Wanted: " in str(told.value)
+    right = {"qualification": "gold", "runs": "run"}.get(kind, kind)
+    others = (
+        {"topics", "documents", "pool", "run"} - {right} - ({"gold"} if kind == "pool" else set())
+    )
+    for other in sorted(others):
+        with pytest.raises(InputError, match="Wanted: "):
+            uploads.take(draft, kind, [(paths[other].name, io.BytesIO(paths[other].read_bytes()))])
+    assert not list((draft.folder / "files").iterdir())
+
+
+def test_a_folder_of_documents_as_zip(draft: Draft) -> None:
+    def packed(**files: bytes) -> io.BytesIO:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as target:
+            for name, content in files.items():
+                target.writestr(name.replace("__", "/"), content)
+        file.seek(0)
+        return file
+
+    plan = uploads.take(draft, "documents", [("docs.zip", packed(docs__a=b"one", docs__b=b""))])
+    full, empty = uploads.texts(str(draft.folder / plan.files.documents))
+    assert (set(full), set(empty)) == ({"a"}, {"b"})
+    for bad in (packed(), io.BytesIO(packed(a=b"one" * 99).getvalue()[:-30])):
+        with pytest.raises(InputError):
+            uploads.take(draft, "documents", [("docs.zip", bad)])
+    with zipfile.ZipFile(outside := io.BytesIO(), "w") as target:
+        target.writestr("../../evil.txt", "x")
+    outside.seek(0)
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        uploads.take(draft, "documents", [("docs.zip", outside)])
+    assert not list(draft.folder.parent.rglob("evil.txt"))
+
+
+def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -> None:
+    lines = paths["documents"].read_text("utf-8").splitlines()
+    lost = [line for line in lines if '"t1-d0"' not in line and '"t2-g1"' not in line]
+    blank = [line.replace("text of t3-d1", " ") for line in lost]
+    paths["documents"].write_text("\n".join(blank), "utf-8")
+    draft = answered(draft, paths, until="pool")
+    with pytest.raises(InputError, match=r"1 document \(t1-d0\) is of the pool not in the doc"):
+        answer(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
+    rows = paths["pool"].read_text("utf-8").replace("t1\tt1-d0\n", "")
+    paths["pool"].write_text(rows, "utf-8")
+    with pytest.raises(InputError, match=r"1 document \(t3-d1\) is of the pool without any text"):
+        answer(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
+    paths["pool"].write_text(rows.replace("t3\tt3-d1\n", ""), "utf-8")
+    draft = answered(draft, paths, until="gold")
+    with pytest.raises(InputError, match=r"1 document \(t2-g1\) is of the gold"):
+        answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
+
+
+# --- gold that spammers fail ----------------------------------------------------------------------
+
+
+def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[str, Path]) -> None:
+    draft = answered(draft, paths)
+    rows = designing.material_of(draft).gold
+    found = designing.outlook(draft)
+    assert found is not None
+    assert {row.reason for row in rows} == {"Because."}
+    assert len({row.set for row in rows}) == len(TOPICS)
+    passes = {row.worker: row.batch for row in found.passing}
+    assert passes["good"] > 0.5 > max(passes[name] for name in ("random", "always relevant"))
+    assert found.warnings == ()
+    smaller = answer(draft, Answer("sets", {"sets.size": "3", "hit.sets": "4"}), "ann", 3)
+    sizes = Counter(row.set for row in designing.material_of(smaller).gold)
+    assert set(sizes.values()) == {3}
+
+
+def test_grades_that_tell_nobody_apart_make_no_gold_set() -> None:
+    same = [GoldRow("t1", f"d{at}", 0) for at in range(10)]
+    assert arranged(Plan(), same) == []
+    assert len(arranged(Plan(), [*same, *(GoldRow("t1", f"r{at}", 1) for at in range(3))])) >= 5
+
+
+def test_gold_that_everybody_passes_is_told(draft: Draft, paths: dict[str, Path]) -> None:
+    lines = paths["gold"].read_text("utf-8").splitlines()
+    easy = [lines[0], *(line.rsplit("\t", 2)[0] + "\t2\tBecause." for line in lines[1:])]
+    paths["gold"].write_text("\n".join(easy) + "\n", "utf-8")
+    draft = answered(draft, paths, until="gold")
+    with pytest.raises(InputError, match="some relevant and some not"):
+        answer(draft, given_file("gold", "gold", paths["gold"], source="arranged"), "ann", 3)
+    draft = answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
+    assert "'always relevant' passes 100% of batches" in designing.everybody_passes(draft)
+
+
+# --- two people, leaving and coming back ----------------------------------------------------------
+
+
+def test_two_people_at_once(draft: Draft) -> None:
+    first = answer(draft, Answer("target", {"sets.target": "5"}), "ann", 2)
+    second = answer(draft, Answer("pay", {"pay.hit": "2"}), "bob", 3)  # saw the first version
+    assert (second.plan.sets.target, second.plan.pay.hit) == (5, 2.0)
+    assert set(second.answered) == {"target", "pay"}
+    with pytest.raises(RuleError, match=r"ann has answered .*target = 5.*not saved yet") as told:
+        answer(draft, Answer("target", {"sets.target": "1"}), "bob", 4)
+    assert told.value.code == "conflict"
+    again = answer(second, Answer("target", {"sets.target": "1"}), "bob", 5)
+    assert again.plan.sets.target == 1
+    with pytest.raises(RuleError, match="meanwhile"):
+        save(first, first.plan, "ann", 6)
+
+
+def test_drafts_are_listed_and_deleted(draft: Draft) -> None:
+    folder = draft.folder.parent
+    other = new_draft(folder, "bob", 5)
+    assert [one.key for one in all_drafts(folder)] == [other.key, draft.key]
+    discard(draft)
+    assert [one.key for one in all_drafts(folder)] == [other.key]
+    for key in (draft.key, "../x", "nothing"):
+        with pytest.raises(RuleError, match="no such draft"):
+            open_draft(folder, key)
+    with pytest.raises(RuleError, match="launched or deleted"):
+        save(draft, draft.plan, "ann", 6)
+
+
+# --- the whole way --------------------------------------------------------------------------------
+
+
+def test_an_empty_draft_says_what_is_missing(draft: Draft) -> None:
+    assert [one.step for one in problems(draft)] == [
+        "name", "topics", "documents", "pool", "gold",
+    ]  # fmt: skip
+
+
+def test_from_answers_to_a_campaign(draft: Draft, paths: dict[str, Path], url: str) -> None:
+    draft = answered(draft, paths)
+    assert (problems(draft), designing.warnings(draft)) == ([], [])
+    store = open_store(url, new=True)
+    act = designing.launch(store, draft, "ann")
+    assert act > 0
+    with store.read("which-pages-help") as work:
+        assert work.state == "running"
+        assert work.plan.files.topics == "topics.jsonl"
+        assert work.plan.pay.budget >= work.plan.pay.hit > 0
+    with pytest.raises(RuleError, match="already"):
+        designing.launch(store, draft, "ann")
+    store.engine.dispose()
+
+
+def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -> None:
+    draft = answered(draft, paths)
+    file = io.BytesIO()
+    designing.bundle(draft, file)
+    file.seek(0)
+    copy, missing = draft_of_files(draft.folder.parent, "bob", 9, [("all.zip", file)])
+    assert missing == []
+    assert set(copy.answered) == set(STEPS)
+    assert designing.plan_of(copy) == designing.plan_of(draft)
+    assert problems(copy) == []
+    assert len(designing.material_of(copy).pool) == POOL * len(TOPICS)
+    text = io.BytesIO(designing.plan_of(draft).encode())
+    alone, missing = draft_of_files(draft.folder.parent, "bob", 9, [("plan.toml", text)])
+    assert missing == ["topics.jsonl", "documents.jsonl", "pool.tsv", "gold.tsv"]
+    assert {one.step for one in problems(alone)} == {"topics", "documents", "pool", "gold"}
+    for bad in ([], [("a.txt", io.BytesIO(b"x"))], [("plan.toml", io.BytesIO(b"\xff"))],
+                [("plan.toml", io.BytesIO(b"[campain]"))]):  # fmt: skip
+        with pytest.raises(QrowdError):
+            draft_of_files(draft.folder.parent, "bob", 9, bad)
+    assert len(all_drafts(draft.folder.parent)) == 3
+
+
+def test_depths_of_runs_and_what_they_cost(draft: Draft, paths: dict[str, Path]) -> None:
+    draft = answered(draft, paths, until="pool")
+    draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
+    rows = designing.depth_costs(draft)
+    assert [depth for depth, _, _ in rows] == [1, 2, 3, 5, 10]
+    assert [pairs for _, pairs, _ in rows] == sorted({pairs for _, pairs, _ in rows})
+    assert rows[-1][1] == POOL * len(TOPICS)
+    assert GOLD
