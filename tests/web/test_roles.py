@@ -19,9 +19,11 @@ from tests.web.serving import Server
 
 from qrowd.collection import people
 from qrowd.collection.building import create_campaign
+from qrowd.collection.drafts import all_drafts, new_draft
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import audit, campaign, decision, entry, event, job, message, worker
 from qrowd.web.access import new_token
+from qrowd.web.folders import drafts_in
 
 # the first pattern that fits says who may
 OWNERS = (
@@ -79,9 +81,17 @@ def members(server: Server) -> dict[str, Desk]:
     return found | {role: Desk(server, plain) for role, plain in tokens.items()}
 
 
+def a_draft(server: Server) -> str:
+    """The key of a draft that there is."""
+    folder = drafts_in(server.settings.folder)
+    found = all_drafts(folder) or [new_draft(folder, "ann", 1)]
+    return found[0].key
+
+
 def ask(who: Desk, method: str, path: str) -> Any:
     """A page of the campaign `tiny`, or what its form sends, with nothing filled in."""
-    filled = path.replace("{name}", "tiny")
+    filled = path.replace("{name}", "tiny").replace("{step}", "name")
+    filled = filled.replace("{key}", a_draft(who.server)) if "/drafts/" in path else filled
     filled = re.sub(r"\{(number|position)(:\w+)?\}", "1", filled)
     filled = re.sub(r"\{\w+(:\w+)?\}", "x", filled)
     # an act that there is, so that only the role can be the reason to refuse it
@@ -93,7 +103,10 @@ def rows(server: Server) -> dict[str, int]:
     with server.site.store.snapshot() as db:
         counts = {one.name: db.scalar(select(func.count()).select_from(one)) for one in COUNTED}
         states = db.scalars(select(campaign.c.state).order_by(campaign.c.id)).all()
-    return {**{name: int(number or 0) for name, number in counts.items()}, **{
+    drafts = {
+        f"draft {one.key}": one.version for one in all_drafts(drafts_in(server.settings.folder))
+    }
+    return {**drafts, **{name: int(number or 0) for name, number in counts.items()}, **{
         f"state {at}": hash(state) for at, state in enumerate(states)
     }}  # fmt: skip
 
@@ -116,6 +129,7 @@ def test_every_page_is_refused_where_it_must_be(
         found, people_of = pages(server.client.app.routes), members(server)  # type: ignore[attr-defined]
         assert len(found) > 15
         assert [path for _, path in found if not owner_of(path)] == []
+        a_draft(server)
         before = rows(server)
         for role, who in people_of.items():
             for method, path in found:
