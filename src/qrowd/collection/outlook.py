@@ -76,7 +76,7 @@ class Outlook:
 
     def parts(self, pay: Pay) -> list[tuple[str, str]]:
         """The outlook in words; beside each part the page that says what it is made of."""
-        found = [(f"{self.share * 100:.0f} % done", "/coverage")]
+        found = [(f"{self.share * 100:.0f}\u00a0% done", "/coverage")]
         if self.verdict in ("on track", "budget") and self.ready_at is not None:
             found.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
         if self.budget:

@@ -129,7 +129,7 @@ class Pay:
 
     def shown(self, minor: int) -> str:
         """An amount in minor units, for people."""
-        return f"{minor / 10**self.digits:.{self.digits}f} {self.currency}"
+        return f"{minor / 10**self.digits:,.{self.digits}f} {self.currency}"
 
 
 @dataclass(frozen=True, kw_only=True)

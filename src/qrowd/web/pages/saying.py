@@ -20,7 +20,7 @@ def number(value: float | None, digits: int = 0) -> str:
 
 def percent(value: float | None, digits: int = 0) -> str:
     """A share."""
-    return UNKNOWN if value is None or unknown(value) else f"{value * 100:.{digits}f} %"
+    return UNKNOWN if value is None or unknown(value) else f"{value * 100:.{digits}f}\u00a0%"
 
 
 def interval(found: Mapping[str, Any] | None, digits: int = 2) -> str:

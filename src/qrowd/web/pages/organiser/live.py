@@ -97,8 +97,11 @@ def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
 def _coverage_tile(work: Work) -> Tile:
     topics = by_topic_and_votes(work)
     done = sum(1 for one in topics if one.held >= one.wanted)
-    words = f"of {len(topics):,} topics have all judgements"
-    return Tile("/coverage", "Coverage", number(done), words)
+    documents = sum(sum(one.by_votes.values()) for one in topics) or 1
+    held, wanted = (sum(getattr(one, part) for one in topics) for part in ("held", "wanted"))
+    figure = f"{held / documents:.1f} of {wanted / documents:.1f}"
+    words = f"judgements of a document; {done:,} of {len(topics):,} topics have all of theirs"
+    return Tile("/coverage", "Coverage", figure, words)
 
 
 def _quality_tile(found: Finding) -> Tile:
@@ -108,8 +111,11 @@ def _quality_tile(found: Finding) -> Tile:
     rows = zip(table["coefficient"], table["value"], table["low"], table["high"], strict=True)
     value = {name: {"value": v, "low": a, "high": b} for name, v, a, b in rows}
     chosen = next((one for one in ("alpha-ordinal", "alpha-nominal") if one in value), "")
-    figure = interval(value.get(chosen))
-    return Tile("/quality", "Quality", figure, "Krippendorff's alpha: agreement", found.age)
+    if not chosen:
+        return Tile("/quality", "Quality", "–", "agreement cannot be told", found.age)
+    ends = interval(value[chosen]).partition(" ")[2]
+    words = f"Krippendorff's alpha {ends}: agreement, 1 is perfect"
+    return Tile("/quality", "Quality", number(value[chosen]["value"], 2), words, found.age)
 
 
 def _systems_tile(found: Finding) -> Tile:
@@ -130,7 +136,8 @@ def coverage(name: str, visit: Visiting, page: int = 1) -> Response:
         quality, data = finding(work, "quality"), shown(member, name, "/coverage", work)
         target = work.plan.sets.target
     most = max((max(one.by_votes, default=0) for one in topics), default=0)
-    total = {n: sum(one.by_votes.get(n, 0) for one in topics) for n in range(most + 1)}
+    sums = {n: sum(one.by_votes.get(n, 0) for one in topics) for n in range(most + 1)}
+    total = {votes: documents for votes, documents in sums.items() if documents}
     at = max(1, min(page, -(-len(topics) // TOPICS)))
     return visit.show(
         "organiser/coverage.html.j2", topics=topics[(at - 1) * TOPICS : at * TOPICS], total=total,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
@@ -14,6 +15,10 @@ from qrowd.collection.status import counts
 from qrowd.web.pages.organiser.findings import drawn, finding
 from qrowd.web.pages.organiser.frame import Visiting, page_router
 from qrowd.web.pages.organiser.live import place_of, shown
+from qrowd.web.pages.saying import interval
+
+if TYPE_CHECKING:
+    import polars as pl
 
 router = page_router()
 PAGE = 100
@@ -25,8 +30,6 @@ ORDERS = {
     "accuracy": ("accuracy", "worst on check questions first"),
     "seconds": ("seconds", "fastest first"),
 }
-EVIDENCE = ("judgements", "type", "accuracy", "agreement", "seconds", "relative_trust",
-            "random_spam_ratio")  # fmt: skip
 
 
 @router.get("/campaigns/{name}/workers")
@@ -43,12 +46,12 @@ def workers(
         total = states.get(state, 0) if state else sum(states.values())
         pages = max(1, -(-total // PAGE))
         at = max(1, min(page, pages))
-        known = evidence(file)
-        if order != "number" and known:
-            numbers = _ordered(known, ORDERS[order][0])[(at - 1) * PAGE : at * PAGE]
+        numbers = ranked(file, ORDERS[order][0], (at - 1) * PAGE) if order != "number" else []
+        if numbers:
             state = ""
         else:
             numbers = standing.numbers(work, (at - 1) * PAGE, PAGE, state)
+        known = evidence(file, numbers)
         found = finding(work, "quality")
         data = shown(member, name, "/workers", work)
         lines = standing.lines(work, numbers)
@@ -59,34 +62,55 @@ def workers(
     )  # fmt: skip
 
 
-def evidence(file: Path) -> dict[int, dict[str, Any]]:
-    """The assessors' table of the last job, by workers' numbers; empty where there is none."""
+def _table(file: Path) -> pl.LazyFrame | None:
+    """The assessors' table of the last job, with workers' numbers; None where there is none."""
     if not file.is_file():
+        return None
+    import polars as pl
+
+    names = {"assessor": pl.String, "type": pl.String, "reference": pl.String}
+    frame = pl.scan_csv(file, separator="\t", schema_overrides=names, quote_char=None,
+                        infer_schema_length=None)  # fmt: skip
+    mine = frame.filter(pl.col("assessor").str.contains(r"^w\d+$"))
+    return mine.with_columns(pl.col("assessor").str.slice(1).cast(pl.Int64).alias("number"))
+
+
+def evidence(file: Path, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """What the last job says of these workers."""
+    table = _table(file)
+    if table is None:
         return {}
     import polars as pl
 
-    frame = pl.read_csv(file, separator="\t", schema_overrides={"assessor": pl.String},
-                        quote_char=None, infer_schema_length=None)  # fmt: skip
-    mine = frame.filter(pl.col("assessor").str.contains(r"^w\d+$"))
-    rows = mine.to_dicts()
-    return {int(row["assessor"][1:]): row for row in rows}
+    rows = table.filter(pl.col("number").is_in(list(numbers))).collect().to_dicts()
+    return {int(row["number"]): row for row in rows}
 
 
-def _ordered(known: dict[int, dict[str, Any]], column: str) -> list[int]:
-    """Workers by a column of the table, those without a value last."""
+def ranked(file: Path, column: str, start: int) -> list[int]:
+    """A page of workers' numbers in the order of a column; those without a value last."""
+    table = _table(file)
+    if table is None or column not in table.collect_schema():
+        return []
+    down = column == "judgements"
+    ordered = table.sort([column, "number"], descending=[down, False], nulls_last=True)
+    return [int(one) for one in ordered.slice(start, PAGE).collect()["number"]]
 
-    def key(number: int) -> tuple[bool, float, int]:
-        value = known[number].get(column)
-        sign = -1.0 if column == "judgements" else 1.0
-        return (value is None, sign * float(value or 0), number)
 
-    return sorted(known, key=key)
+def _fact(known: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
+    """A line of the evidence: what, what it means, the value (with its interval)."""
+    from qrowd.quality.assessing import ABOUT
+
+    ends = {end: known.get(f"{name}_{end}") for end in ("low", "high")}
+    if any(end is None for end in ends.values()):
+        return name, ABOUT[name], known[name]
+    means = ABOUT[name].partition(" (")[0] + "; 95 % interval"
+    return name, means, interval({"value": known[name], **ends})
 
 
 @router.get("/campaigns/{name}/workers/{number}")
 def one_worker(name: str, number: int, visit: Visiting) -> Response:
     """All evidence on one worker."""
-    from qrowd.quality.assessing import ABOUT
+    from qrowd.quality.assessing import ABOUT, MAIN
 
     member = visit.organiser(name)
     file = place_of(visit, member).results / "assessors.tsv"
@@ -97,14 +121,15 @@ def one_worker(name: str, number: int, visit: Visiting) -> Response:
         data = shown(member, name, "/workers", work)
         labels = dict(zip(work.plan.scale.grades, work.plan.scale.labels, strict=False))
         grades = work.plan.scale.grades
-    known = evidence(file).get(number, {})
-    facts = [
-        (column, ABOUT[column], known[column]) for column in ABOUT if known.get(column) is not None
-    ]
+    known = evidence(file, [number]).get(number, {})
+    first = (*MAIN, "informedness", "reference")
+    rows = [_fact(known, name) for name in ABOUT if known.get(name) is not None]
+    facts, more = ([row for row in rows if (row[0] in first) is now] for now in (True, False))
     said = [str(grade) for grade in grades] + ["cannot tell", "broken"]
     columns = [one for one in said if any(key[1] == one for key in found.confusion)]
     return visit.show(
         "organiser/worker.html.j2", found=found, line=found.line, row=row, job=job, facts=facts,
+        more=more,
         known=known, labels=labels, grades=grades, said=columns,
         people="people" in member.who.scopes, **data,
     )  # fmt: skip
