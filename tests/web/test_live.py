@@ -136,7 +136,7 @@ def accept_all(work: Any) -> None:
 def test_the_first_line_says_how_it_goes(office: Server) -> None:
     page = unescape(re.sub(r"<[^>]+>", "", office.client.get(AT).text))
     assert re.search(
-        r"On track: \d+ % done, ready \w+[\w ]* at this pace, 1 of 100 EUR spent", page
+        r"On track: \d+\s% done, ready \w+[\w ]* at this pace, 1 of 100 EUR spent", page
     )
     assert "2 batches wait to be accepted" in page
     with office.site.store.write("tiny") as work:

@@ -1,0 +1,131 @@
+"""The pages of a running campaign in a browser: acts by hand, axe, nothing too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import select
+from tests.browser.serving import Site, serve, settings_in
+from tests.browser.test_accessibility import problems
+from tests.collection.making import PLAN, make_site, material, wrong
+
+from qrowd.collection import audit
+from qrowd.collection.schema import assignment
+from qrowd.web import jobs
+from qrowd.web.folders import Place
+from qrowd.web.passwords import new_account
+
+PASSWORD = "a long password"
+PAGES = ("", "/coverage", "/quality", "/systems", "/workers", "/workers/2", "/money", "/acts",
+         "/appeals", "/batches", "/gold", "/disputed", "/extend")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A campaign with work, runs and results, served; its organiser has an account."""
+    folder = tmp_path_factory.mktemp("live")
+    settings = settings_in(folder)
+    plan = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
+    made = make_site(f"sqlite:///{settings.database}", plan, material(pool=9))
+    for name, choose in (("ann", None), ("bob", wrong), ("cat", None), ("dan", None)):
+        made.whole(made.worker(name), choose)
+    with made.store.write("tiny") as work:
+        new_account(work.db, work.now, "ann", PASSWORD, administrator=True)
+        query = select(assignment.c.id).where(assignment.c.state == "submitted")
+        for number in list(work.db.scalars(query))[1:]:
+            audit.perform(work, "ann", "accept", {"assignment": number})
+        for kind in ("quality", "systems"):
+            jobs.ask(work, kind, {"method": "mv"})
+    _add_runs(Place(made.store, folder, 1).runs)
+    while jobs.run_one(made.store, folder):
+        pass
+    made.store.engine.dispose()
+    with serve(settings) as store:
+        yield Site(settings.address, f"{settings.address}/campaigns/tiny", store)
+
+
+def _add_runs(folder: Path) -> None:
+    for name in ("one", "two"):
+        lines = [f"t{t} Q0 d{t}-{d} {d} {9 - d} {name}" for t in range(3) for d in range(5)]
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def signed_in(page: Page, site: Site) -> None:
+    """Sign in as the organiser."""
+    page.goto(f"{site.address}/sign-in")
+    page.get_by_label("Name", exact=True).fill("ann")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_every_page_is_accessible(browser: Browser, office: Site, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    signed_in(page, office)
+    found = {}
+    for end in PAGES:
+        reply = page.goto(office.link + end)
+        assert reply is not None
+        assert reply.status == 200, end
+        found[end] = problems(page)
+    page.goto(office.link)
+    page.get_by_role("button", name="Pause").click()
+    found["question"] = problems(page)
+    context.close()
+    assert {end: each for end, each in found.items() if each} == {}
+
+
+def test_pause_by_keyboard_and_undo(browser: Browser, office: Site) -> None:
+    page = browser.new_page()
+    signed_in(page, office)
+    page.goto(office.link)
+    page.get_by_role("button", name="Pause").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Pause this campaign?")).to_be_visible()
+    expect(page.get_by_text("This costs nothing.")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("status")).to_contain_text("Paused: nobody gets a new batch.")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Paused")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("Taken back: pause.")
+    expect(page.get_by_role("heading", level=1)).not_to_contain_text("Paused")
+    page.close()
+
+
+def test_a_result_says_when_it_is_there(browser: Browser, office: Site) -> None:
+    page = browser.new_page()
+    signed_in(page, office)
+    page.goto(f"{office.link}/quality")
+    page.get_by_label("Method").select_option("ds")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    expect(page.get_by_text("It is being worked out in the background.")).to_be_visible()
+    folder = Path(str(office.store.engine.url.database)).parent
+    assert jobs.run_one(office.store, folder)
+    expect(page.get_by_text("It is ready.")).to_be_visible()
+    page.get_by_role("link", name="Show it").click()
+    expect(page.get_by_text("by ds.")).to_be_visible()
+    page.close()
+
+
+def test_two_people_at_once(browser: Browser, office: Site) -> None:
+    first, second = browser.new_page(), browser.new_page()
+    for page in (first, second):
+        signed_in(page, office)
+        page.goto(f"{office.link}/workers/1")
+        page.get_by_label("How much").fill("2.50")
+        page.get_by_role("button", name="See what it costs").click()
+        expect(page.get_by_text("This costs 2.50 EUR")).to_be_visible()
+    for page in (first, second):
+        page.get_by_role("button", name="Give 2.50 EUR").click()
+    expect(first.get_by_role("status")).to_contain_text("The bonus is owed.")
+    expect(second.get_by_text("Meanwhile ann did this: bonus")).to_be_visible()
+    first.close()
+    second.close()
