@@ -66,6 +66,7 @@ _HOMES = {
     "evaluate": "evaluation.engine",
     "expected_majority": "budget.expectation",
     "get": "registry",
+    "gold_minus_majority": "budget.expectation",
     "holm": "comparison.significance",
     "independence": "quality.independence",
     "inform": "aggregation.informing",

@@ -58,6 +58,7 @@ from qrowd.aggregation.correcting import correct as correct
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.expectation import expected_majority as expected_majority
 from qrowd.registry import get as get
+from qrowd.budget.expectation import gold_minus_majority as gold_minus_majority
 from qrowd.comparison.significance import holm as holm
 from qrowd.quality.independence import independence as independence
 from qrowd.aggregation.informing import inform as inform

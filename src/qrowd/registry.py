@@ -24,6 +24,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, dataclass_transform
 
@@ -371,9 +372,15 @@ def cards(kind: str = "method") -> dict[str, Card]:
     """All registered cards of a kind, by id, sorted; imports the modules that register them."""
     for home in _HOMES[kind]:
         _import_all(home)
+    _load_outsiders(kind)
+    return dict(sorted(_cards[kind].items()))
+
+
+@cache
+def _load_outsiders(kind: str) -> None:
+    """Other packages' modules that register something: once, for looking takes its time."""
     for point in entry_points(group=f"qrowd.{kind}s"):
         point.load()
-    return dict(sorted(_cards[kind].items()))
 
 
 def _import_all(package: str) -> None:

@@ -193,3 +193,23 @@ def test_the_curve_of_the_real_votes(real_data: Path) -> None:
     found = [q.expected_majority(crowd[kept], gold, votes) for votes in (1, 3, 5)]
     assert [len(each) for each in found] == [28, 28, 28]
     assert [round(float(each.mean()), 4) for each in found] == [0.6890, 0.7300, 0.7495]
+
+
+def test_near_duplicates_are_left_out_and_gold_is_kept() -> None:
+    vectors = q.Vectors.of("abcd", [[1, 0], [1, 0.01], [0, 1], [0.02, 1]])
+    crowd = q.Judgements.of(["t"] * 8, list("aabbccdd"), list("xyxyxyxy"), [1, 1, 1, 0, 0, 0, 0, 1])
+    gold = q.Qrels.of(["t"] * 3, ["b", "c", "d"], [1, 0, 1])
+    how = q.Loop(votes=2, randomisations=3, every=1, near=0.95)
+    curves = q.vote_by_vote(crowd, gold, ["mv", "gp"], documents=vectors, loop=how)
+    assert curves.votes.tolist() == [0.5, 1.0, 1.5, 2.0]  # two documents, b and c, are left
+    assert curves.notes == ("2 near-duplicates left out (cosine 0.95 and more)",)
+    with pytest.raises(UsageError, match="near-duplicates are found by their text"):
+        q.vote_by_vote(crowd, gold, ["mv"], loop=how)
+    with pytest.raises(ParameterError, match="near must be above 0"):
+        q.Loop(near=1.5)
+
+
+def test_gold_less_the_majority_vote() -> None:
+    crowd = q.Judgements.of([*"tttttu"], list("aaabba"), list("xyzxyx"), [1, 1, 0, 0, 1, 1])
+    gold = q.Qrels.of(["t", "t", "u"], ["a", "b", "a"], [1, 0, 0])
+    assert q.gold_minus_majority(crowd, gold) == {"t": -0.25, "u": -1.0}

@@ -12,10 +12,18 @@ import pytest
 
 import qrowd as q
 from qrowd.data.index import Index
-from qrowd.reporting.verdicts import sure
+from qrowd.reporting import bayes_figures, figures, quality_figures
+from qrowd.reporting.verdicts import sure, verdicts_of
 
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
 pytest.importorskip("matplotlib", reason="figures need the extra `report`")
+
+
+@pytest.fixture(autouse=True)
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read here are words; drawing takes most of a report's time."""
+    for module in (bayes_figures, figures, quality_figures):
+        monkeypatch.setattr(module, "drawn", lambda *_: "<svg></svg>")
 
 
 def _halves(done: q.Study) -> tuple[str, str]:
@@ -59,7 +67,7 @@ def made() -> q.Collection:
 def test_with_gold(made: q.Collection) -> None:
     done = q.study(made.judgements, made.runs, made.gold, draws=60)
     _consistent(done)
-    assert [one.question for one in q.report(done).verdicts] == [
+    assert [one.question for one in verdicts_of(done)] == [
         "Can these judgements be trusted?",
         "Which system is best?",
         "What to do next?",
@@ -70,7 +78,7 @@ def test_gold_that_contradicts_takes_the_probability_away(made: q.Collection) ->
     turned = q.Qrels(made.gold.pairs, 1 - made.gold.grade)
     done = q.study(made.judgements, made.runs, turned, methods=["ds"], draws=60)
     _consistent(done)
-    trust, best, todo = q.report(done).verdicts
+    trust, best, todo = verdicts_of(done)
     assert (trust.level, best.level) == ("bad", "bad")
     assert "probability of" not in best.reasons
     assert "qrowd sample" in todo.reasons
@@ -79,9 +87,9 @@ def test_gold_that_contradicts_takes_the_probability_away(made: q.Collection) ->
 def test_without_gold_and_without_runs(made: q.Collection) -> None:
     done = q.study(made.judgements, made.runs, draws=60)
     _consistent(done)
-    assert q.report(done).verdicts[0].level == "caution"
-    assert "There is no gold" in q.report(done).verdicts[0].reasons
-    alone = q.report(q.study(made.judgements)).verdicts
+    assert verdicts_of(done)[0].level == "caution"
+    assert "There is no gold" in verdicts_of(done)[0].reasons
+    alone = verdicts_of(q.study(made.judgements))
     assert [one.question for one in alone][-1] == "What to do next?"
     assert len(alone) == 2
 
@@ -95,7 +103,7 @@ def test_few_judgements_doubt_nobody(made: q.Collection) -> None:
     one = made.judgements[Index.of([made.judgements.topics.names[0]])]
     done = q.study(replace(one))
     few = done.assessors["judgements"] < 10
-    named = q.report(done).verdicts[-1].reasons
+    named = verdicts_of(done)[-1].reasons
     assert few.any()
     assert not any(f"{name} (" in named for name in done.assessors.assessors.names[few])
 

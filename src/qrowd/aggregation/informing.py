@@ -28,7 +28,7 @@ from qrowd.data.merged import Merged
 from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, NotConvergedWarning
 
-MAX_ITER, TOLERANCE, NEWTON = 500, 1e-5, 2
+MAX_ITER, TOLERANCE = 500, 1e-5
 _EDGE = 1e-12
 
 
@@ -99,8 +99,7 @@ def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Fl
     beta, centre, shift = np.zeros(3), np.zeros(3), np.zeros(len(pairs.topics))
     beta[0] = logit(np.clip(now.mean(), _EDGE, 1 - _EDGE))
     for _ in range(MAX_ITER):
-        for _ in range(NEWTON):
-            beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
+        beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
         after = np.where(given, before, design @ beta + shift[pairs.topic] + votes)
         moved, now = float(np.abs(expit(after) - now).max()), expit(after)
         if moved < TOLERANCE:

@@ -38,3 +38,23 @@ def expected_majority(
     known = pool.truth >= 0
     total = np.bincount(pairs.topic[known], right[known], len(pairs.topics))
     return np.asarray(total / np.bincount(pairs.topic[known], minlength=len(pairs.topics)))
+
+
+def gold_minus_majority(judgements: Judgements, gold: Qrels) -> dict[str, float]:
+    """Gold less the majority vote, from -1 to 1: the mean over each topic's documents with gold.
+
+    All real votes count; a tie is a half. Above 0 the crowd misses relevant documents, below 0 it
+    calls too many relevant; far from 0, no way of merging will be right.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 4, list("ddde"), list("abca"), [1, 1, 0, 0])
+    >>> q.gold_minus_majority(crowd, q.Qrels.of(["t", "t"], ["d", "e"], [1, 1]))
+    {'t': 0.5}
+    """
+    pool = Pool.of(judgements, gold)
+    pairs, votes = pool.judgements.pairs, pool.judgements.votes
+    label = 0.5 * (1 + np.sign(votes[:, 1] - votes[:, 0]))
+    known = pool.truth >= 0
+    gap = np.bincount(pairs.topic[known], (pool.truth - label)[known], len(pairs.topics))
+    mean = gap / np.bincount(pairs.topic[known], minlength=len(pairs.topics))
+    return dict(zip(map(str, pairs.topics), mean.tolist(), strict=True))

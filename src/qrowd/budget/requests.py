@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qrowd.content.duplicates import distinct
 from qrowd.data.arrays import Codes, Floats, Grades, Mask
+from qrowd.data.documents import Documents
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
+from qrowd.data.likeness import Likeness
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError, ScaleError
 
@@ -57,6 +60,16 @@ class Pool:
             f"{int(silent.sum())} topics left out: no judged document has gold": silent,
         })  # fmt: skip
         return cls(_only(judgements, kept), truth[kept], notes)
+
+
+def without_duplicates(
+    judgements: Judgements, gold: Qrels, documents: Documents | Likeness, near: float
+) -> tuple[Judgements, tuple[str, ...]]:
+    """The judgements without near-duplicates, and what to say of it; gold is kept, if possible."""
+    known = gold.pairs.locate(judgements.pairs) >= 0
+    kept = distinct(judgements.pairs, documents, near, known)
+    note = f"{int((~kept).sum())} near-duplicates left out (cosine {near:g} and more)"
+    return _only(judgements, kept), (note,)
 
 
 def _topics_of(pairs: Pairs, chosen: Mask) -> Mask:

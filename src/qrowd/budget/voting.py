@@ -11,7 +11,7 @@ import numpy as np
 
 from qrowd import registry
 from qrowd.budget.curves import Curves
-from qrowd.budget.requests import REQUESTS, Draws, Pool, drawn
+from qrowd.budget.requests import REQUESTS, Draws, Pool, drawn, without_duplicates
 from qrowd.content.tfidf import likeness_of
 from qrowd.data.arrays import Floats, Grades
 from qrowd.data.documents import Documents
@@ -37,7 +37,8 @@ class Loop:
     or, where a method must be refitted, a tenth of the documents. ties: `expected` (half right),
     `coin` (fair), `prevalence` (a coin with the share of relevant votes so far). request:
     `resample` real votes with replacement, or `simulated` assessors. at_least: leave out topics
-    where a document has fewer real votes.
+    where a document has fewer real votes. near: keep one of the documents of a topic that have this
+    cosine or more; None: keep all.
     """
 
     votes: int = 5
@@ -46,6 +47,7 @@ class Loop:
     ties: str = "expected"
     request: str = "resample"
     at_least: int = 1
+    near: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -53,6 +55,8 @@ class Loop:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ParameterError(f"{name} must be at least 1, got {value}")
+        if self.near is not None and not 0 < self.near <= 1:
+            raise ParameterError(f"near must be above 0 and at most 1, got {self.near:g}")
         for name, choices in (("ties", TIES), ("request", REQUESTS)):
             if getattr(self, name) not in choices:
                 raise ParameterError(
@@ -87,6 +91,7 @@ def vote_by_vote(
     named = _named(methods)
     given = Given(documents=None if documents is None else likeness_of(documents))
     _refuse_unfit(named, given)
+    judgements, left_out = _distinct(judgements, gold, given, loop.near)
     pool = Pool.of(judgements, gold, loop.request, loop.at_least)
     every = loop.every or _default_every(pool, named)
     grid = checkpoints(pool, loop.votes, every)
@@ -98,7 +103,19 @@ def vote_by_vote(
         run = _stepped if isinstance(method, Incremental) else _refitted
         told = _part_of(progress, at, len(named))
         run(method, pool, draws, grid, loop, given, accuracy[at], told)
-    return Curves(tuple(named), pool.judgements.pairs.topics, grid, accuracy, pool.notes, loop.seed)
+    notes = (*left_out, *pool.notes)
+    return Curves(tuple(named), pool.judgements.pairs.topics, grid, accuracy, notes, loop.seed)
+
+
+def _distinct(
+    judgements: Judgements, gold: Qrels, given: Given, near: float | None
+) -> tuple[Judgements, tuple[str, ...]]:
+    """Without near-duplicates, if that was asked for."""
+    if near is None:
+        return judgements, ()
+    if given.documents is None:
+        raise UsageError("near-duplicates are found by their text; on the command line --documents")
+    return without_duplicates(judgements, gold, given.documents, near)
 
 
 def _named(methods: Sequence[str | Merger] | Mapping[str, Merger]) -> dict[str, Any]:

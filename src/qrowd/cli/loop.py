@@ -57,6 +57,9 @@ if TYPE_CHECKING:
               "on gold.")  # fmt: skip
 @click.option("--at-least", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="Leave out topics where a judged document has fewer real votes.")  # fmt: skip
+@click.option("--near", type=click.FloatRange(0, 1, min_open=True), metavar="COSINE",
+              help="Leave out near-duplicates: of documents of a topic with this cosine or more, "
+              "keep one (one with gold, if any). Default: keep all.")  # fmt: skip
 @click.option("--leave-out", metavar="FILE", help="Leave out these topics (one on each line).")
 @click.option("--at", type=float, default=1.0, show_default=True, metavar="VOTES",
               help="Votes per document of the table of topics.")  # fmt: skip
@@ -78,7 +81,7 @@ def command(
     drawn, all votes so far are merged by each method, and the labels of the documents with gold
     are scored. -o writes `method topic votes accuracy low high`: the topic `all` is the mean of
     topics, `votes` is per document; the interval of a topic is over randomisations, that of `all`
-    over topics.
+    over topics. --json also has gold less the majority vote of all real votes, for each topic.
 
     \b
     Examples:
@@ -104,6 +107,7 @@ def _run(
     sweeps: tuple[str, ...], at: float, table: str | None, figures: str | None,
     output: str | None, as_json: bool, quiet: bool, **how: Any,
 ) -> None:  # fmt: skip
+    from qrowd.budget.expectation import gold_minus_majority
     from qrowd.budget.sweeping import specs_of, swept
     from qrowd.budget.voting import Loop, vote_by_vote
 
@@ -123,14 +127,15 @@ def _run(
         from qrowd.reporting.loop_figures import loop_figures
 
         save_pictures(loop_figures(curves, parts), figures, quiet)
-    _deliver(curves, output, as_json)
+    _deliver(curves, gold_minus_majority(rows, gold), output, as_json)
 
 
-def _deliver(curves: Curves, output: str | None, as_json: bool) -> None:
+def _deliver(curves: Curves, gaps: dict[str, float], output: str | None, as_json: bool) -> None:
     if output:
         put(curves, output)
     if as_json:
         show_json({"methods": curves.methods, "topics": list(curves.topics),
-                   "summary": curves.summary(), "notes": curves.notes})  # fmt: skip
+                   "summary": curves.summary(), "gold_minus_mv": gaps,
+                   "notes": curves.notes})  # fmt: skip
     elif not output:
         show(curves.summary())

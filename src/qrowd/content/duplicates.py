@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.data.arrays import Codes, Floats
+from qrowd.content.alike import Alike
+from qrowd.data.arrays import Codes, Floats, Mask
+from qrowd.data.documents import Documents
+from qrowd.data.index import Pairs
+from qrowd.data.likeness import Likeness
 
 
 def groups_of(cosines: Floats, near: float) -> Codes:
@@ -20,3 +24,13 @@ def groups_of(cosines: Floats, near: float) -> Codes:
 def one_of_each(group: Codes) -> Codes:
     """The first document of each group, in order."""
     return np.sort(np.unique(group, return_index=True)[1]).astype(np.int32)
+
+
+def distinct(pairs: Pairs, documents: Documents | Likeness, near: float, preferred: Mask) -> Mask:
+    """Which pairs stay when a topic keeps one of each group: the first preferred one, if any."""
+    kept = np.zeros(len(pairs), np.bool_)
+    for rows, cosines in Alike.of(pairs, documents).topics():
+        group = groups_of(cosines, near)
+        order = np.argsort(~preferred[rows], kind="stable")
+        kept[rows.start + order[one_of_each(group[order])]] = True
+    return kept
