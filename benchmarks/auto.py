@@ -1,9 +1,9 @@
 """Is `auto` a safe method to begin with? Against `mv` and `ds`, and, with gold, the best assessor.
 
-    QROWD_DATA=folder python -m benchmarks.auto [panels of each size] [fresh panels of each size]
+    QROWD_DATA=folder python -m benchmarks.auto [panels of each size] [further ones]
 
 Without gold: six crowds, and panels of 4 to 30 of the 82 machine assessors of DL 2021; then data
-that shaped nothing: fresh panels, parts of the other crowds' assessors, simulated worlds with
+that shaped nothing: further panels, parts of the other crowds' assessors, simulated worlds with
 errors that are independent, shared or copied. Accuracy (a tie counts half) should be at most 1
 point (or one standard error of the paired difference, if larger) below the better of `mv` and `ds`;
 log loss, unclipped, at most .05 above the better of the smoothed vote (x + 1) / (n + 2) and
@@ -175,7 +175,10 @@ def many_panels(each: int, fresh: int) -> None:
     others = [name for name in CROWDS if name != "dl21"]
     groups: dict[str, Iterator[tuple[Judgements, Qrels]]] = {
         "panels of dl21": ((rows, gold) for rows in panels(judgements, each)),
-        "fresh panels of dl21": ((rows, gold) for rows in panels(judgements, fresh, 100)),
+        "further panels of dl21": ((rows, gold) for rows in panels(judgements, fresh, 100)),
+        "panels of dl21, drawn last": (
+            (rows, gold) for rows in panels(judgements, fresh // 2, 200)
+        ),
         "parts of the other crowds": (one for name in others for one in parts(name)),
         "simulated worlds": worlds(),
     }
