@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.collection.conftest import fresh_postgresql, postgresql
 
+__all__ = ["postgresql"]  # a fixture
+PICTURES = Path(__file__).with_name("pictures")
 WANTED = ("playwright", "fastapi", "uvicorn", "sqlalchemy", "nh3", "jinja2")
 MISSING = [name for name in WANTED if find_spec(name) is None]
 if MISSING:
@@ -47,3 +50,18 @@ def site(tmp_path: Path, request: Any) -> Iterator[Site]:
 
     with serve_trial(tmp_path, getattr(request, "param", "grades")) as found:
         yield found
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """Where a campaign's database is made: "" is a file; a parameter may say "postgresql"."""
+    if getattr(request, "param", "") != "postgresql":
+        return ""
+    return fresh_postgresql(request.getfixturevalue("postgresql"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Where the pictures of the screens are."""
+    found = list(PICTURES.glob("*.png"))
+    if found:
+        terminalreporter.write_line(f"{len(found)} pictures of screens in {PICTURES}")

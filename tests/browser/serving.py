@@ -37,18 +37,20 @@ class Site:
             return list(db.execute(select(event).order_by(event.c.id)))
 
 
-def settings_in(folder: Path) -> Settings:
+def settings_in(folder: Path, database: str = "") -> Settings:
     """The settings of a server on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        return Settings.of_folder(folder, "", f"http://127.0.0.1:{free.getsockname()[1]}")
+        return Settings.of_folder(folder, database, f"http://127.0.0.1:{free.getsockname()[1]}")
 
 
 @contextmanager
-def serve_trial(folder: Path, way: str = "grades") -> Iterator[Site]:
+def serve_trial(
+    folder: Path, way: str = "grades", language: str = "en", database: str = ""
+) -> Iterator[Site]:
     """The campaign of `qrowd serve --try`."""
-    settings = settings_in(folder)
-    link = make_trial(settings, way)
+    settings = settings_in(folder, database)
+    link = make_trial(settings, way, language)
     with serve(settings) as store:
         yield Site(settings.address, link, store)
 

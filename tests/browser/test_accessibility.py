@@ -1,8 +1,9 @@
-"""axe on every screen, in both themes, at 320 px and wide; nothing wider than the window."""
+"""Every screen on both engines: axe in both themes, at 320 px and wide; pictures to look at."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,53 +11,90 @@ pytest.importorskip("axe_playwright_python", reason="axe is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.serving import Site
-from tests.browser.walking import judge_all
-
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+from tests.browser.serving import serve_trial
+from tests.browser.walking import PICTURES, THEMES, judge_all
 
 
-def problems(page: Page) -> list[Any]:
-    """What axe finds in both themes, and whether the page is wider than its window."""
-    found: list[Any] = []
-    for theme in THEMES:
-        page.emulate_media(color_scheme=theme)
-        violations = Axe().run(page).response["violations"]
-        found += [(theme, one["id"], one["nodes"][0]["html"]) for one in violations]
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    return found + ["too wide"] * wide
+class Look:
+    """Looks at screens, one after the other; remembers what is wrong with each."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page, self.name = page, name
+        self.found: dict[str, list[Any]] = {}
+
+    def __call__(self, screen: str) -> None:
+        """What axe finds in both themes, and whether the page is wider than its window."""
+        found: list[Any] = []
+        for theme in THEMES:
+            self.page.emulate_media(color_scheme=theme)
+            violations = Axe().run(self.page).response["violations"]
+            found += [(theme, one["id"], one["nodes"][0]["html"]) for one in violations]
+            at = f"{len(self.found):02}"
+            self.page.screenshot(path=PICTURES / f"{self.name}-{at}-{screen}-{theme}.png")
+        wide = self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        self.found[screen] = found + ["too wide"] * wide
+        for unwanted in ("undefined", "[object", "NaN"):
+            assert unwanted not in self.page.locator("body").inner_text()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-@pytest.mark.parametrize("site", ["ranked"], indirect=True)
-def test_every_screen(browser: Browser, site: Site, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 700})
-    page = context.new_page()
-    page.goto(site.link)
-    found = {}
-    for name in ("Continue", "I agree", "Start"):
-        button = page.get_by_role("button", name=name, exact=True)
-        expect(button).to_be_visible()
-        found[name] = problems(page)
-        button.click()
+def main_button(page: Page) -> Any:
+    """The one action that comes next."""
+    button = page.locator("button.main")
+    expect(button).to_have_count(1)
+    return button
+
+
+@pytest.mark.parametrize(
+    ("width", "language", "database"),
+    [(320, "en", ""), (1280, "en", ""), (1280, "de", "postgresql"), (320, "de", "")],
+    indirect=["database"],
+)
+def test_every_screen(
+    browser: Browser, tmp_path: Path, width: int, language: str, database: str
+) -> None:
+    with serve_trial(tmp_path, "ranked", language, database) as site:
+        context = browser.new_context(viewport={"width": width, "height": 700})
+        page = context.new_page()
+        look = Look(page, f"{language}-{width}")
+        page.goto(site.link)
+        for screen in ("preview", "terms", "instructions"):
+            expect(main_button(page)).to_be_visible()
+            look(screen)
+            main_button(page).click()
+        walk_batch(page, look)
+        walk_end(page, look)
+        assert {name: each for name, each in look.found.items() if each} == {}
+        context.close()
+
+
+def walk_batch(page: Page, look: Look) -> None:
+    """All documents and rank boards of a batch."""
     expect(page.locator(".page .text")).to_be_visible()
-    found["document"] = problems(page)
+    look("document")
     page.keyboard.press("?")
-    found["keys"] = problems(page)
+    look("keys")
     page.keyboard.press("Escape")
     for part in range(3):
         judge_all(page, 4, "2")
-        found[f"board {part}"] = problems(page) if part == 0 else []
-        page.get_by_role("button", name="Looks right").click()
-    found["end"] = problems(page)
-    page.get_by_role("button", name="Finish the batch").click()
+        if not part:
+            look("board")
+        page.locator(".board-page").wait_for()
+        main_button(page).click()
+    look("end")
+    main_button(page).click()
+
+
+def walk_end(page: Page, look: Look) -> None:
+    """Review, outcome, own page, nothing left to do."""
     expect(page.locator(".missed").first).to_be_visible()
-    found["review"] = problems(page)
-    page.get_by_role("button", name="Hand in").click()
-    page.get_by_role("link", name="My page").wait_for()
-    found["outcome"] = problems(page)
-    page.get_by_role("link", name="My page").click()
+    page.locator(".missed .equal button").nth(1).click()
+    look("review")
+    page.locator("main > .actions button.main").click()
+    page.locator("a.button[href$='/me']").wait_for()
+    look("outcome")
+    page.locator("a.button[href$='/me']").click()
     page.get_by_role("table").wait_for()
-    found["own"] = problems(page)
-    assert {name: each for name, each in found.items() if each} == {}
-    context.close()
+    look("own")
+    page.locator("a.button.main").click()
+    page.locator("a.button[href$='/me']").wait_for()
+    look("nothing")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
 from playwright.sync_api import Page, expect
+
+PICTURES = Path(__file__).with_name("pictures")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def start(page: Page, link: str) -> None:
@@ -26,3 +32,11 @@ def judge_all(page: Page, documents: int = 12, key: str = "0") -> None:
 def saved(page: Page) -> None:
     """Wait until everything is saved."""
     expect(page.locator(".saved")).to_have_attribute("data-state", "saved")
+
+
+def keep_picture(page: Page, name: str) -> None:
+    """A picture of the screen in both themes, to be looked at."""
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        page.screenshot(path=PICTURES / f"{name}-{theme}.png")
+    page.emulate_media(color_scheme="light")
