@@ -47,34 +47,6 @@ def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
     page.close()
 
 
-def test_a_lost_network_a_closed_tab_another_device(browser: Browser, site: Site) -> None:
-    first = browser.new_context(viewport={"width": 1200, "height": 800})
-    page = first.new_page()
-    start(page, site.link)
-    judge_all(page, 2)
-    saved(page)
-    first.set_offline(True)
-    judge_all(page, 1, "1")  # the next document was fetched before
-    expect(page.locator(".saved")).to_contain_text("kept in this browser")
-    assert len(site.events()) == 2
-    page.close()
-
-    other = browser.new_context(viewport={"width": 1200, "height": 800})
-    device = other.new_page()
-    device.goto(site.link)
-    expect(device.locator(".where")).to_contain_text("document 3 of")
-    other.close()
-
-    first.set_offline(False)
-    again = first.new_page()
-    again.goto(site.link)
-    expect(again.locator(".where")).to_contain_text("document 4 of")
-    saved(again)
-    assert [one.grade for one in site.events()] == [0, 0, 1]
-    assert len({one.key for one in site.events()}) == 3
-    first.close()
-
-
 @pytest.mark.parametrize("site", ["ranked"], indirect=True)
 def test_the_rank_board_by_keyboard(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})

@@ -11,6 +11,7 @@ pytest.importorskip("pypdfium2", reason="PDFium is not installed")
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
+from tests.browser.walking import keep_picture
 
 from qrowd.collection.building import DocumentRow, Material, TopicRow
 
@@ -71,6 +72,7 @@ def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path:
         expect(page.locator(".hits")).to_have_text("1 of 1")
         assert page.evaluate(DRAWN, "here-reader") == ["left"]
         on_its_words(page)
+        keep_picture(page, "pdf")
         before = leaf.bounding_box()
         page.get_by_role("button", name="Larger text").click()
         after = leaf.bounding_box()
@@ -82,6 +84,7 @@ def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path:
         expect(page.locator(".page")).to_contain_text("cannot be shown here")
         titled(page, "A turkey on a plate")
         expect(page.get_by_role("img", name="A turkey on a plate")).to_be_visible()
+        keep_picture(page, "image")
         page.keyboard.press("1")
         page.close()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.serving import serve_campaign
-from tests.browser.walking import saved
+from tests.browser.serving import serve_campaign, serve_trial
+from tests.browser.walking import keep_picture, saved
 from tests.collection.making import material
 
 from qrowd.collection.building import Material, QuestionRow
@@ -52,7 +52,8 @@ def test_two_documents_side_by_side(browser: Browser, tmp_path: Path) -> None:
         page = phone(browser)
         begin(page, site.link)
         expect(page.locator(".sides .text")).to_have_count(2)
-        page.get_by_role("button", name="The left one is better").tap()
+        keep_picture(page, "pair-phone")
+        page.get_by_role("button", name="The first is better").tap()
         expect(page.locator(".where")).to_contain_text("Topic 2 of")
         page.keyboard.press("0")
         saved(page)
@@ -60,6 +61,31 @@ def test_two_documents_side_by_side(browser: Browser, tmp_path: Path) -> None:
         assert "1 1" in {one.ranking for one in site.events()}
         page.get_by_role("button", name="Finish the batch").tap()
         expect(page.get_by_role("heading", level=1)).to_contain_text("that went well")
+        page.context.close()
+
+
+def test_plain_grades_by_touch_alone(browser: Browser, tmp_path: Path) -> None:
+    with serve_trial(tmp_path) as site:
+        page = phone(browser)
+        page.goto(site.link)
+        for name in ("Continue", "I agree", "Start"):
+            page.get_by_role("button", name=name, exact=True).tap()
+        page.locator(".fold > summary").tap()  # the whole topic, and one line again
+        expect(page.locator(".topic-text")).to_be_visible()
+        page.locator(".fold > summary").tap()
+        page.get_by_role("button", name="Cannot tell").tap()
+        page.get_by_role("button", name="Undo").tap()
+        for at in range(12):
+            expect(page.locator(".where")).to_contain_text(
+                f"Topic {at // 4 + 1} of 3 · document {at % 4 + 1} of 4"
+            )
+            page.get_by_role("button", name="Relevant", exact=True).tap()
+        page.get_by_role("button", name="Finish the batch").tap()
+        page.get_by_role("button", name="I see").first.tap()
+        page.get_by_role("button", name="Hand in").tap()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Handed in and paid")
+        kinds = [one.kind for one in site.events()]
+        assert kinds == ["cannot-tell", "clear"] + ["grade"] * 12
         page.context.close()
 
 
@@ -90,6 +116,8 @@ def test_a_test_with_questions_and_reasons(browser: Browser, tmp_path: Path) -> 
     with serve_campaign(tmp_path, plan("grades", more), made) as site:
         page = phone(browser)
         begin(page, site.link)
+        expect(page.get_by_label("two")).to_be_visible()
+        keep_picture(page, "questions-phone")
         page.get_by_label("two").tap()
         page.get_by_role("button", name="Continue").tap()
         for at in range(1, 4):

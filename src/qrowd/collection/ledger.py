@@ -121,10 +121,10 @@ def owed(work: Work) -> Sequence[Found]:
     return work.db.execute(query).all()
 
 
-def unsettled(work: Work, worker_id: int) -> int:
-    """What is promised or owed to one worker."""
-    into = func.sum(entry.c.amount).filter(entry.c.target.in_(("promised", "owed")))
-    out = func.sum(entry.c.amount).filter(entry.c.source.in_(("promised", "owed")))
+def unsettled(work: Work, worker_id: int, kinds: Sequence[str] = ("promised", "owed")) -> int:
+    """What is promised or owed (or only one of both) to one worker."""
+    into = func.sum(entry.c.amount).filter(entry.c.target.in_(kinds))
+    out = func.sum(entry.c.amount).filter(entry.c.source.in_(kinds))
     query = select(func.coalesce(into, 0) - func.coalesce(out, 0))
     return int(work.db.scalar(query.where(entry.c.worker_id == worker_id)) or 0)
 

@@ -57,6 +57,7 @@ class Own(BaseModel):
     state: str
     consent_needed: bool
     unsettled: int
+    owed: int
     batches: list[Batch]
     messages: list[Letter]
     appeals: list[Appeal]
@@ -111,6 +112,7 @@ def own_page(worker: Worker) -> Own:
             state=found.state,
             consent_needed=people.consent_needed(work, worker.worker),
             unsettled=ledger.unsettled(work, worker.worker),
+            owed=ledger.unsettled(work, worker.worker, ("owed",)),
             batches=[_batch(row) for row in work.db.execute(mine.order_by(assignment.c.id))],
             messages=[
                 Letter(at=row.at, from_worker=bool(row.from_worker), text=row.text)

@@ -48,7 +48,7 @@ export class Batch {
   keep(body) {
     const name = `${body.place}/${body.position ?? 0}`;
     const before = this.said.get(name);
-    this.said.set(name, { kind: body.kind, grade: body.grade ?? null, ranks: body.ranks ?? [], event: before?.event ?? 0, key: body.key });
+    this.said.set(name, { kind: body.kind, grade: body.grade ?? null, ranks: body.ranks ?? [], event: before?.event ?? 0, key: body.key, passage: body.passage ?? "" });
   }
 
   answer(step) {
@@ -144,7 +144,7 @@ export class Batch {
     if (this.reader.root.parentNode !== this.stage) this.stage.replaceChildren(this.reader.root);
     this.drawBar();
     say(t("announce", { at: step.at + 1, n: step.set.documents.length, title: step.shown.title }));
-    await this.reader.open(step.set, step.shown);
+    await this.reader.open(step.set, step.shown, this.answer(step)?.passage);
     performance.mark("qrowd-shown");
     const next = this.steps.slice(this.at + 1).find((one) => one.kind === "document" || one.kind === "pair");
     if (next?.kind === "document") fetched(next.set.key, next.shown.position).catch(() => {});
@@ -209,7 +209,9 @@ export class Batch {
         this.act("forward", t("key.forward"), () => this.go(this.at + 1), { class: "quiet-act icon" })),
     ];
     const held = document.activeElement?.dataset?.act;
-    this.bar.replaceChildren(h("div", { class: "grades", role: "group", "aria-label": t("grades") }, this.choices(step, given)), h("div", { class: "others" }, other));
+    const earlier = step.shown?.reviewed;
+    this.bar.replaceChildren(earlier ? h("p", { class: "earlier" }, t("earlier", { what: this.word(earlier) })) : "",
+      h("div", { class: "grades", role: "group", "aria-label": t("grades") }, this.choices(step, given)), h("div", { class: "others" }, other));
     if (held) this.bar.querySelector(`[data-act="${held}"]`)?.focus();
   }
 
@@ -274,9 +276,12 @@ export class Batch {
     this.send({ place: step.set.key, position, seconds: this.seconds(step), ...answer });
     this.spent.delete(step);
     if (step.kind === "document" && RANKED) this.reopenBoard(step, answer);
-    const word = { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[answer.kind] ?? label(answer.grade);
     this.go(this.firstOpen(this.at + 1));
-    this.note(t("said", { what: word }));
+    this.note(t("said", { what: this.word(answer) }));
+  }
+
+  word({ kind, grade }) {
+    return { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[kind] ?? label(grade);
   }
 
   // A changed grade may no longer fit the order that was chosen: the board comes again.

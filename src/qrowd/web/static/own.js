@@ -6,7 +6,7 @@ import { about, day, has, money, problem, t } from "./texts.js";
 
 export async function own() {
   const me = await call("GET", "/me");
-  show(h("p", { class: "mark" }, about.title), h("h1", {}, t("own.title")), h("p", { class: "lead" }, t("own.lead", { worker: `w${me.worker}`, pay: money(me.unsettled) })),
+  show(h("p", { class: "mark" }, about.title), h("h1", {}, t("own.title")), h("p", { class: "lead" }, t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }), me.unsettled > me.owed ? ` ${t("own.promised", { pay: money(me.unsettled - me.owed) })}` : ""),
     h("div", { class: "actions" }, h("a", { class: "button main", href: `/judge/${encodeURIComponent(about.name)}` }, t("own.back"))),
     batches(me), messages(me), appeals(me), data());
 }

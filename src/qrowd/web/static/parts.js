@@ -66,6 +66,6 @@ export function askQuestions(set, done) {
 // Two documents side by side; below one another on a phone.
 export function sidesOf(set) {
   const readers = ["left", "right"].map((name) => new Reader(name));
-  readers.forEach((reader, at) => reader.open(set, set.documents[at]));
+  readers.forEach((reader, at) => reader.open(set, { ...set.documents[at], title: `${at + 1} · ${set.documents[at].title || t("untitled")}` }));
   return { readers, root: h("div", { class: "sides" }, readers.map((reader) => reader.root)) };
 }

@@ -53,6 +53,12 @@ function termPattern(query) {
   return parts.length ? new RegExp(parts.join("|"), "giu") : null;
 }
 
+// A passage, line by line: one that was marked over several elements is found in each.
+function passagePattern(passage) {
+  const lines = passage.split(/\n+/).map((line) => line.trim()).filter(Boolean);
+  return lines.length ? new RegExp(lines.map((line) => escaped(line).replace(/\s+/g, "\\s+")).join("|"), "gu") : null;
+}
+
 export class Reader {
   constructor(name = "reader") {
     this.name = name;
@@ -77,11 +83,14 @@ export class Reader {
       button("A+", () => this.zoom(1), { class: "small", "aria-label": t("zoom.in") }), this.original);
     this.root = h("section", { class: "reader", "aria-label": t("document") },
       h("div", { class: "reader-top" }, this.title, this.tools), this.frameNote, this.page);
+    document.addEventListener("selectionchange", () => this.page.isConnected && this.remember());
     this.zoom(0);
   }
 
-  async open(set, shown) {
+  async open(set, shown, passage = "") {
     const turn = (this.turn = Symbol("turn"));
+    this.passage = passage;
+    this.chosen = "";
     this.found = null;
     this.framed = false;
     this.query = set.topic.query;
@@ -98,7 +107,7 @@ export class Reader {
       this.fill();
     } catch {
       if (turn !== this.turn) return;
-      this.page.replaceChildren(h("p", { class: "note" }, t("document.lost")), button(t("again"), () => this.open(set, shown)));
+      this.page.replaceChildren(h("p", { class: "note" }, t("document.lost")), button(t("again"), () => this.open(set, shown, passage)));
     } finally {
       clearTimeout(slow);
       if (turn === this.turn) this.page.removeAttribute("aria-busy");
@@ -157,6 +166,8 @@ export class Reader {
     if (!canDraw) return;
     const pattern = prefs.marks && !this.framed ? termPattern(this.query) : null;
     CSS.highlights.set(`terms-${this.name}`, new Highlight(...(pattern ? ranges(this.page, pattern) : [])));
+    const passage = this.passage && !this.framed ? passagePattern(this.passage) : null;
+    CSS.highlights.set(`passage-${this.name}`, new Highlight(...(passage ? ranges(this.page, passage) : [])));
   }
 
   find(first) {
@@ -179,9 +190,15 @@ export class Reader {
     this.page.style.setProperty("--zoom", String(prefs.size));
   }
 
+  // The text that was last marked in this document: a tap on a grade takes the mark away on phones.
   selected() {
+    return this.chosen;
+  }
+
+  remember() {
     const chosen = getSelection();
-    return chosen && this.page.contains(chosen.anchorNode) ? chosen.toString().trim() : "";
+    const text = chosen && this.page.contains(chosen.anchorNode) ? chosen.toString().trim() : "";
+    if (text) this.chosen = text;
   }
 }
 

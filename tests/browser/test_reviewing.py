@@ -1,0 +1,96 @@
+"""Grades of others that are reviewed, and passages that are marked in a document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.serving import serve_campaign
+from tests.browser.walking import judge_all, keep_picture, saved
+from tests.collection.making import material
+
+from qrowd.collection import concluding, events, people, serving
+from qrowd.collection.building import DocumentRow, Material
+from qrowd.collection.showing import Offer
+from qrowd.collection.store import Store
+
+PLAN = """
+[campaign]
+name = "tiny"
+[sets]
+size = 3
+[hit]
+sets = 1
+gold = 0
+[checks.seconds]
+at_least = 0
+[techniques]
+{techniques}
+"""
+SELECT = """() => {
+  const words = document.querySelector(".page .text p").firstChild;
+  getSelection().setBaseAndExtent(words, 5, words, 14);
+}"""
+
+
+def begin(browser: Browser, link: str) -> Page:
+    """From the link to the first document."""
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto(link)
+    for name in ("Continue", "Start"):
+        page.get_by_role("button", name=name, exact=True).click()
+    expect(page.locator(".page .text")).to_be_visible()
+    return page
+
+
+def judge(store: Store) -> None:
+    """Somebody else judges a batch: all relevant."""
+    with store.write("tiny") as work:
+        other = people.enter(work, "own", "other").id
+        batch = serving.next_batch(work, other)
+        assert isinstance(batch, Offer)
+        for shown in batch.sets:
+            for at in range(1, len(shown.documents) + 1):
+                said = {"key": f"k{at}", "place": shown.key, "kind": "grade", "position": at}
+                events.save(work, other, events.Said(**said, grade=1))  # type: ignore[arg-type]
+        concluding.finish(work, other, batch.key)
+        concluding.submit(work, other, batch.key)
+
+
+def test_what_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> None:
+    plan = PLAN.format(techniques="review_share = 1")
+    with serve_campaign(tmp_path, plan, material(topics=1, pool=3, gold_sets=0)) as site:
+        judge(site.store)
+        page = begin(browser, site.link)
+        expect(page.locator(".earlier")).to_contain_text("Another person said: Relevant.")
+        keep_picture(page, "review-earlier-grade")
+        page.keyboard.press("1")
+        judge_all(page, 2, "2")
+        saved(page)
+        page.get_by_role("button", name="Finish the batch").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("that went well")
+        page.close()
+
+
+def test_a_passage_is_marked_in_the_document(browser: Browser, tmp_path: Path) -> None:
+    plan, made = PLAN.format(techniques="justification = 'passage'"), material(1, 3, 0)
+    longer = [
+        DocumentRow(one.name, b"Some words that decide it.", one.title) for one in made.documents
+    ]
+    with serve_campaign(tmp_path, plan, Material(made.topics, longer, made.pool)) as site:
+        page = begin(browser, site.link)
+        page.evaluate(SELECT)
+        page.get_by_role("button", name="Highly relevant").click()
+        expect(page.get_by_label("Passage")).to_have_value("words tha")
+        keep_picture(page, "passage-dialog")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".where")).to_contain_text("document 2 of")
+        page.keyboard.press("1")
+        expect(page.get_by_label("Passage")).to_have_value("")  # nothing is marked in this one
+        page.get_by_role("button", name="Cancel").click()
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".where")).to_contain_text("document 1 of")
+        page.wait_for_function("() => CSS.highlights.get('passage-reader')?.size === 1")
+        keep_picture(page, "passage-marked")
+        saved(page)
+        page.close()
