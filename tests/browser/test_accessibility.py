@@ -15,6 +15,19 @@ from tests.browser.serving import serve_trial
 from tests.browser.walking import PICTURES, THEMES, judge_all
 
 
+def problems(page: Page, picture: str = "") -> list[Any]:
+    """What axe finds in both themes, and whether the page is wider than its window."""
+    found: list[Any] = []
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        violations = Axe().run(page).response["violations"]
+        found += [(theme, one["id"], one["nodes"][0]["html"]) for one in violations]
+        if picture:
+            page.screenshot(path=PICTURES / f"{picture}-{theme}.png")
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return found + ["too wide"] * wide
+
+
 class Look:
     """Looks at screens, one after the other; remembers what is wrong with each."""
 
@@ -23,16 +36,9 @@ class Look:
         self.found: dict[str, list[Any]] = {}
 
     def __call__(self, screen: str) -> None:
-        """What axe finds in both themes, and whether the page is wider than its window."""
-        found: list[Any] = []
-        for theme in THEMES:
-            self.page.emulate_media(color_scheme=theme)
-            violations = Axe().run(self.page).response["violations"]
-            found += [(theme, one["id"], one["nodes"][0]["html"]) for one in violations]
-            at = f"{len(self.found):02}"
-            self.page.screenshot(path=PICTURES / f"{self.name}-{at}-{screen}-{theme}.png")
-        wide = self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        self.found[screen] = found + ["too wide"] * wide
+        """Look at the screen, keep pictures of it."""
+        picture = f"{self.name}-{len(self.found):02}-{screen}"
+        self.found[screen] = problems(self.page, picture)
         for unwanted in ("undefined", "[object", "NaN"):
             assert unwanted not in self.page.locator("body").inner_text()
 
