@@ -16,7 +16,7 @@ from qrowd.errors import RuleError
 from qrowd.web import neighbours
 from qrowd.web.access import Member
 from qrowd.web.api.experts import reading, writing
-from qrowd.web.pages.expert.queue import pair_address, shared
+from qrowd.web.pages.expert.queue import go_on, pair_address, shared
 from qrowd.web.pages.organiser.frame import Visit, Visiting, campaign_address, page_router
 from qrowd.web.pages.reader import readable, shown_original, shown_picture
 
@@ -115,8 +115,7 @@ def judge(name: str, visit: Visiting) -> Response:
         return visit.go(campaign_address(name, f"/experts/objections/{visit.text('objection')}"))
     if not seen:
         return visit.go(pair_address(name, topic, doc, **whole))
-    onward = f"?{urlencode({'topic': topic})}" if whole else ""
-    return visit.go(campaign_address(name, f"/experts/next{onward}"), told="Decided.")
+    return go_on(visit, member, name, topic if whole else "", "Decided.")
 
 
 def _kept(visit: Visit, member: Member, topic: str, doc: str) -> bool:

@@ -12,7 +12,7 @@ from qrowd.collection.store import Work
 from qrowd.errors import RuleError
 from qrowd.web.access import Member
 from qrowd.web.api.experts import reading
-from qrowd.web.pages.organiser.frame import Visiting, campaign_address, page_router
+from qrowd.web.pages.organiser.frame import Visit, Visiting, campaign_address, page_router
 
 router = page_router()
 RECENT = 20
@@ -66,14 +66,18 @@ def home(name: str, visit: Visiting) -> Response:
 @router.get("/campaigns/{name}/experts/next")
 def following(name: str, visit: Visiting, topic: str = "") -> Response:
     """To the next document: of what waits, or of a topic that is judged whole."""
-    member = visit.expert(name)
+    return go_on(visit, visit.expert(name), name, topic)
+
+
+def go_on(visit: Visit, member: Member, name: str, topic: str, told: str = "") -> Response:
+    """To the next document, which shows what was done; or to the list, if there is none."""
     found = _next_of_topic(member, topic) if topic else _next(member)
-    if found is None:
-        done = "This topic is judged." if topic else "Nothing waits any more. Thank you."
-        return visit.go(topic_address(name, topic) if topic else campaign_address(name, "/experts"),
-                        told=done)  # fmt: skip
-    more = {"whole": "yes"} if topic else {}
-    return visit.go(pair_address(name, *found, **more))
+    if found is not None:
+        more = {"whole": "yes"} if topic else {}
+        return visit.go(pair_address(name, *found, **more), told=told)
+    over = "This topic is judged." if topic else "Nothing waits any more. Thank you."
+    home = topic_address(name, topic) if topic else campaign_address(name, "/experts")
+    return visit.go(home, told=f"{told} {over}".strip())
 
 
 def _next(member: Member) -> tuple[str, str] | None:

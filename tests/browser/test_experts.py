@@ -1,0 +1,108 @@
+"""An expert's and an organiser's way in a real browser; axe in both themes, narrow and wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("axe_playwright_python", reason="axe is not installed")
+
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.adjudicating import serve_disputed, sign_in
+from tests.browser.serving import Site
+from tests.browser.test_accessibility import problems
+
+from qrowd.web import jobs
+
+
+@pytest.fixture
+def disputed(tmp_path: Path) -> Iterator[Site]:
+    """The trial campaign after three disagreed."""
+    with serve_disputed(tmp_path) as site:
+        yield site
+
+
+def run_jobs(site: Site, folder: Path) -> None:
+    """What the process for jobs would do."""
+    while jobs.run_one(site.store, folder):
+        pass
+
+
+def test_blind_then_decided_then_answered(browser: Browser, disputed: Site) -> None:
+    page = browser.new_context().new_page()
+    sign_in(page, disputed.address, "eve")
+    page.get_by_role("link", name="Which pages help?").first.click()
+    page.get_by_role("link", name="Start").click()
+    expect(page.get_by_text("What others said is shown after that.")).to_be_visible()
+    assert "would not know what to do" not in page.content()
+    page.get_by_label("Why, in a few words").fill("it is a recipe")
+    page.get_by_role("button", name="Highly relevant").click()
+    expect(page.get_by_role("heading", name="What judges said")).to_be_visible()
+    expect(page.get_by_text("I would not know what to do with it.")).to_be_visible()
+    page.get_by_label("why?").select_option("borderline")
+    page.get_by_label("Add to the topic's instructions").fill("A list of links is not advice.")
+    page.get_by_role("button", name="Decide and go on").click()
+    expect(page.get_by_role("status")).to_contain_text("Decided.")
+    page.goto(f"{disputed.address}/campaigns/try/experts")
+    page.locator(".decisions a").first.click()
+    page.get_by_role("button", name="Not relevant").click()
+    expect(page.get_by_text("The page says how to water them.")).to_be_visible()
+    page.get_by_label("The check question").check()
+    page.get_by_label("What you write to the worker").fill("It does, but not why they are yellow.")
+    page.get_by_role("button", name="Send the answer").click()
+    expect(page.get_by_role("status")).to_contain_text("The answer was sent.")
+
+
+def visit(page: Page, site: Site, path: str) -> list[object]:
+    """What axe finds on a page."""
+    page.goto(f"{site.address}/campaigns/try{path}")
+    page.locator("h1").wait_for()
+    return problems(page)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_every_page_of_experts(
+    browser: Browser, disputed: Site, tmp_path: Path, width: int
+) -> None:
+    found = {}
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    sign_in(page, disputed.address, "eve")
+    for name, path in (("home", "/experts"), ("blind", "/experts/next"),
+                       ("topic", "/experts/topic?topic=leftovers"),
+                       ("missing", "/experts/topic?topic=nothing")):  # fmt: skip
+        found[name] = visit(page, disputed, path)
+    visit(page, disputed, "/experts/next")
+    page.get_by_role("button", name="Highly relevant").click()
+    page.get_by_role("heading", name="What judges said").wait_for()
+    found["decide"] = problems(page)
+    page.get_by_label("why?").select_option("careless")
+    page.get_by_label("Add to the topic's instructions").fill("Only what can be eaten.")
+    page.get_by_role("button", name="Decide and go on").click()
+    visit(page, disputed, "/experts")
+    page.locator(".decisions a").first.click()
+    page.get_by_role("button", name="Not relevant").click()
+    page.get_by_role("button", name="Send the answer").wait_for()
+    found["objection"] = problems(page)
+    context.clear_cookies()
+    sign_in(page, disputed.address, "ada")
+    found["experts, before"] = visit(page, disputed, "/decisions")
+    page.get_by_role("button", name="Work it out").click()
+    visit(page, disputed, "/releases")
+    page.get_by_role("button", name="Make a release").click()
+    page.get_by_label("I am sure").wait_for()
+    found["question"] = problems(page)
+    page.get_by_label("I am sure").check()
+    page.get_by_role("button", name="Make the release").click()
+    page.get_by_text("A release is being made.").wait_for()
+    run_jobs(disputed, tmp_path)
+    found["experts"] = visit(page, disputed, "/decisions")
+    expect(page.get_by_role("rowheader", name="bm25")).to_be_visible()
+    found["releases"] = visit(page, disputed, "/releases")
+    with page.expect_download() as loading:
+        page.get_by_role("link", name="Release 1 as zip").click()
+    assert loading.value.suggested_filename == "try-release-1.zip"
+    assert {name: each for name, each in found.items() if each} == {}
+    context.close()
