@@ -49,7 +49,7 @@ def test_blind_then_decided_then_answered(browser: Browser, disputed: Site) -> N
     page.locator(".decisions a").first.click()
     page.get_by_role("button", name="Not relevant").click()
     expect(page.get_by_text("The page says how to water them.")).to_be_visible()
-    page.get_by_label("The check question").check()
+    page.get_by_label("It stays in use.").check()
     page.get_by_label("What you write to the worker").fill("It does, but not why they are yellow.")
     page.get_by_role("button", name="Send the answer").click()
     expect(page.get_by_role("status")).to_contain_text("The answer was sent.")
