@@ -1,14 +1,16 @@
-"""A made campaign of any size, for load tests."""
+"""A made campaign of any size, for load tests; the size of a run and a line of its table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from qrowd.collection import audit
 from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.store import Store, open_store
 
+NAME = "soak"
 PLAN = """
 [campaign]
 name = "{name}"
@@ -27,6 +29,32 @@ budget = 1000000.00
 at_least = 0
 """
 TOPICS, GOLD_SETS, SIZE = 20, 60, 5
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of it: the figures of the table, or a short form for the tests."""
+
+    workers: int
+    requests: int
+    kills: int
+    pairs: int
+    steady_seconds: float
+    open_seconds: float
+    events: int = 0
+
+
+FULL = Size(200, 100_000, 100, 100_000, 120.0, 20.0, 1_000_000)
+SHORT = Size(10, 400, 2, 300, 5.0, 2.0, 2_000)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table."""
+
+    what: str
+    wanted: str
+    got: str
 
 
 def make_campaign(

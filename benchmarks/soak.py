@@ -7,6 +7,7 @@ come over HTTP from this process; all traffic stays on this machine.
 from __future__ import annotations
 
 import argparse
+import http.client
 import os
 import platform
 import random
@@ -21,13 +22,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
 
-from benchmarks._soak_campaign import make_campaign
+from benchmarks._soak_campaign import FULL, NAME, SHORT, Line, Size, make_campaign
+from benchmarks._soak_files import backups, connections, erased, large, picks
 from qrowd.collection import verifying
 from qrowd.collection.schema import assignment, event, judging_set
 from qrowd.collection.store import Store
@@ -35,33 +37,6 @@ from qrowd.web.robots.crowd import by_content, make_robots, truth_of
 from qrowd.web.robots.driving import Connection, Timings, load, summary
 from qrowd.web.robots.habits import EAGER, STORM
 from qrowd.web.robots.robot import Call, Robot
-
-NAME = "soak"
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much of it: the figures of the table, or a short form for the tests."""
-
-    workers: int
-    requests: int
-    kills: int
-    pairs: int
-    steady_seconds: float
-    open_seconds: float
-
-
-FULL = Size(200, 100_000, 100, 100_000, 120.0, 20.0)
-SHORT = Size(10, 400, 2, 300, 5.0, 2.0)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the table."""
-
-    what: str
-    wanted: str
-    got: str
 
 
 @dataclass
@@ -225,7 +200,7 @@ def _save_until(
             _ask(connection, "POST", "/judging/answers", body, token)
             seen.add((person, key))
             at += 1
-    except (OSError, KeyError, TypeError, ValueError):
+    except (OSError, http.client.HTTPException, KeyError, TypeError, ValueError):
         return  # the server was killed
     finally:
         connection.close()
@@ -332,16 +307,17 @@ def abandoned(folder: Path, database: str, size: Size) -> list[Line]:
     return [Line("an abandoned batch is open again after its lease", "<= 60 s", f"{waited:.0f} s")]
 
 
-TABLE: tuple[Callable[[Path, str, Size], list[Line]], ...] = (storm, kills, steady, abandoned)
+Row = Callable[[Path, str, Size], list[Line]]
+TABLE: tuple[Row, ...] = (
+    storm, picks, connections, abandoned, backups, erased, steady, large, kills,
+)  # fmt: skip
 
 
-def table(engine: str, size: Size) -> list[Line]:
-    """All lines on one engine, each on a database of its own."""
-    lines = []
-    for row in TABLE:
+def table(engine: str, size: Size, rows: tuple[Row, ...] = TABLE) -> Iterator[Line]:
+    """Lines on one engine, each row on a database of its own."""
+    for row in rows:
         with tempfile.TemporaryDirectory() as name, database_of(engine, Path(name)) as database:
-            lines += row(Path(name), database, size)
-    return lines
+            yield from row(Path(name), database, size)
 
 
 @contextmanager
@@ -365,12 +341,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--short", action="store_true", help="a small form, for a quick look")
     parser.add_argument("--engine", choices=("sqlite", "postgresql", "both"), default="both")
+    names = [row.__name__ for row in TABLE]
+    parser.add_argument("--rows", nargs="+", choices=names, default=names, help="only these")
+    parser.add_argument("--kills", type=int, default=None, help="how many kill -9")
     given = parser.parse_args()
     engines = ("sqlite", "postgresql") if given.engine == "both" else (given.engine,)
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}")
+    size = SHORT if given.short else FULL
+    size = size if given.kills is None else replace(size, kills=given.kills)
+    rows = tuple(row for row in TABLE if row.__name__ in given.rows)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}, {platform.python_version()}")
     for engine in engines:
-        print(f"\n| {engine} | wanted | got |\n|---|---|---|")
-        for line in table(engine, SHORT if given.short else FULL):
+        print(f"\n| {engine} | wanted | got |\n|---|---|---|", flush=True)
+        for line in table(engine, size, rows):
             print(f"| {line.what} | {line.wanted} | {line.got} |", flush=True)
 
 
