@@ -109,3 +109,24 @@ def test_a_file_without_keys_is_named(tmp_path: Path) -> None:
     sent = {"token": jwt.encode({"aud": "us"}, "s" * 32, "HS256")}
     with pytest.raises(UsageError, match="not a JWKS document"):
         provider_of(section).arrive(sent)
+
+
+def test_a_visit_is_for_so_many_batches(tmp_path: Path) -> None:
+    from tests.collection.making import PLAN, make_site
+
+    from qrowd.collection import people
+
+    text = PLAN.replace("seed = 1", "seed = 1\nhits_per_session = 2")
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", text + '[platform]\npreset = "prolific"\n')
+
+    def visits(session: str) -> int:
+        found = site.work(people.enter, "prolific", "p1", parameters={"SESSION_ID": session})
+        return int(found.id)
+
+    ann = visits("s1")
+    assert [site.whole(ann).state for _ in range(2)] == ["accepted", "accepted"]
+    assert site.next(ann).code == "visit-done"
+    assert site.next(visits("s1")).code == "visit-done"  # the same address, opened again
+    site.clock.forward(1)
+    assert site.whole(visits("s2")).state == "accepted"
+    site.store.engine.dispose()

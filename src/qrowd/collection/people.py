@@ -54,6 +54,17 @@ def enter(
     return worker_of(work, int(found))
 
 
+def visit_since(work: Work, worker_id: int) -> int | None:
+    """When the worker's last visit began; an address that is opened again is the same visit."""
+    v = visit.c
+    mine = select(v.at, v.parameters).where(v.worker_id == worker_id)
+    last = work.db.execute(mine.order_by(v.id.desc()).limit(1)).one_or_none()
+    if last is None or last.parameters == "{}":
+        return None if last is None else int(last.at)
+    same = select(func.min(v.at)).where(v.worker_id == worker_id, v.parameters == last.parameters)
+    return int(work.db.scalar(same) or 0)
+
+
 def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
     """A new number; experts and machines have names, people do not."""
     last = select(func.coalesce(func.max(worker.c.number), 0))

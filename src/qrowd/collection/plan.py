@@ -33,7 +33,8 @@ class About:
     seed: int = param(0, "random seed of what is made from the plan", at_least=0)
     instructions: str = param("", "what workers read before they start")
     examples: tuple[str, ...] = param((), "worked examples, shown with the instructions")
-    hits_per_session: int = param(1, "batches per visit", at_least=1)
+    hits_per_session: int = param(1, "batches per visit of somebody whom a platform sent; your own "
+                                  "panel may do any number", at_least=1)  # fmt: skip
     accept: str = param("automatic", "who accepts submitted work", choices=("automatic", "by hand"))
 
 

@@ -27,6 +27,7 @@ _WHY = {
     "stopped": "thank you for your work; there are no more batches for you in this campaign",
     "no-work-left": "there is nothing left to judge for you now; thank you",
     "no-budget": "there is nothing left to judge for you now; thank you",
+    "visit-done": "thank you: this visit is complete; please go back to where you came from",
     "gold-used-up": "you have done all the batches that one person can do here; thank you",
 }
 
@@ -52,6 +53,8 @@ def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
     row = _open(work, worker_id) or _again(work, worker_id)
     if row is not None:
         return show(work, row)
+    if _visit_is_done(work, worker_id):
+        return _nothing("visit-done")
     if qualification_needed(work, worker_id):
         return _qualify(work, worker_id)
     if reviewing.wanted(work):
@@ -69,6 +72,19 @@ def _refused(work: Work, worker_id: int) -> str:
     if found.state in ("failed", "screened-out", "stopped"):
         return str(found.state)
     return "consent" if people.consent_needed(work, worker_id) else ""
+
+
+def _visit_is_done(work: Work, worker_id: int) -> bool:
+    """Whether somebody whom a platform sent has done the batches that one visit is for."""
+    if work.plan.platform.preset == "own":
+        return False
+    since = people.visit_since(work, worker_id)
+    if since is None:
+        return False
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
+    done = mine & assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
+    number = work.db.scalar(select(func.count()).select_from(assignment).where(done)) or 0
+    return int(number) >= work.plan.campaign.hits_per_session
 
 
 def _open(work: Work, worker_id: int) -> Found | None:

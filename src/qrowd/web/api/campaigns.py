@@ -51,6 +51,7 @@ class About(BaseModel):
     instructions: str
     examples: list[str]
     documents_per_batch: int
+    batches_per_visit: int | None
     minutes_per_batch: float
     pay: int
     currency: str
@@ -76,6 +77,7 @@ def about(plan: Plan, state: str) -> About:
         instructions=plan.campaign.instructions,
         examples=list(plan.campaign.examples),
         documents_per_batch=documents,
+        batches_per_visit=_per_visit(plan),
         minutes_per_batch=plan.seconds_of(documents) / 60,
         pay=plan.pay_of("judge"),
         currency=plan.pay.currency,
@@ -85,6 +87,11 @@ def about(plan: Plan, state: str) -> About:
         seconds_per_document=plan.checks.seconds.at_least,
         consent=Terms(text=plan.people.consent, version=plan.people.consent_version),
     )
+
+
+def _per_visit(plan: Plan) -> int | None:
+    """How many batches a visit is for; None: any number."""
+    return None if plan.platform.preset == "own" else plan.campaign.hits_per_session
 
 
 @router.get("")
