@@ -136,7 +136,7 @@ def independence(
     >>> made = q.simulate(topics=5, documents=80, assessors=10, votes=5, seed=1)
     >>> q.independence(made.judgements, q.DawidSkene(smoothing=1)).together
     False
-    >>> shared = q.simulate(topics=5, documents=80, assessors=10, votes=8, difficulty=0.9, seed=1)
+    >>> shared = q.simulate(topics=5, documents=80, assessors=10, votes=10, difficulty=0.95, seed=1)
     >>> q.independence(shared.judgements, q.DawidSkene(smoothing=1)).together
     True
     """
