@@ -285,7 +285,7 @@ def test_odd_addresses_and_answers(office: Server) -> None:
     for query in ("/workers?page=99&order=odd&state=odd", "/coverage?page=0", "/disputed?page=-1"):
         assert office.client.get(AT + query).status_code == 200
     token = fields(office.client.get(AT).text, "pause")["forgery"]
-    for sent in ({"act": "launch"}, {"act": "raise target"}, {"act": "bonus", "worker": "x"},
+    for sent in ({"act": "forget"}, {"act": "raise target"}, {"act": "bonus", "worker": "x"},
                  {"act": "bonus", "worker": "1"}, {"act": "fund", "amount": "nan"},
                  {"act": "settle"}, {"act": "refuse", "assignment": "99"}):  # fmt: skip
         for sure in ("", "yes"):
@@ -296,3 +296,62 @@ def test_odd_addresses_and_answers(office: Server) -> None:
                  {"kind": "systems", "method": "mv", "measures": "nonsense"}):  # fmt: skip
         reply = office.client.post(f"{AT}/find", data={"forgery": token, **sent})
         assert reply.status_code == 422, sent
+
+
+def test_people_are_invited_and_forgotten(office: Server) -> None:
+    token = fields(office.client.get(AT).text, "pause")["forgery"]
+    sent = {"forgery": token, "people": "new one\r\n\r\nnew two\r\nnew one", "days": "3"}
+    page = unescape(office.client.post(f"{AT}/links", data=sent).text)
+    found = re.findall(r"http://testserver(/judge/tiny\?link=[^<\s]+)", page)
+    assert len(found) == 2
+    assert office.client.get(found[0]).status_code == 200
+    for wrong_one in ({"people": " "}, {"people": "x", "days": "soon"}):
+        reply = office.client.post(f"{AT}/links", data={"forgery": token, **wrong_one})
+        assert reply.status_code == 422
+    address, sure = f"{AT}/workers/1/forget", {"forgery": token, "void": "yes", "sure": "yes"}
+    question = office.client.post(address, data={"forgery": token, "void": "yes"})
+    assert "places open again" in question.text
+    owed = office.client.post(address, data=sure)
+    assert owed.status_code == 409  # what is promised or owed comes first
+    office.site.work(accept_all)
+    office.site.work(audit.perform, "o", "settle", {"workers": [1]}, sure=True)
+    assert "Forgotten." in office.client.post(address, data=sure).text
+    assert office.client.get(f"{AT}/workers/1").status_code == 200
+
+
+def test_a_draft_is_launched(tmp_path: Path) -> None:
+    from starlette.testclient import TestClient
+
+    where = f"sqlite:///{tmp_path / 'campaign.db'}"
+    site = make_site(where, start=False)
+    settings = Settings.of_folder(tmp_path, where, "http://testserver")
+    with TestClient(make_app(settings, site.store)) as client:
+        server = Server(site, settings, client)
+        account(server, "ann", "organiser")
+        sign_in(server, "ann")
+        assert "Not launched" in client.get(AT).text
+        question, kept = asked(server, "", "launch")
+        assert "9.00 EUR of 100.00 EUR are spent" in question
+        page = done(server, kept)
+        assert state(server).state == "running"
+        undo(server, page)
+        assert state(server).state == "draft"
+
+
+def test_results_are_refreshed_by_themselves(office: Server) -> None:
+    store, folder, clock = office.site.store, office.settings.folder, office.site.clock
+    office.site.work(accept_all)
+    assert jobs.refresh_all(store, folder) == 0  # too early
+    clock.forward(16)
+    assert jobs.refresh_all(store, folder) == 1
+    assert jobs.refresh_all(store, folder) == 0  # it waits already
+    with store.read("tiny") as work:
+        first = jobs.newest(work, "quality")
+    assert first is not None
+    assert '"auto"' in first.parameters
+    assert jobs.run_one(store, folder)
+    clock.forward(16)
+    assert jobs.refresh_all(store, folder) == 0  # nothing new came in
+    office.site.whole(office.site.worker("eve"))
+    clock.forward(16)
+    assert jobs.refresh_all(store, folder) == 1

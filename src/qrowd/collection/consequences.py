@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from qrowd.collection import gold, ledger, people
 from qrowd.collection.assignments import by_id
 from qrowd.collection.extending import cost_of_target
+from qrowd.collection.outlook import outlook
 from qrowd.collection.schema import appeal, assignment, judging_set, place
 from qrowd.collection.store import Work
 from qrowd.errors import RuleError
@@ -49,6 +50,16 @@ def consequence(work: Work, act: str, details: Mapping[str, Any]) -> Consequence
         return _TOLD[act](work, details)
     except KeyError as missing:
         raise RuleError("bad-value", f"say {missing.args[0]}") from None
+
+
+def _launch(work: Work, _: Mapping[str, Any]) -> Consequence:
+    shown, ahead = work.plan.pay.shown, outlook(work)
+    follows = (
+        f"Workers can begin: {ahead.wanted:,} judgements are wanted.",
+        f"If all goes as planned, {shown(ahead.expected)} of {shown(ahead.budget)} are spent.",
+        "It can be undone until the first batch is given out.",
+    )
+    return Consequence("Launch this campaign?", "Launch", follows, ahead.expected)
 
 
 def _pause(work: Work, _: Mapping[str, Any]) -> Consequence:
@@ -208,6 +219,7 @@ def _answer_appeal(work: Work, details: Mapping[str, Any]) -> Consequence:
 
 
 _TOLD: dict[str, Callable[[Work, Mapping[str, Any]], Consequence]] = {
+    "launch": _launch,
     "pause": _pause,
     "resume": _resume,
     "close": _close,

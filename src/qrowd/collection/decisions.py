@@ -39,6 +39,8 @@ def needs(work: Work, ahead: Outlook) -> list[Need]:
 
 
 def _state(ahead: Outlook) -> Iterator[Need]:
+    if ahead.state == "draft":
+        yield Need("The campaign is made, and waits.", "launch", button="Launch")
     if ahead.state == "paused":
         yield Need("The campaign is paused: nobody gets work.", "resume", button="Resume")
     if ahead.verdict == "done":

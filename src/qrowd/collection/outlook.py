@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,7 @@ from sqlalchemy import func, select
 
 from qrowd.collection.ledger import balance
 from qrowd.collection.plan import DAY, HOUR, Pay
-from qrowd.collection.schema import assignment
+from qrowd.collection.schema import assignment, judging_set
 from qrowd.collection.states import OPEN, VALID
 from qrowd.collection.status import coverage
 from qrowd.collection.store import Work
@@ -150,9 +151,11 @@ def _rest(work: Work, left: int, held: int, spent: int, batches: int) -> int:
         return 0
     if batches >= ENOUGH and held:
         return round((spent + balance(work).promised) / held * left)
-    plan = work.plan
-    documents = (plan.hit.sets - plan.gold_per_hit) * plan.sets.size
-    return round(left / documents * plan.pay_of("judge"))
+    s = judging_set.c
+    own = (s.campaign_id == work.campaign) & (s.role == "pool")
+    sets = int(work.db.scalar(select(func.sum(s.target - s.held)).where(own)) or 0)
+    each = work.plan.hit.sets - work.plan.gold_per_hit
+    return math.ceil(sets / each) * work.plan.pay_of("judge")
 
 
 def _batches(work: Work) -> int:

@@ -29,6 +29,7 @@ from qrowd.web.pages.organiser import (
     adjudicated,
     findings,
     home,
+    inviting,
     launching,
     live,
     publishing,
@@ -74,7 +75,8 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     problems.install(app)
     app.middleware("http")(_guarded)
     api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
-    running = (live, findings, quality, worker_pages, acting, record, adjudicated, publishing)
+    running = (live, findings, quality, worker_pages, inviting, acting, record, adjudicated,
+               publishing)  # fmt: skip
     pages = (judging, reader, signing, home, launching, wizard, *running, queue, pair, objections)
     for part in (*api, *pages):
         app.include_router(part.router)

@@ -34,15 +34,18 @@ def command(database: str, name: str | None, per_topic: bool, acts: bool, as_jso
     from dataclasses import asdict
 
     from qrowd.collection.audit import acts as done
-    from qrowd.collection.notices import notices
+    from qrowd.collection.decisions import needs
+    from qrowd.collection.outlook import outlook
     from qrowd.collection.status import status
 
     with opened(database) as store, store.read(store.only(name)) as work:
-        found, told, history = status(work), notices(work), done(work)
-        plan = work.plan
+        found, ahead, history = status(work), outlook(work), done(work)
+        plan, told = work.plan, needs(work, ahead)
     if as_json:
-        show_json({**asdict(found), "notices": [one.text for one in told]})
+        more = {"per_day": ahead.per_day, "ready_at": ahead.ready_at, "expected": ahead.expected}
+        show_json({**asdict(found), **more, "notices": [one.text for one in told]})
         return
+    click.echo(ahead.sentence(plan.pay))
     click.echo(_text(plan, found))
     if per_topic:
         for one in found.topics:

@@ -37,6 +37,7 @@ WORDS = ("topic", "text", "reply")
 STAGED_SECONDS = 86_400
 FILES = ("topics", "documents", "pool", "runs", "gold")
 TOLD = {
+    "launch": "Launched: workers can begin.",
     "pause": "Paused: nobody gets a new batch.",
     "resume": "Running again.",
     "close": "Closed.",

@@ -1,0 +1,187 @@
+"""What the live page rests on: the outlook, decisions, costs, evidence; on both engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+from tests.collection.making import MINUTE, PLAN, Site, make_site, material, wrong
+
+from qrowd.collection import audit, concluding, gold, ledger, notices, standing
+from qrowd.collection.consequences import consequence
+from qrowd.collection.decisions import needs
+from qrowd.collection.outlook import day_of, outlook, spent_of
+from qrowd.collection.plan import DAY, Pay
+from qrowd.collection.schema import judging_set, note, worker
+from qrowd.collection.status import by_topic_and_votes, counts, status
+from qrowd.errors import RuleError
+
+PAY = Pay()
+
+
+def texts(site: Site) -> list[str]:
+    """What needs a decision."""
+    with site.store.read("tiny") as work:
+        return [one.text for one in needs(work, outlook(work))]
+
+
+def ahead(site: Site) -> Any:
+    """Where the campaign goes."""
+    with site.store.read("tiny") as work:
+        return outlook(work)
+
+
+def test_pace_and_forecast(site: Site) -> None:
+    assert (ahead(site).per_day, ahead(site).ready_at) == (0, None)
+    assert ahead(site).verdict == "nobody works"
+    for name in ("ann", "bob"):
+        site.whole(site.worker(name))
+    site.clock.forward(12 * 60)
+    found = ahead(site)
+    assert (found.wanted, found.per_day) == (42, pytest.approx(2 * found.held))
+    left = (42 - found.held) / found.per_day * DAY
+    assert found.ready_at == pytest.approx(site.clock.now + left, abs=MINUTE)
+    # until 20 batches are done the rest is counted by the plan: 14 sets are left, 2 in a batch
+    assert found.expected == 200 + 700
+    assert found.verdict == "on track"
+    assert f"{found.held / 42 * 100:.0f}\u00a0% done" in found.sentence(PAY)
+    assert "2 of 100 EUR spent" in found.sentence(PAY)
+    site.clock.forward(8 * 24 * 60)
+    assert ahead(site).verdict == "nobody works"
+
+
+def test_the_budget_and_the_end(site: Site) -> None:
+    for name in ("ann", "bob"):
+        site.whole(site.worker(name))
+    site.work(lambda work: ledger.fund(work, -9_400))
+    found = ahead(site)
+    assert (found.verdict, found.missing) == ("budget", 300)
+    share = found.held / 42
+    assert found.affordable == pytest.approx(share + (1 - share) * 4 / 7)
+    assert "3.00 EUR are missing" in found.sentence(PAY)
+    assert any("3.00 EUR are missing" in text for text in texts(site))
+    site.work(audit.perform, "o", "raise target", {"target": 0})
+    assert ahead(site).verdict == "done"
+    assert texts(site) == ["Every judgement that was wanted is there."]
+    site.work(audit.perform, "o", "pause")
+    assert texts(site)[0] == "The campaign is paused: nobody gets work."
+
+
+def test_days_in_words() -> None:
+    now = 1_800_000_000_000  # a Friday
+    words = [day_of(now + days * DAY, now) for days in (0, 1, 3, 20, 400)]
+    assert words == ["today", "tomorrow", "on Monday", "on 4 February", "on 19 February 2028"]
+    assert spent_of(PAY, 21_200, 30_000) == "212 of 300 EUR"
+    assert spent_of(PAY, 123_456, 9_900_000) == "1,234.56 of 99,000.00 EUR"
+
+
+def test_coverage_is_what_the_status_says(site: Site) -> None:
+    for name in ("ann", "bob", "cat"):
+        site.whole(site.worker(name))
+    with site.store.read("tiny") as work:
+        found, whole = by_topic_and_votes(work), status(work)
+        assert [(one.topic, one.held, one.wanted) for one in found] == [
+            (one.topic, one.held, one.wanted) for one in whole.topics
+        ]
+        votes: dict[int, int] = {}
+        for one in found:
+            for n, documents in one.by_votes.items():
+                votes[n] = votes.get(n, 0) + documents
+        assert votes == whole.by_votes
+        assert counts(work, worker) == whole.workers
+
+
+def test_what_needs_a_decision(url: str) -> None:
+    site = make_site(url, PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"'))
+    ann = site.worker("ann")
+    site.whole(ann)
+    assert "A batch waits to be accepted." in texts(site)
+    with site.store.write("tiny") as work:
+        for number in range(3):
+            notices.tell(work, "gold-used-up", f"worker w{number} has met all", f"w{number}")
+        notices.tell(work, "no-budget", "the budget does not allow another batch")
+        work.db.execute(update(worker).values(forget_asked=work.now))
+    found = texts(site)
+    assert "3 workers have met every gold set and get no more batches." in found
+    assert "The budget does not allow another batch." in found
+    assert "To be forgotten, as they asked: w1." in found
+    site.store.engine.dispose()
+
+
+def test_gold_that_most_miss_is_named(url: str) -> None:
+    site = make_site(url, made=material(gold_sets=1, pool=40))
+    for number in range(10):
+        site.whole(site.worker(f"p{number}"), wrong)
+    with site.store.read("tiny") as work:
+        number = work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold"))
+        told = [one for one in needs(work, outlook(work)) if one.act == "retire gold"]
+        assert [one.details for one in told] == [{"set": number}]
+        assert len(gold.all_grades(work)) == 3
+    site.work(audit.perform, "o", "retire gold", {"set": number})
+    assert not [text for text in texts(site) if "Gold set" in text]
+    site.store.engine.dispose()
+
+
+def test_evidence_on_a_worker(site: Site) -> None:
+    ann, bob = site.worker("ann"), site.worker("bob")
+    for who, choose in ((ann, None), (bob, wrong)):
+        offer = site.next(who)
+        site.clock.forward(1)
+        site.judge(who, offer, choose)
+        site.work(concluding.finish, who, offer.key)
+        site.work(concluding.submit, who, offer.key)
+    with site.store.write("tiny") as work:
+        number = work.db.exec_driver_sql(
+            f"SELECT max(id) FROM event WHERE worker_id = {bob} AND kind = 'grade'"
+        ).scalar()
+        work.db.execute(insert(note).values(event_id=number, kind="reason", text="I think so"))
+    with site.store.read("tiny") as work:
+        good, bad = standing.standing(work, 1), standing.standing(work, 2)
+        lines = standing.lines(work, [2, 1, 9])
+        assert standing.count(work) == 2
+        assert standing.numbers(work, 0, 10, "qualified") == [1, 2]
+    assert good.right == (3, 3)
+    assert good.confusion == {(0, "0"): 1, (1, "1"): 1, (2, "2"): 1}
+    assert bad.right == (0, 3)
+    assert bad.confusion == {(0, "2"): 1, (1, "0"): 1, (2, "0"): 1}
+    assert (good.seconds, good.unsettled) == (1.0, 100)
+    assert good.answers in (7, 8, 9)  # sets have two or three documents
+    assert [one.text for one in bad.reasons] == ["I think so"]
+    assert [(one.number, one.batches, one.failed) for one in lines] == [(2, 1, 1), (1, 1, 0)]
+    checks = bad.batches[0].checks
+    assert [(check, passed) for check, _, _, passed in checks if check == "binary"] == [
+        ("binary", False)
+    ]
+
+
+COSTS = [
+    ("pause", {}, 0), ("resume", {}, 0), ("close", {}, 0), ("fund", {"amount": 500}, 0),
+    ("raise target", {"target": 3}, 500), ("raise target", {"target": 3, "topic": "t0"}, 200),
+    ("bonus", {"worker": 1, "amount": 70}, 70), ("stop", {"worker": 1}, 0),
+    ("screen out", {"worker": 1}, -80), ("message", {"worker": 1, "text": "hello"}, 0),
+    ("settle", {"workers": [1]}, 0), ("launch", {}, 900),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "details", "cost"), COSTS)
+def test_costs_are_told_first(site: Site, act: str, details: dict[str, Any], cost: int) -> None:
+    site.next(site.worker("ann"))
+    with site.store.read("tiny") as work:
+        told = consequence(work, act, details)
+        assert told.cost == cost
+        assert told.question.endswith("?")
+        words = told.price(work)
+    assert words.startswith("This costs" if cost >= 0 else "This gives back 0.80 EUR")
+
+
+def test_what_screening_out_is_told_to_give_back_it_gives_back(site: Site) -> None:
+    site.next(site.worker("ann"))
+    before = site.work(ledger.balance)
+    with site.store.read("tiny") as work:
+        cost = consequence(work, "screen out", {"worker": 1}).cost
+    site.work(audit.perform, "o", "screen out", {"worker": 1})
+    after = site.work(ledger.balance)
+    assert before.free - after.free == cost
+    with site.store.read("tiny") as work, pytest.raises(RuleError, match="say target"):
+        consequence(work, "raise target", {})
