@@ -114,11 +114,11 @@ def test_gold_that_most_miss_is_named(url: str) -> None:
     for number in range(10):
         site.whole(site.worker(f"p{number}"), wrong)
     with site.store.read("tiny") as work:
-        number = work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold"))
+        gold_id = work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold"))
         told = [one for one in needs(work, outlook(work)) if one.act == "retire gold"]
-        assert [one.details for one in told] == [{"set": number}]
+        assert [one.details for one in told] == [{"set": gold_id}]
         assert len(gold.all_grades(work)) == 3
-    site.work(audit.perform, "o", "retire gold", {"set": number})
+    site.work(audit.perform, "o", "retire gold", {"set": gold_id})
     assert not [text for text in texts(site) if "Gold set" in text]
     site.store.engine.dispose()
 

@@ -50,8 +50,8 @@ def command(database: str, name: str | None, per_topic: bool, acts: bool, as_jso
     if per_topic:
         for one in found.topics:
             click.echo(f"  {one.topic}\t{one.held} of {one.wanted}")
-    for one in told:
-        click.echo(f"needs a decision: {one.text}")
+    for need in told:
+        click.echo(f"needs a decision: {need.text}")
     for one in reversed(history) if acts else ():
         click.echo(_act(one))
 

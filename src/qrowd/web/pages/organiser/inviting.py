@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fastapi import Response
-from pydantic import ValidationError
 
 from qrowd.errors import RuleError
 from qrowd.web.api import workers as api
@@ -20,8 +19,9 @@ def links(name: str, visit: Visiting) -> Response:
     member = visit.organiser(name, "people")
     people = list(dict.fromkeys(line.strip() for line in visit.text("people").splitlines()))
     try:
-        wanted = LinksWanted(people=[one for one in people if one], days=visit.text("days", "30"))
-    except ValidationError:
+        days = float(visit.text("days", "30"))
+        wanted = LinksWanted(people=[one for one in people if one], days=days)
+    except ValueError:  # pydantic's too
         told = "write one name or number a line, and for how many days the links are good"
         raise RuleError("bad-value", told) from None
     made = api.make_links(wanted, member, visit.settings)
