@@ -227,7 +227,7 @@ class Clock:
         """One line of progress."""
         done = sum(map(len, self.took.values()))
         seconds, unknown = self.left(workers)
-        more = f", and {unknown} approaches not timed yet" if unknown else ""
+        more = f", and {unknown} approach{'es' * (unknown > 1)} not timed yet" if unknown else ""
         passed = time.monotonic() - self.started
         return (
             f"{done} of {done + len(self.tasks)} tasks in {passed:.0f} s; "
