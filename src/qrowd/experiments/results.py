@@ -100,7 +100,7 @@ class Results:
         return anova(means[self.statistic].to_numpy(), columns, subject="size")
 
     def anova_columns(self) -> Table:
-        """The analysis of variance as columns; the strength of each term with its interval."""
+        """The analysis of variance as columns; strengths with their intervals, cut at 0 and 1."""
         whole = self.anova()
         columns = {name: np.asarray(found).tolist() for name, found in
                    whole.frame_columns().items()}  # fmt: skip
@@ -111,7 +111,8 @@ class Results:
             strengths = np.array([[term.strength for term in one.terms] for one in left])
             found = [jackknifed(term.strength, strengths[:, at])
                      for at, term in enumerate(whole.terms)]  # fmt: skip
-            columns |= {"low": [one.low for one in found], "high": [one.high for one in found]}
+            columns |= {name: np.clip(bound, 0.0, 1.0).tolist()
+                        for name, bound in _bounds(found).items()}  # fmt: skip
         return columns
 
     def _frame_of(self, sets: list[int]) -> Any:
