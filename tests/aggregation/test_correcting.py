@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,7 +138,9 @@ def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -
     none = q.Qrels(some.pairs, np.zeros(100, np.int8))
     found = q.correct(made.runs, machine, none, "P@10", sampled="random")
     assert np.isnan(found.human_low).all()
-    assert any("all human labels that they hang on are alike" in note for note in found.notes)
+    assert any(
+        "all human labels that their scores depend on are alike" in note for note in found.notes
+    )
 
 
 def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
@@ -218,12 +221,33 @@ def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
     assert "150 of 600 pairs were judged" in shown.output
 
 
+def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -> None:
+    run, at = CliRunner().invoke, str(files)
+    asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv", "--json"]
+    expected = {("random", "ppi"): {"P@10", "DCG@10"}, ("random", "rg"): {"P@10"},
+                ("topic", "ppi"): {"AP", "nDCG@20"}}  # fmt: skip
+    for (by, how), names in expected.items():
+        wanted = ["sample", f"{at}/llm.tsv", "--pairs", "250", "--by", by]
+        assert run(command, [*wanted, "-o", f"{at}/todo.tsv"]).exit_code == 0
+        _label(files, made.truth)
+        done = run(command, [*asked, "--human", f"{at}/few.tsv", "--correct", how])
+        rows = json.loads(done.stdout)["rows"]
+        assert {row["measure"] for row in rows} == names
+        bounded = [row for row in rows if row["measure"] != "DCG@10"]
+        assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in bounded)
+
+
 def test_misuse_by_command(files: Path) -> None:
     run, at = CliRunner().invoke, str(files)
     asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv"]
     alone = run(command, [*asked, "--correct", "ppi"])
     assert isinstance(alone.exception, UsageError)
     assert "give both" in str(alone.exception)
+    (files / "far.qrels").write_text("1 0 nosuch 1\n", encoding="utf-8")
+    far = run(
+        command, [*asked, "--correct", "ppi", "--human", f"{at}/far.qrels", "--sampled", "random"]
+    )
+    assert str(far.exception).startswith(f"{at}/far.qrels: 1 of 1 human labels")
     plain = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/truth.qrels"])
     assert "--sampled" in str(plain.exception)
     (files / "twice.tsv").write_text(

@@ -24,6 +24,7 @@ from qrowd.data.scores import MEAN
 from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure, measures_of
+from qrowd.evaluation.measures.dcg import DCG
 
 METHODS = ("ppi", "recalibrate", "rg")
 _BESIDE = ("low", "high", "human", "human_low", "human_high")
@@ -144,36 +145,37 @@ class _Work:
             )
             return (self._recalibrated(measure) + self._blank()[:3]
                     if self.method == "recalibrate" else self._blank())  # fmt: skip
-        alone = self._bounded(self.design.human(measure), said)
+        alone = self._bounded(self.design.human(measure), measure, said)
         if self.method == "recalibrate":
             return self._recalibrated(measure) + alone
         if self.method == "rg":
-            return self._bounded(self.design.rogan_gladen(measure), said) + alone
+            return self._bounded(self.design.rogan_gladen(measure), measure, said) + alone
         found = self.design.powered(measure)
         if not found.share.any():
             said.append(
                 f"{measure!r}: the machine's labels say nothing about the human ones in this "
                 "sample, so the estimate is that of the human labels alone"
             )
-        return self._bounded(found, said) + alone
+        return self._bounded(found, measure, said) + alone
 
-    def _bounded(self, found: Estimate, said: list[str]) -> list[Floats]:
-        """The value and its bounds; none where all labels that a run hangs on are alike."""
+    def _bounded(self, found: Estimate, measure: Measure, said: list[str]) -> list[Floats]:
+        """The value and its bounds, where scores can be; none where a run's labels are alike."""
         way = self.quantiles if found.parts is not None else "t"
         low, high = found.interval(self.level, way, self.seed)
         alike = (found.error == 0) & np.isfinite(found.freedom) & (self.design.share < 1)
         if alike.any():
             said.append(
                 f"{int(alike.sum())} of {len(self.runs)} runs have no interval: all human labels "
-                "that they hang on are alike; judge more pairs"
+                "that their scores depend on are alike; judge more pairs"
             )
         unknown = int(np.isnan(found.value).sum())
         if unknown:
             said.append(
                 f"{unknown} of {len(self.runs)} runs have no estimate: too few human labels on the "
-                "pairs they hang on, or a judge too weak to be corrected"
+                "pairs that their scores depend on, or a judge too weak to be corrected"
             )
-        return [found.value, np.where(alike, np.nan, low), np.where(alike, np.nan, high)]
+        ends = [found.value, np.where(alike, np.nan, low), np.where(alike, np.nan, high)]
+        return [np.clip(end, 0.0, _highest(measure)) for end in ends]
 
     def _recalibrated(self, measure: Measure) -> list[Floats]:
         made = recalibrate(self._merged(), self.known.qrels, self.seed, _DRAWS)
@@ -181,6 +183,11 @@ class _Work:
         drawn = evaluate(self.runs, made.draws(_DRAWS, self.seed), measure, keep="means").means()[0]
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2], axis=0)
         return [value, low, high]
+
+
+def _highest(measure: Measure) -> float:
+    """The highest score there can be."""
+    return np.inf if isinstance(measure, DCG) or getattr(measure, "gains", None) else 1.0
 
 
 def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels:

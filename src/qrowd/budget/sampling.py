@@ -1,8 +1,8 @@
 r"""Which pairs should a human judge, where there is money for a few: `sample`.
 
 Every pair has a known probability of being chosen, which is what makes estimates from the sample
-unbiased. By `weight` the probability of a pair is proportional to how much the runs' scores hang on
-it, $\pi_i \propto \sqrt{\sum_r w_{ri}^2}$; by `uncertainty` to $\sqrt{p_i (1 - p_i)}$. A part of
+unbiased. By `weight` the probability of a pair is proportional to how much the runs' scores depend
+on it, $\pi_i \propto \sqrt{\sum_r w_{ri}^2}$; by `uncertainty` to $\sqrt{p_i (1 - p_i)}$. A part of
 the sample is spread evenly, so that every pair can be chosen: a twentieth by weight, and half by
 uncertainty, where pairs of which the machine is wrongly sure would otherwise be so rare in the
 sample, and count so much, that intervals would hold too little.
@@ -36,8 +36,8 @@ def sample(
 ) -> Sample:
     """Choose about so many pairs for a human to judge, each with a known probability.
 
-    `random`: all pairs alike. `weight`: by how much the scores of the `runs` hang on them (under P,
-    DCG or RBP; about half the width of intervals on TREC DL 2021). `uncertainty`: by how much the
+    `random`: all pairs alike. `weight`: by how much the scores of the `runs` depend on them (under
+    P, DCG or RBP; about half the width of intervals on TREC DL 2021). `uncertainty`: by how much the
     machine's probabilities leave open. `topic`: all pairs of topics that are chosen at random, as
     AP and nDCG need it.
 

@@ -10,7 +10,7 @@ import click
 from qrowd.cli.files import stated_grades
 from qrowd.cli.options import once
 from qrowd.cli.output import put, say, show_json
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from qrowd.comparison.corrected import Corrected
@@ -66,11 +66,18 @@ def load_human(human: str, gold_rel: int | None = None) -> Sample | Qrels:
     return found if gold_rel is None else found.binary(gold_rel)
 
 
+def measures_for(human: Sample | Qrels, correct: str, sampled: str | None) -> tuple[str, ...]:
+    """What is scored unless it is said: what these labels can correct."""
+    if (sampled or getattr(human, "by", "")) == "topic":
+        return ("AP", "nDCG@20")
+    return ("P@10",) if correct == "rg" else ("P@10", "DCG@10")
+
+
 def deliver_corrected(
-    runs: RunSet, machine: Qrels | Judgements | Merged, measures: tuple[Measure, ...],
-    output: str | None, as_json: bool, level: float, *, human: str, correct: str,
-    sampled: str | None, quantiles: str, gold_rel: int | None, labels_needed: float | None,
-    seed: int, **_: Any,
+    runs: RunSet, machine: Qrels | Judgements | Merged, known: Sample | Qrels,
+    measures: tuple[Measure, ...], output: str | None, as_json: bool, level: float, *,
+    human: str, correct: str,
+    sampled: str | None, quantiles: str, labels_needed: float | None, seed: int, **_: Any,
 ) -> None:  # fmt: skip
     """Corrected scores to a file, as JSON, or for eyes."""
     from qrowd.aggregation.correcting import correct as corrected
@@ -78,11 +85,13 @@ def deliver_corrected(
 
     if isinstance(machine, Qrels):
         raise UsageError("--correct needs machine labels: --judgements or --probabilities")
-    known = load_human(human, gold_rel)
-    found = corrected(
-        runs, machine, known, measures, method=correct, sampled=sampled, level=level,
-        quantiles=quantiles, seed=seed,
-    )  # fmt: skip
+    try:
+        found = corrected(
+            runs, machine, known, measures, method=correct, sampled=sampled, level=level,
+            quantiles=quantiles, seed=seed,
+        )  # fmt: skip
+    except InputError as error:
+        raise error if error.file else error.at(human) from None
     needed = found.labels_needed(labels_needed) if labels_needed else {}
     if output:
         put(found, output)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.correction import deliver_corrected, human_options
+from qrowd.cli.correction import deliver_corrected, human_options, load_human, measures_for
 from qrowd.cli.options import (
     documents_option,
     gold_option,
@@ -80,7 +80,8 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 )  # fmt: skip
 @click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
               help="AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
-              "Default: AP and nDCG@20.")  # fmt: skip
+              "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
+              "DCG@10.")  # fmt: skip
 @click.option("--rel", type=click.IntRange(min=0), metavar="GRADE",
               help="Relevant from this grade on, for every measure that does not say so itself "
               "(trec_eval's -l); nDCG and other measures with gains stay graded.")  # fmt: skip
@@ -139,12 +140,16 @@ def command(
         sources["method"] = sources["method"] or "mv"
     if (over or level != 0.9) and not (intervals or correct):
         raise UsageError("--over and --level say what intervals are: they need --intervals")
-    chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     _check_sources(**sources)
     ranked = load_runs(runs, run_names)
     if correct:
-        deliver_corrected(ranked, _source(**sources), chosen, output, as_json, level, **sources)
+        known = load_human(human, sources["gold_rel"])
+        usual = measures_for(known, correct, sources["sampled"])
+        chosen = measures_of(measures or usual, rel=rel)
+        source = _source(**sources)
+        deliver_corrected(ranked, source, known, chosen, output, as_json, level, **sources)
         return
+    chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     how = {name: sources[name] for name in ("topics", "unjudged", "keep")}
     scores = score_runs(ranked, _source(**sources), chosen, belief=_belief(**sources), **how)
     if intervals:

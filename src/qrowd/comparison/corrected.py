@@ -126,8 +126,9 @@ class Corrected(Readable, Scores):
         if not half_width > 0:
             raise ParameterError(f"the half width must be above 0, got {half_width}")
         result = {}
-        for name, low, high in zip(self.measures, self.low, self.high, strict=True):
-            width = (high - low) / 2
+        each = zip(self.measures, self.value, self.low, self.high, strict=True)
+        for name, value, low, high in each:
+            width = np.maximum(high - value, value - low)  # the longer side
             if np.isnan(width).all() or self.labels >= self.size:
                 continue
             now = 1 / self.labels - 1 / self.size

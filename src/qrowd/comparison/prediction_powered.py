@@ -148,7 +148,7 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
         left = np.sqrt((1 - sample.probability) / (1 - pull))
         parts = np.nan_to_num(total[:, None] * pull * left * (residual - mean[:, None]))
         error = np.where(own > 0, np.sqrt(np.square(parts).sum(axis=1)), np.nan)
-    nothing = total == 0  # a row that hangs on no pair of the pool is known without labels
+    nothing = total == 0  # a row that depends on no pair of the pool is known without labels
     return Estimate(
         np.where(nothing, 0.0, total * mean),
         np.where(nothing, 0.0, error),

@@ -47,7 +47,7 @@ class GaussianProcess:
     the many overrule those on one document: a pair may be called non-relevant though everybody who
     judged it said otherwise.
 
-    Draws are joint: the relevance of a document hangs on $f_i$ and on what its text shares beyond
+    Draws are joint: the relevance of a document depends on $f_i$ and on what its text shares beyond
     it, so that near-duplicates share their fate, and `evaluate`'s intervals know it.
 
     Gold fixes the output of its pairs and counts as one vote, instead of theirs, for their
