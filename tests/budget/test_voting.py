@@ -209,6 +209,14 @@ def test_near_duplicates_are_left_out_and_gold_is_kept() -> None:
         q.Loop(near=1.5)
 
 
+def test_documents_without_text_are_counted_before_the_work(made: q.Collection) -> None:
+    lacking = q.Vectors.of(made.judgements.pairs.documents.names[:-2].tolist(), np.eye(
+        len(made.judgements.pairs.documents) - 2))  # fmt: skip
+    many = len(made.judgements.pairs.documents)
+    with pytest.raises(InputError, match=f"2 of {many} judged documents have no text"):
+        q.vote_by_vote(made.judgements, made.truth, ["mv"], documents=lacking)
+
+
 def test_gold_less_the_majority_vote() -> None:
     crowd = q.Judgements.of([*"tttttu"], list("aaabba"), list("xyzxyx"), [1, 1, 0, 0, 1, 1])
     gold = q.Qrels.of(["t", "t", "u"], ["a", "b", "a"], [1, 0, 0])

@@ -37,9 +37,9 @@ def sample(
     """Choose about so many pairs for a human to judge, each with a known probability.
 
     `random`: all pairs alike. `weight`: by how much the scores of the `runs` depend on them (under
-    P, DCG or RBP; about half the width of intervals on TREC DL 2021). `uncertainty`: by how much the
-    machine's probabilities leave open. `topic`: all pairs of topics that are chosen at random, as
-    AP and nDCG need it.
+    P, DCG or RBP; about half the width of intervals on TREC DL 2021). `uncertainty`: by how much
+    the machine's probabilities leave open. `topic`: all pairs of topics that are chosen at random,
+    as AP and nDCG need it.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=40, assessors=6, votes=3, runs=4, seed=1)

@@ -12,6 +12,7 @@ import numpy as np
 from qrowd import registry
 from qrowd.budget.curves import Curves
 from qrowd.budget.requests import REQUESTS, Draws, Pool, drawn, without_duplicates
+from qrowd.content.alike import Alike
 from qrowd.content.tfidf import likeness_of
 from qrowd.data.arrays import Floats, Grades
 from qrowd.data.documents import Documents
@@ -93,6 +94,8 @@ def vote_by_vote(
     _refuse_unfit(named, given)
     judgements, left_out = _distinct(judgements, gold, given, loop.near)
     pool = Pool.of(judgements, gold, loop.request, loop.at_least)
+    if given.documents is not None:
+        Alike.of(pool.judgements.pairs, given.documents)  # all have a text: known before the work
     every = loop.every or _default_every(pool, named)
     grid = checkpoints(pool, loop.votes, every)
     topics = range(len(pool.judgements.pairs.topics))
