@@ -95,8 +95,8 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
               "means.")  # fmt: skip
 @click.option(
     "--intervals", is_flag=True,
-    help="Print intervals for scores and ranks, and the probability of being the best run (in JSON "
-    "also of beating each other run).",
+    help="Print intervals of places (under fixed qrels of scores too), and the probability of "
+    "being the best run (in JSON also of beating each other run).",
 )  # fmt: skip
 @click.option("--over", type=click.Choice(("draws", "topics", "both")),
               help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
