@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ pytest.importorskip("axe_playwright_python", reason="axe is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.adjudicating import serve_disputed, sign_in
-from tests.browser.serving import Site
+from tests.browser.serving import Site, serve_campaign
 from tests.browser.test_accessibility import problems
+from tests.browser.walking import start
 
 from qrowd.web import jobs
+from qrowd.web.trial import PLAN, material
 
 
 @pytest.fixture
@@ -106,3 +109,18 @@ def test_every_page_of_experts(
     assert loading.value.suggested_filename == "try-release-1.zip"
     assert {name: each for name, each in found.items() if each} == {}
     context.close()
+
+
+def test_an_owner_of_a_topic_sees_earlier_grades(browser: Browser, tmp_path: Path) -> None:
+    plan = PLAN.format(way="grades", language="en").replace(
+        'title = "', 'mode = "owner"\ntitle = "'
+    )
+    plan = plan.replace("target = 1000", "target = 1").replace("at_least = 2", "at_least = 0")
+    with serve_campaign(tmp_path, plan, replace(material(), gold=[])) as site:
+        page = browser.new_context().new_page()
+        start(page, site.link)
+        expect(page.get_by_text("Your earlier grades (0)")).to_be_visible()
+        first = page.locator(".doc-title").inner_text()
+        page.keyboard.press("2")
+        expect(page.get_by_text("Your earlier grades (1)")).to_be_visible()
+        expect(page.locator(".earlier li")).to_have_text(f"{first}: Highly relevant")

@@ -1,6 +1,7 @@
-"""Every page and method as each role and as a member of another campaign: refused where it must be.
+"""Every route as each role and as a member of another campaign: refused where it must be.
 
-`test_contract` does the same for the JSON interface. A page that is not in `OWNERS` fails.
+Pages here; `test_contract` has the roles of the JSON interface, whose operations are asked here by
+members of another campaign. A page that is not in `OWNERS` fails.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from starlette.routing import BaseRoute
 from tests.collection.making import PLAN, material
 from tests.web.office import Desk, desk
 from tests.web.serving import Server
+from tests.web.test_contract import PUBLIC, operations
+from tests.web.test_contract import ask as ask_api
 
 from qrowd.collection import people
 from qrowd.collection.building import create_campaign
@@ -33,8 +36,6 @@ OWNERS = (
     (r"/campaigns/\{name\}(/.*)?", "organiser"),
     (r"/accounts(/.*)?|/drafts(/.*)?", "administrator"),
 )
-ROLES = ("nobody", "worker", "expert", "organiser", "administrator", "expert elsewhere",
-         "organiser elsewhere")  # fmt: skip
 COUNTED = (audit, campaign, decision, entry, event, job, message, worker)
 
 
@@ -63,14 +64,17 @@ def allowed(owner: str, role: str) -> bool:
 
 
 def members(server: Server) -> dict[str, Desk]:
-    """Somebody of each role; two of them belong to another campaign."""
+    """Somebody of each role; three of them belong to another campaign."""
     plan = parse_plan(PLAN.replace('"tiny"', '"other"'))
     create_campaign(server.site.store, plan, material())
     found = {role: desk(server, role) for role in ("nobody", "worker", "expert", "organiser")}
     found["administrator"] = desk(server, "organiser", campaign_id=None)
     with server.site.store.write("other") as work:
-        eve = people.expert(work, "eve")
+        eve, ann = people.expert(work, "eve"), people.enter(work, "own", "ann").id
         tokens = {
+            "worker elsewhere": new_token(
+                work.db, work.now, "worker", campaign_id=work.campaign, worker_id=ann
+            ),
             "expert elsewhere": new_token(
                 work.db, work.now, "expert", campaign_id=work.campaign, worker_id=eve
             ),
@@ -136,9 +140,24 @@ def test_every_page_is_refused_where_it_must_be(
                 if not allowed(owner_of(path), role):
                     reply = ask(who, method, path)
                     assert refused(reply), (role, method, path, reply.status_code)
+        _nothing_is_open_to_members_of_another_campaign(server, people_of)
         assert rows(server) == before
         if engine == "sqlite":
             _nobody_is_turned_away_wrongly(people_of, found)
+
+
+def _nothing_is_open_to_members_of_another_campaign(
+    server: Server, people_of: dict[str, Desk]
+) -> None:
+    """Every operation of the interface that names a campaign."""
+    found = [(method, path) for method, path in operations(server) if "{name}" in path]
+    assert len(found) > 50
+    for role in (one for one in people_of if one.endswith("elsewhere")):
+        headers = {"Authorization": f"Bearer {people_of[role].token}"}
+        for method, path in found:
+            if (method, path) not in PUBLIC:
+                status = ask_api(server, method, path, "tiny", headers)
+                assert status in (403, 404), (role, method, path, status)
 
 
 def _nobody_is_turned_away_wrongly(

@@ -43,6 +43,7 @@ class About(BaseModel):
     name: str
     title: str
     state: str
+    mode: str
     way: str
     language: str
     grades: list[int]
@@ -69,6 +70,7 @@ def about(plan: Plan, state: str) -> About:
         name=plan.campaign.name,
         title=plan.campaign.title or plan.campaign.name,
         state=state,
+        mode=plan.campaign.mode,
         way=plan.campaign.way,
         language=plan.campaign.language,
         grades=list(plan.scale.grades),

@@ -7,7 +7,7 @@ import { button, h, say } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
 import { fetched, focusFind, Reader, toggleMarks } from "./reader.js";
-import { askQuestions, askReason, sidesOf, topicOf } from "./parts.js";
+import { askQuestions, askReason, earlierOf, sidesOf, topicOf } from "./parts.js";
 import { about, label, problem, t } from "./texts.js";
 
 const RANKED = ["ranked", "free-ranks"].includes(about.way);
@@ -135,9 +135,13 @@ export class Batch {
   }
 
   drawTopic(step) {
-    if (this.drawnTopic === step.set) return;
-    this.drawnTopic = step.set;
-    this.topic.replaceChildren(topicOf(step.set.topic));
+    if (this.drawnTopic !== step.set) {
+      this.drawnTopic = step.set;
+      this.topic.replaceChildren(topicOf(step.set.topic));
+    }
+    if (about.mode !== "owner") return;
+    this.topic.querySelector(".earlier")?.remove();
+    this.topic.append(earlierOf(this.batch.sets, step.set.topic, this.said));
   }
 
   async drawDocument(step) {

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { button, h, prose } from "./dom.js";
 import { Reader } from "./reader.js";
-import { about, problem, t } from "./texts.js";
+import { about, label, problem, t } from "./texts.js";
 
 // Folded to one line on a phone, open elsewhere.
 export function topicOf(topic) {
@@ -13,6 +13,16 @@ export function topicOf(topic) {
     h("summary", {}, h("h1", { class: "query", dir: "auto", lang: topic.language || null }, topic.query)),
     h("div", { class: "topic-text", dir: "auto", lang: topic.language || null }, topic.category ? h("p", { class: "mark" }, topic.category) : null, prose(topic.description), prose(topic.narrative)),
     about.instructions ? h("details", { class: "examples" }, h("summary", {}, t("instructions")), prose(about.instructions)) : null, examples);
+}
+
+// What somebody who judges a whole topic has said so far, the last first.
+export function earlierOf(sets, topic, said) {
+  const rows = sets.filter((set) => set.topic.query === topic.query)
+    .flatMap((set) => set.documents.map((shown) => [shown.title, said.get(`${set.key}/${shown.position}`)]))
+    .filter(([, one]) => one?.kind === "grade").reverse();
+  return h("details", { class: "examples earlier", open: matchMedia("(min-width: 56rem)").matches },
+    h("summary", {}, t("own.earlier", { n: rows.length })),
+    h("ul", {}, rows.map(([title, one]) => h("li", { dir: "auto" }, `${title}: ${label(one.grade)}`))));
 }
 
 // A reason, a marked passage, or either, with a grade.
