@@ -172,7 +172,8 @@ def test_costs_are_told_first(site: Site, act: str, details: dict[str, Any], cos
         assert told.cost == cost
         assert told.question.endswith("?")
         words = told.price(work)
-    assert words.startswith("This costs" if cost >= 0 else "This gives back 0.80 EUR")
+    usual = "This costs" if cost >= 0 else "This gives back 0.80 EUR"
+    assert words.startswith("Up to 105.00 EUR" if act == "fund" else usual)
 
 
 def test_what_screening_out_is_told_to_give_back_it_gives_back(site: Site) -> None:

@@ -29,10 +29,13 @@ class Consequence:
     follows: tuple[str, ...] = ()
     cost: int = 0
     final: bool = False
+    words: str = ""  # instead of the cost's
 
     def price(self, work: Work) -> str:
         """The cost in words, beside what is free."""
         shown, free = work.plan.pay.shown, ledger.balance(work).free
+        if self.words:
+            return self.words
         if not self.cost:
             return "This costs nothing."
         if self.cost < 0:
@@ -115,7 +118,8 @@ def _fund(work: Work, details: Mapping[str, Any]) -> Consequence:
     amount, shown = int(details["amount"]), work.plan.pay.shown
     total = ledger.balance(work).budget + amount
     what = f"Add {shown(amount)}" if amount > 0 else f"Take out {shown(-amount)}"
-    return Consequence(f"{what}?", what, (f"The budget becomes {shown(total)}.",))
+    words = f"Up to {shown(total)} may then be spent in all."
+    return Consequence(f"{what}?", what, (f"The budget becomes {shown(total)}.",), words=words)
 
 
 def _screen_out(work: Work, details: Mapping[str, Any]) -> Consequence:

@@ -52,7 +52,8 @@ def _state(ahead: Outlook) -> Iterator[Need]:
 def _budget(work: Work, ahead: Outlook) -> Iterator[Need]:
     if ahead.state in ("running", "paused") and ahead.missing:
         lacks = work.plan.pay.shown(ahead.missing)
-        text = f"The budget ends at {ahead.affordable:.0%} of the judgements: {lacks} are missing."
+        share = f"{ahead.affordable * 100:.0f}\u00a0%"
+        text = f"The budget ends at {share} of the judgements: {lacks} are missing."
         yield Need(text, "fund", {"amount": ahead.missing}, button=f"Add {lacks}")
 
 

@@ -83,7 +83,7 @@ class Outlook:
         if self.budget:
             found.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
         if self.verdict == "budget":
-            end = f"the budget ends at {self.affordable:.0%}"
+            end = f"the budget ends at {self.affordable * 100:.0f}\u00a0%"
             found.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
         return found
 

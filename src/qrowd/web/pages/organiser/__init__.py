@@ -6,7 +6,11 @@
     /campaigns                     home: campaigns, drafts, their state    home
     /accounts                      who has an account (administrators)     accounts
     /drafts/KEY/STEP               the wizard, up to launch                wizard
-    /campaigns/NAME                a campaign that was launched, and below it its further pages
+    /campaigns/NAME                on track or not; coverage; money        live
+        /quality /systems /gold    what jobs found, check questions        quality, findings
+        /workers  /links           workers, one worker; invitations        workers, inviting
+        /act  /extend              acts, asked with their cost; more pool  acting
+        /acts /appeals /batches    the record with undo; what waits        record
 
 Addresses under /api are the JSON interface, /judge the workers' pages, /static files. A page never
 has rules of its own: it calls the functions of the interface (`qrowd.web.api`) or of `collection`,

@@ -99,7 +99,7 @@ def _coverage_tile(work: Work) -> Tile:
     done = sum(1 for one in topics if one.held >= one.wanted)
     documents = sum(sum(one.by_votes.values()) for one in topics) or 1
     held, wanted = (sum(getattr(one, part) for one in topics) for part in ("held", "wanted"))
-    figure = f"{held / documents:.1f} of {wanted / documents:.1f}"
+    figure = f"{held / documents:.1f} of {round(wanted / documents, 1):g}"
     words = f"judgements of a document; {done:,} of {len(topics):,} topics have all of theirs"
     return Tile("/coverage", "Coverage", figure, words)
 

@@ -11,12 +11,14 @@ from sqlalchemy import select
 from qrowd.collection import appeals, audit
 from qrowd.collection.schema import assignment, outcome, worker
 from qrowd.collection.store import Found, Work
-from qrowd.web.pages.organiser.frame import Visiting, own_address, page_router
+from qrowd.web.pages.organiser.frame import Visiting, campaign_address, own_address, page_router
 from qrowd.web.pages.organiser.live import shown
 
 router = page_router()
 PAGE = 100
-QUIET = ("before", "batches", "batch", "promised", "earned", "paid", "ended_at", "priorities")
+MOST = 300  # characters of an act's details
+QUIET = ("before", "batches", "batch", "promised", "earned", "paid", "ended_at", "priorities",
+         "drawn", "added")  # fmt: skip
 
 
 @router.get("/campaigns/{name}/acts")
@@ -37,7 +39,8 @@ def _said(row: Found) -> str:
     details: dict[str, Any] = json.loads(row.details)
     kept = {key: value for key, value in details.items()
             if key not in QUIET and not key.startswith(("after_", "last_"))}  # fmt: skip
-    return ", ".join(f"{key} {value}" for key, value in kept.items())
+    words = ", ".join(f"{key} {value}" for key, value in kept.items())
+    return words if len(words) <= MOST else f"{words[:MOST]}…"
 
 
 @router.post("/campaigns/{name}/acts/{number}/undo")
@@ -47,7 +50,7 @@ def take_back(name: str, number: int, visit: Visiting) -> Response:
     with member.store.write(member.campaign) as work:
         undone = audit.found(work, number).act
         audit.undo(work, member.who.name, number)
-    back = own_address(visit.text("back"), f"/campaigns/{name}")
+    back = own_address(visit.text("back"), campaign_address(name))
     return visit.go(back, told=f"Taken back: {undone}.")
 
 
