@@ -126,3 +126,47 @@ def test_pictures_have_no_styles() -> None:
         '<svg><text font-size="10px" text-anchor="middle">a</text>'
         '<g fill="var(--c-one)" stroke-width="2"/></svg>'
     )
+
+
+def test_an_invitation_makes_an_account_once(server: Server) -> None:
+    account(server, "ann", administrator=True)
+    sign_in(server, "ann")
+    form = {"forgery": forgery(server), "login": "eve", "role": "expert", "campaign": "tiny"}
+    page = server.client.post("/accounts", data=form)
+    found = re.search(r"http://testserver(/join\?invitation=[^<]+)", page.text)
+    assert found
+    server.client.cookies.clear()
+    assert server.client.get(found[1][:-2]).status_code == 403
+    assert "as expert of tiny" in server.client.get(found[1]).text
+    given = {"invitation": found[1].partition("=")[2], "password": "short"}
+    assert "at least 10 characters" in server.client.post("/join", data=given).text
+    home = server.client.post("/join", data={**given, "password": PASSWORD})
+    assert home.url.path == "/campaigns"
+    assert server.client.get("/campaigns/tiny/experts").status_code == 200
+    server.client.cookies.clear()
+    again = server.client.post("/join", data={**given, "password": PASSWORD})
+    assert (again.status_code, "is taken" in again.text) == (409, True)
+
+
+def test_roles_are_given_and_taken(server: Server) -> None:
+    account(server, "ann", administrator=True)
+    account(server, "bob", "expert")
+    sign_in(server, "ann")
+    form = {"forgery": forgery(server), "login": "bob", "role": "organiser", "campaign": "tiny"}
+    assert "bob is organiser of tiny now" in server.client.post("/accounts", data=form).text
+    admin = server.token("organiser", campaign_id=None)
+    listed = {one["login"]: one for one in server.client.get("/api/accounts", headers=admin).json()}
+    assert {one["role"] for one in listed["bob"]["campaigns"]} == {"expert", "organiser"}
+    sign_in(server, "bob")
+    assert server.client.get("/campaigns/tiny").status_code == 200
+    assert server.client.get("/accounts").status_code == 403
+    sign_in(server, "ann")
+    form["forgery"] = forgery(server)
+    assert "no longer organiser" in server.client.post("/accounts/roles", data=form).text
+    sign_in(server, "bob")
+    assert server.client.get("/campaigns/tiny").status_code == 403
+    for bad in ({"login": "x"}, {"login": "x", "role": "expert", "campaign": "none"},
+                {"login": "ann", "administrator": True}):  # fmt: skip
+        assert server.client.post("/api/invitations", json=bad, headers=admin).status_code in (
+            404, 409, 422,
+        )  # fmt: skip

@@ -16,6 +16,7 @@ from qrowd.web.api import (
     experts,
     extensions,
     manage,
+    members,
     own,
     releases,
     results,
@@ -24,6 +25,7 @@ from qrowd.web.api import (
 )
 from qrowd.web.pages import judging, reader
 from qrowd.web.pages.expert import objections, pair, queue
+from qrowd.web.pages.organiser import accounts as account_pages
 from qrowd.web.pages.organiser import (
     acting,
     adjudicated,
@@ -74,10 +76,12 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.middleware("http")(_guarded)
-    api = (accounts, campaigns, work, own, experts, manage, workers, extensions, results, releases)
+    api = (accounts, members, campaigns, work, own, experts, manage, workers, extensions, results,
+           releases)  # fmt: skip
     running = (live, findings, quality, worker_pages, inviting, acting, record, adjudicated,
                publishing)  # fmt: skip
-    pages = (judging, reader, signing, home, launching, wizard, *running, queue, pair, objections)
+    before = (signing, account_pages, home, launching, wizard)
+    pages = (judging, reader, *before, *running, queue, pair, objections)
     for part in (*api, *pages):
         app.include_router(part.router)
     app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))

@@ -62,6 +62,7 @@ class Question:
     button: str = "Do it"
     back: str = "/campaigns"
     final: bool = False  # cannot be undone: asked with a box to tick
+    doubtful: bool = False  # can be undone, and asked with a box to tick all the same
 
 
 @dataclass(frozen=True)

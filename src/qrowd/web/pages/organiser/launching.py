@@ -213,7 +213,7 @@ def _question(draft: Draft) -> Question:
     return Question(
         "Everybody passes the gold. Launch all the same?" if useless else "Launch it?", follows,
         cost if draft.plan.pay.hit else unpaid, "Launch", address(draft, "launch"),
-        final=bool(useless),
+        doubtful=bool(useless),
     )  # fmt: skip
 
 

@@ -1,0 +1,214 @@
+"""The wizard's pages without a browser: wrong files, two people, previews, dry runs, launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jinja2", reason="pages need the extra serve")
+
+from tests.collection.campaign_files import write_files
+from tests.web.office import Desk, desk, words
+from tests.web.serving import Server
+
+from qrowd.collection.drafts import Draft, all_drafts, open_draft
+from qrowd.web import jobs
+from qrowd.web.access import OFFICE_COOKIE, forgery_token
+from qrowd.web.folders import drafts_in
+from qrowd.web.pages.organiser.questions import QUESTIONS
+from qrowd.web.robots import trying
+
+UPLOADS = {
+    **{step: step for step in ("topics", "documents", "pool", "gold", "qualification")},
+    "techniques": "questions",
+    "mode": "priorities",
+}
+
+
+class Wizard:
+    """Somebody who answers questions of one draft."""
+
+    def __init__(self, server: Server) -> None:
+        self.desk = desk(server, "organiser", campaign_id=None)
+        self.server = server
+        made = self.desk.post("/drafts")
+        self.address = made.headers["location"].removesuffix("/name")
+
+    @property
+    def draft(self) -> Draft:
+        """The draft as it is now."""
+        folder = drafts_in(self.server.settings.folder)
+        return open_draft(folder, self.address.rpartition("/")[2])
+
+    def answer(self, step: str, files: dict[str, Path] | None = None, **fields: Any) -> Any:
+        """Send the form of a question."""
+        server, token = self.server, self.desk.token
+        sent = {"forgery": forgery_token(server.settings, token), **fields}
+        server.client.cookies.clear()
+        return server.client.post(
+            f"{self.address}/{step}", data=sent, follow_redirects=False,
+            files=[(name, (path.name, path.read_bytes())) for name, path in (files or {}).items()],
+            headers={"Cookie": f"{OFFICE_COOKIE}={token}"},
+        )  # fmt: skip
+
+    def whole(self, paths: dict[str, Path]) -> None:
+        """Answer everything as it is suggested."""
+        self.answer("name", **{"campaign.title": "Which pages help?"})
+        for step in ("topics", "documents", "pool"):
+            assert self.answer(step, {step: paths[step]}).status_code == 303
+        self.answer("gold", {"gold": paths["gold"]}, source="arranged")
+        for step, fields in (("pay", {"pay.hit": "1"}), ("budget", {"pay.budget": "50"})):
+            self.answer(step, **fields)
+
+
+@pytest.fixture
+def wizard(server: Server) -> Wizard:
+    """An empty draft."""
+    return Wizard(server)
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> dict[str, Path]:
+    """Files of a small campaign."""
+    return write_files(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("step", sorted(UPLOADS))
+def test_a_wrong_file_in_every_upload(wizard: Wizard, step: str, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    reply = wizard.answer(step, {UPLOADS[step]: picture}, source="arranged")
+    assert reply.status_code == 422
+    assert "picture.png" in words(reply)
+    assert "Wanted: " in words(reply)
+    assert step not in wizard.draft.answered
+    assert wizard.desk.get("/campaigns").status_code == 200
+
+
+def test_every_question_has_its_page_from_the_start(wizard: Wizard) -> None:
+    for step in (*QUESTIONS, "passing", "rehearsal", "launch", "plan"):
+        assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
+    assert wizard.desk.get(f"{wizard.address}/nothing").status_code == 404
+    assert "There are no topics yet" not in words(wizard.desk.get(f"{wizard.address}/topics"))
+    lacking = words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert "Not yet" in lacking
+    assert wizard.desk.post(f"{wizard.address}/launch", sure="yes").status_code == 303
+    assert wizard.draft.version == 1
+
+
+def test_a_pool_without_the_documents_text(wizard: Wizard, paths: dict[str, Path]) -> None:
+    for step in ("topics", "documents"):
+        wizard.answer(step, {step: paths[step]})
+    paths["pool"].write_text("topic\tdoc\nt1\tnobody\n", "utf-8")
+    reply = wizard.answer("pool", {"pool": paths["pool"]})
+    assert reply.status_code == 422
+    assert "1 document (nobody) is of the pool not in the documents' file" in words(reply)
+
+
+def test_two_people_answer_one_question(wizard: Wizard) -> None:
+    seen = str(wizard.draft.version)
+    assert wizard.answer("target", version=seen, **{"sets.target": "5"}).status_code == 303
+    late = wizard.answer("target", version=seen, **{"sets.target": "7"})
+    assert late.status_code == 422
+    assert "meanwhile (target = 5)" in words(late)
+    assert 'value="7" checked' in late.text
+    assert wizard.draft.plan.sets.target == 5
+    newest = str(wizard.draft.version)
+    assert wizard.answer("target", version=newest, **{"sets.target": "7"}).status_code == 303
+    assert wizard.draft.plan.sets.target == 7
+
+
+def test_what_it_comes_to_changes_with_the_answers(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.whole(paths)
+    before = wizard.draft.version
+    shown = words(wizard.answer("target/preview", **{"sets.target": "5"}))
+    assert "150 was 90" in shown
+    assert "was about" in shown
+    wrong = wizard.answer("target/preview", **{"sets.target": "-1"})
+    assert "target must be" in words(wrong)
+    assert wizard.draft.version == before
+
+
+def test_a_name_is_taken_once(wizard: Wizard) -> None:
+    reply = wizard.answer("name", **{"campaign.title": "Tiny"})
+    assert "there is a campaign 'tiny' already" in words(reply)
+    assert wizard.draft.answered == ()
+    odd = wizard.answer("name", **{"campaign.title": "A", "campaign.name": "a/b"})
+    assert odd.status_code == 422
+
+
+def test_a_dry_run_then_launch(
+    wizard: Wizard, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("TIMES", 2), ("MOST_JUDGEMENTS", 30), ("LEAST_ROBOTS", 6)):
+        monkeypatch.setattr(trying, name, value)
+    wizard.whole(paths)
+    for step in QUESTIONS:
+        assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
+    server = wizard.server
+    odd = wizard.answer("rehearsal", crowd="mixed", per_hour="none")
+    assert "how many come in an hour" in words(odd)
+    assert wizard.answer("rehearsal", crowd="careful", per_hour="20").status_code == 303
+    assert "It will start soon" in words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    assert jobs.run_one(server.site.store, server.settings.folder)
+    done = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    assert "2 dry runs on 1 topics" in done
+    assert "of the merged grades are right" in done
+    assert "Continue" in done
+    asked = wizard.answer("launch")
+    assert "This will cost about" in words(asked)
+    gone = wizard.answer("launch", sure="yes")
+    assert gone.headers["location"].startswith("/campaigns/which-pages-help?told=")
+    live = wizard.desk.get(gone.headers["location"])
+    assert "People can start now" in words(live)
+    assert all_drafts(drafts_in(server.settings.folder)) == []
+    assert wizard.desk.get(f"{wizard.address}/target").status_code == 404
+
+
+def test_gold_that_everybody_passes_is_asked_about(wizard: Wizard, paths: dict[str, Path]) -> None:
+    lines = paths["gold"].read_text("utf-8").splitlines()
+    easy = [lines[0], *(line.rsplit("\t", 2)[0] + "\t2\tBecause." for line in lines[1:])]
+    wizard.whole(paths)
+    paths["gold"].write_text("\n".join(easy) + "\n", "utf-8")
+    assert wizard.answer("gold", {"gold": paths["gold"]}, source="chosen").status_code == 303
+    assert "Choose other gold" in words(wizard.desk.get(f"{wizard.address}/passing"))
+    asked = words(wizard.answer("launch"))
+    assert "Everybody passes the gold. Launch all the same?" in asked
+    assert ("This cannot be undone" in asked, "I am sure" in asked) == (False, True)
+    assert wizard.draft.plan.files.gold
+
+
+def test_the_plan_file_both_ways(wizard: Wizard, paths: dict[str, Path], tmp_path: Path) -> None:
+    wizard.whole(paths)
+    packed = tmp_path / "all.zip"
+    packed.write_bytes(wizard.desk.get(f"{wizard.address}/plan.zip").content)
+    alone = wizard.desk.get(f"{wizard.address}/plan.toml")
+    assert alone.headers["content-disposition"] == 'attachment; filename="plan.toml"'
+    server, token = wizard.server, wizard.desk.token
+
+    def begin(path: Path) -> Any:
+        server.client.cookies.clear()
+        return server.client.post(
+            "/drafts", data={"forgery": forgery_token(server.settings, token)},
+            files=[("plan", (path.name, path.read_bytes()))],
+            headers={"Cookie": f"{OFFICE_COOKIE}={token}"}, follow_redirects=False,
+        )  # fmt: skip
+
+    again = begin(packed)
+    assert again.headers["location"].partition("?")[0].endswith("/passing")
+    other = Desk(server, token).get(
+        again.headers["location"].partition("/passing")[0] + "/plan.toml"
+    )
+    assert other.text == alone.text
+    bad = tmp_path / "notes.txt"
+    bad.write_text("hello", "utf-8")
+    refused = begin(bad)
+    assert (refused.status_code, "end one plan file" in words(refused)) == (422, True)
+
+
+def test_a_draft_is_deleted_after_a_question(wizard: Wizard) -> None:
+    assert "I am sure" in words(wizard.answer("delete"))
+    assert wizard.answer("delete", sure="yes").status_code == 303
+    assert all_drafts(drafts_in(wizard.server.settings.folder)) == []
