@@ -42,7 +42,7 @@ class Wizard:
         folder = drafts_in(self.server.settings.folder)
         return open_draft(folder, self.address.rpartition("/")[2])
 
-    def answer(self, step: str, files: dict[str, Path] | None = None, **fields: Any) -> Any:
+    def answer(self, step: str, files: Any = None, **fields: Any) -> Any:
         """Send the form of a question."""
         server, token = self.server, self.desk.token
         sent = {"forgery": forgery_token(server.settings, token), **fields}
