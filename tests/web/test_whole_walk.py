@@ -1,4 +1,6 @@
-"""A whole campaign over HTTP, as each role in turn: nearly every operation succeeds once."""
+"""A whole campaign over HTTP, as each role in turn: nearly every operation succeeds once, and
+schemathesis finds that the replies are what the interface's description says.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ from typing import Any
 import pytest
 from tests.collection.making import PLAN, make_site
 from tests.web.serving import API, Server
-from tests.web.test_contract import operations
+from tests.web.test_contract import belongs_to, operations
 
 from qrowd.web import jobs
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings, set_up_code
+
+schemathesis = pytest.importorskip("schemathesis", reason="schemathesis checks the replies")
 
 BY_HAND = (
     PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
@@ -36,6 +40,7 @@ class Walk:
             (method, path, re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "$"))
             for method, path in operations(server)
         ]
+        self.schema = schemathesis.openapi.from_asgi("/api/openapi.json", server.client.app)
 
     def __call__(self, method: str, path: str, headers: dict[str, str], /, **body: Any) -> Any:
         files = body.pop("files", None)
@@ -45,6 +50,7 @@ class Walk:
         for known, pattern, regex in self.known:
             if known == method.lower() and regex.match(path.split("?")[0]):
                 self.reached.add((known, pattern))
+                self.schema[pattern][known].validate_response(reply)
                 break
         kind = reply.headers.get("content-type", "")
         return reply.json() if reply.content and "json" in kind else None
@@ -98,6 +104,9 @@ def test_nearly_every_operation_succeeds(walk: Walk) -> None:
     every = {(method, path) for method, path, _ in walk.known}
     missed = sorted(every - walk.reached)
     assert len(walk.reached) >= 0.9 * len(every), missed
+    for role in ("all", "signed in", "worker", "expert", "organiser", "administrator"):
+        own = {one for one in every if belongs_to(*one) == role}
+        assert len(walk.reached & own) >= 0.9 * len(own), (role, sorted(own - walk.reached))
 
 
 def _administer(walk: Walk, admin: dict[str, str]) -> None:
@@ -128,6 +137,7 @@ def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
     walk("POST", where, bob, text="it is relevant")
     given_back = walk("POST", f"{API}/judging/next", ann)["batch"]["key"]
     walk("POST", f"{API}/judging/batches/{given_back}/return", ann)
+    walk("GET", f"{API}/judging/session", ann)
     own = walk("GET", f"{API}/judging/me", ann)
     assert [batch["state"] for batch in own["batches"]] == ["submitted", "returned"]
     walk("POST", f"{API}/acts", admin, act="refuse", details={"assignment": 1})
