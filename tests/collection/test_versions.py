@@ -99,3 +99,56 @@ def test_several_may_open_a_new_database_at_once(url: str) -> None:
     assert names_of_triggers(stores[0]) == {one.name for one in TRIGGERS}
     for one in stores:
         one.engine.dispose()
+
+
+NEXT_VERSION = """
+import sqlalchemy as sa
+from alembic import op
+
+from qrowd.collection.schema import metadata
+
+revision, down_revision, branch_labels, depends_on = "9999", "{last}", None, None
+NAMES = ("event", "place", "assignment")
+
+
+def upgrade():
+    how = "always" if op.get_bind().dialect.name == "sqlite" else "never"
+    for name in NAMES:
+        whole = metadata.tables[name]
+        with op.batch_alter_table(name, recreate=how, copy_from=whole) as table:
+            table.add_column(sa.Column("added", sa.Text()))
+
+
+def downgrade():
+    for name in NAMES:
+        op.drop_column(name, "added")
+"""
+
+
+def test_versions_keep_the_data(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back to the first version and on to one that rebuilds tables: the same export, same rules."""
+    import shutil
+
+    from tests.collection.making import make_site
+    from tests.collection.test_files import files_of
+
+    from qrowd.collection.verifying import broken
+
+    site = make_site(url)
+    for name in ("ann", "bob"):
+        site.whole(site.worker(name))
+    before = files_of(site.store, "tiny", tmp_path / "before")
+    shutil.copytree(upgrading.FOLDER, tmp_path / "migrations")
+    text = NEXT_VERSION.replace("{last}", upgrading.newest_version())
+    (tmp_path / "migrations" / "versions" / "v9999_next.py").write_text(text)
+    monkeypatch.setattr(upgrading, "FOLDER", tmp_path / "migrations")
+    for step in ("0001", "9999", "0001"):
+        (upgrading.downgrade if step == "0001" else upgrading.upgrade)(site.store, step)
+        assert upgrading.version(site.store) == step
+        assert files_of(site.store, "tiny", tmp_path / f"at {step}") == before
+        assert names_of_triggers(site.store) == {one.name for one in TRIGGERS}
+        assert site.whole(site.worker(f"at {step}")) is not None
+        with site.store.read("tiny") as work:
+            assert broken(work) == []
+        before = files_of(site.store, "tiny", tmp_path / "again")
+    site.store.engine.dispose()

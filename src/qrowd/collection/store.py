@@ -101,6 +101,24 @@ class Store:
             yield db
 
     @contextmanager
+    def rebuild(self) -> Iterator[Connection]:
+        """A transaction in which tables may be made anew: references are checked at its end."""
+        if not self.is_sqlite:
+            with self.transaction() as db:
+                yield db
+            return
+        with _plainly(self.url), self.engine.connect() as db:
+            raw: Any = db.connection.driver_connection
+            raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
+            try:
+                with db.begin():
+                    yield db
+                    if db.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                        raise StoreError("rows would point to nothing; nothing was changed")
+            finally:
+                raw.execute("PRAGMA foreign_keys = ON")
+
+    @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A consistent view of the whole database, without any lock that others wait for."""
         with _plainly(self.url), self.engine.connect() as db:

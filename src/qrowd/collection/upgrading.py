@@ -101,7 +101,7 @@ def downgrade(store: Store, to: str) -> str:
 def _configured(store: Store) -> Iterator[Config]:
     from alembic.config import Config
 
-    with store.transaction() as db:
+    with store.rebuild() as db:
         config = Config()
         config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
         config.attributes["connection"] = db
