@@ -31,8 +31,9 @@ from qrowd.errors import MissingExtraError, UsageError
 @click.option("--try", "trial", is_flag=True,
               help="Make a small campaign in a new folder and print a worker's link to it; the "
               "folder is removed in the end.")  # fmt: skip
-@click.option("--way", type=click.Choice(["grades", "ranked", "free-ranks"]), default="grades",
-              show_default=True, help="How documents are judged with --try.")  # fmt: skip
+@click.option("--way", type=click.Choice(["grades", "ranked", "free-ranks", "preferences"]),
+              default="grades", show_default=True,
+              help="How documents are judged with --try.")  # fmt: skip
 @click.option("--language", default="en", show_default=True,
               help="The language of the pages with --try.")  # fmt: skip
 def command(

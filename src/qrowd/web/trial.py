@@ -36,10 +36,11 @@ Not relevant: it is about eggs, but it does not help to boil one."""]
 [scale]
 grades = [0, 1, 2]
 [sets]
-size = 4
+size = {size}
 target = 1000
 [hit]
-sets = 3
+sets = {sets}
+gold = {gold}
 [pay]
 hit = 1.00
 budget = 1000.00
@@ -52,27 +53,31 @@ is thrown away in the end."""
 '''
 
 
-def material() -> Material:
-    """Three topics with four documents each; those of one topic are gold."""
+def material(way: str = "grades") -> Material:
+    """Three topics with four documents each; where these are graded, one topic's are gold."""
     held = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
     rows = held["documents"]
     gold = [
         GoldRow(one["topic"], one["name"], one["grade"], one["reason"], one["passage"], "first")
         for one in rows
-        if one["topic"] == GOLD_TOPIC
+        if one["topic"] == GOLD_TOPIC and way != "preferences"
     ]
     documents = [
         DocumentRow(one["name"], one["text"].encode(), one["title"], "", one["media_type"])
         for one in rows
     ]
-    pool = [(one["topic"], one["name"]) for one in rows if one["topic"] != GOLD_TOPIC]
+    checks = {(one.topic, one.document) for one in gold}
+    pairs = [(one["topic"], one["name"]) for one in rows]
+    pool = [pair for pair in pairs if pair not in checks]
     return Material([TopicRow(**one) for one in held["topics"]], documents, pool, gold)
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
     """Make the trial in the server's database and start it; a worker's link to it."""
-    plan = parse_plan(PLAN.format(way=way, language=language))
-    return launch_campaign(settings, plan, material())
+    size, sets, gold = (2, 6, 0) if way == "preferences" else (4, 3, 1)
+    text = PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
+    plan = parse_plan(text)
+    return launch_campaign(settings, plan, material(way))
 
 
 def launch_campaign(settings: Settings, plan: Plan, made: Material) -> str:

@@ -80,7 +80,7 @@ export class Batch {
     this.topic = h("aside", { class: "topic", "aria-label": t("topic") });
     this.stage = h("div", { class: "stage" });
     this.notes = h("div", { class: "notes", role: "status" });
-    this.bar = h("footer", { class: "bar", "aria-label": t("bar") });
+    this.bar = h("section", { class: "bar", "aria-label": t("bar") });
     this.reader = new Reader();
     const help = button("?", () => this.help(), { class: "small", "aria-label": t("key.help") });
     const own = h("a", { href: `/judge/${encodeURIComponent(about.name)}/me`, target: "_blank", rel: "noopener" }, t("own.short"));

@@ -1,0 +1,114 @@
+"""Walks through the judging page by the Tab key and by the accessibility tree, as in the docs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.serving import Site, serve_trial
+from tests.browser.walking import keep_picture, saved, start
+
+NAME = """() => {
+  const { activeElement: one } = document;
+  return one.getAttribute("aria-label") ?? document.getElementById(one.getAttribute("aria-labelledby"))?.textContent ?? one.textContent.trim();
+}"""  # noqa: E501
+STOPS = """
+Skip to the content | My page | Keys and help | turkey leftover recipes | Instructions | Examples |
+Find in this document | Smaller text | Larger text | Original | Turkey and leek pie | Not relevant |
+Relevant | Highly relevant | Cannot tell | Broken page | Undo | Previous | Next
+"""
+TREE = """
+- main:
+  - progressbar "Documents answered"
+  - status: Saved ✓
+  - link "My page"
+  - button "Keys and help"
+  - complementary "What is looked for":
+    - group:
+      - heading "turkey leftover recipes" [level=1]
+      - paragraph: /I have cooked turkey/
+  - region "Document":
+    - heading "Turkey and leek pie" [level=2]
+    - searchbox "Find in this document"
+    - button "Smaller text"
+    - button "Larger text"
+    - button "Original"
+    - article "Turkey and leek pie":
+      - heading "Turkey and leek pie" [level=3]
+      - heading "You need" [level=4]
+  - region "Your answer":
+    - group "How well does the document answer the request?":
+      - button "Not relevant"
+      - button "Relevant" [pressed]
+      - button "Highly relevant"
+    - button "Cannot tell"
+    - button "Broken page"
+    - button "Undo"
+    - button "Previous"
+    - button "Next"
+"""
+
+
+def to_the_pie(page: Page) -> None:
+    """Go on to a certain HTML document, wherever it is in the batch; grade it and come back."""
+    title = page.locator(".doc-title")
+    for _ in range(12):
+        if title.inner_text() == "Turkey and leek pie":
+            break
+        before = page.locator(".where").inner_text()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".where")).not_to_have_text(before)
+    expect(page.locator(".page h3")).to_have_text("Turkey and leek pie")
+    where = page.locator(".where").inner_text()
+    page.keyboard.press("1")
+    expect(page.locator(".where")).not_to_have_text(where)
+    while page.locator(".where").inner_text() != where:
+        page.keyboard.press("ArrowLeft")
+    saved(page)
+
+
+def test_the_walk_by_tab_and_by_the_tree(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    to_the_pie(page)
+    expect(page.locator("main")).to_match_aria_snapshot(TREE)
+    page.locator(".skip").focus()
+    found = []
+    for _ in range(19):
+        found.append(page.evaluate(NAME))
+        page.keyboard.press("Tab")
+    assert found == [" ".join(one.split()) for one in STOPS.split("|")]
+    page.close()
+
+
+def test_focus_inside_the_original_is_left_alone(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    to_the_pie(page)
+    number = len(site.events())
+    page.get_by_role("button", name="Original", exact=True).click()
+    page.frame_locator(".page iframe").locator("body").click()
+    page.keyboard.press("2")  # goes to the frame, not to the page
+    keep_picture(page, "original")
+    back = page.get_by_role("button", name="Back to the reader")
+    expect(back).to_be_visible()
+    back.press("Enter")
+    expect(page.locator(".page .text")).to_be_visible()
+    assert len(site.events()) == number
+    page.close()
+
+
+@pytest.mark.parametrize("way", ["preferences", "free-ranks"])
+def test_the_trial_in_other_ways(browser: Browser, tmp_path: Path, way: str) -> None:
+    with serve_trial(tmp_path, way) as site:
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
+        page.goto(site.link)
+        for name in ("Continue", "I agree", "Start"):
+            page.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator(".stage .text").first).to_be_visible()
+        keep_picture(page, f"trial-{way}")
+        page.keyboard.press("1")
+        saved(page)
+        assert len(site.events()) == 1
+        page.close()
