@@ -54,7 +54,7 @@ def test_two_documents_side_by_side(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator(".sides .text")).to_have_count(2)
         keep_picture(page, "pair-phone")
         page.get_by_role("button", name="The first is better").tap()
-        expect(page.locator(".where")).to_contain_text("Topic 2 of")
+        expect(page.locator(".where")).to_contain_text("Pair 2 of")
         page.keyboard.press("0")
         saved(page)
         assert {one.ranking for one in site.events()} & {"1 2", "2 1"}

@@ -128,7 +128,7 @@ export class Batch {
     const parts = this.batch.sets.length;
     this.where.textContent = step.kind === "end" ? t("where.end")
       : step.kind === "document" ? t("where", { part: step.part + 1, parts, at: step.at + 1, n: step.set.documents.length })
-        : t("where.part", { part: step.part + 1, parts });
+        : t(PAIRS ? "where.pair" : "where.part", { part: step.part + 1, parts });
     this.progress.value = answered;
     const minutes = Math.ceil((open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch));
     this.left.textContent = open ? t("minutes.left", { n: minutes }) : "";

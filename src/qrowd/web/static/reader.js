@@ -3,6 +3,7 @@
 
 import { reading } from "./api.js";
 import { button, h } from "./dom.js";
+import { parcel } from "./parcels.js";
 import { sheet } from "./sheets.js";
 import * as store from "./store.js";
 import { t } from "./texts.js";
@@ -133,7 +134,8 @@ export class Reader {
   text(html) {
     const made = h("div", { class: "text", dir: "auto" });
     made.innerHTML = html; // made safe by the server: listed elements only
-    return made.textContent.trim() ? [made] : [h("p", { class: "note" }, t("document.empty"))];
+    parcel(made);
+    return /\S/.test(made.textContent) ? [made] : [h("p", { class: "note" }, t("document.empty"))];
   }
 
   image() {
