@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import qrowd as q
+from qrowd.aggregation import confusion
 from qrowd.aggregation.confusion import ConfusionEM, counts_of_table
+from qrowd.aggregation.judgements import ds
 from qrowd.errors import InputError, ScaleError, UsageError
 
 
@@ -249,3 +251,30 @@ def test_no_judgements_at_all() -> None:
     nothing = rows.select(np.zeros(len(rows), np.bool_))
     for method in (q.MajorityVote(), q.DawidSkene()):
         assert (method.fit(nothing).posterior == 0.5).all()
+
+
+def test_blocks_of_pairs_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks on one thread and on two: the same bits; in one block: the same figures."""
+    rows = q.simulate(topics=5, documents=60, assessors=12, votes=4, seed=3).judgements
+    whole = q.DawidSkene(per_topic=True).fit(rows)
+    monkeypatch.setattr(confusion, "LEAST_ROWS", 50)
+    assert len(confusion._cuts(rows, 48)) > 3
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("QROWD_THREADS", threads)
+        found.append(q.DawidSkene(per_topic=True).fit(rows))
+    assert np.array_equal(found[0].posterior, found[1].posterior)
+    assert found[0].posterior == pytest.approx(whole.posterior, abs=1e-9)
+
+
+def test_cells_of_topics_by_counting_and_by_sorting() -> None:
+    """Few topics and assessors are counted, many are sorted: the same codes."""
+    rows = q.simulate(topics=6, documents=10, assessors=9, votes=2, seed=1).judgements
+    cell, owner = ds._topic_cells(rows)
+    few = rows.select(np.arange(len(rows)) % 40 == 0)
+    assert len(few.topics) * len(few.assessors) > 8 * len(few)
+    for judged, codes, of in ((rows, cell, owner), (few, *ds._topic_cells(few))):
+        key = judged.pairs.topic[judged.pair].astype(np.int64) * 9 + judged.assessor
+        distinct, expected = np.unique(key, return_inverse=True)
+        assert codes.tolist() == expected.tolist()
+        assert of.tolist() == (distinct % 9).tolist()

@@ -126,6 +126,34 @@ def test_a_merge_is_made_once_per_panel(
     assert fits == {"mv": 2 * 3, "accuracies": 4}  # sizes x each; topic sets
 
 
+@pytest.fixture(scope="module")
+def replicated(plan: Plan) -> Material:
+    return load(replace(plan, grid=replace(plan.grid, measures=("AP",), replicates=20)))
+
+
+@pytest.mark.parametrize("gap", ["fro", "kld", "tau", "apc"])
+def test_accuracies_by_topic_are_learned_once_for_all_sets(replicated: Material, gap: str) -> None:
+    method = q.get(f"tpc_{gap}_msd")
+    shared = cells._topic_accuracies(replicated, method, "made")
+    assert shared is not None
+    topics = replicated.by_each["made"].topics
+    for one in replicated.groups["two"]:
+        alone = cells._accuracies(replicated, method, "made", one)
+        at = topics.find(q.Index.of(one.test))
+        np.testing.assert_allclose(shared[:, :, at], alone, atol=1e-12)
+
+
+def test_accuracies_by_topic_that_depend_on_other_topics_are_learned_for_each_set(
+    plan: Plan, material: Material
+) -> None:
+    """Scores above 1 are divided by the largest of a set; a kind of random assessors that never
+    tells runs apart on the topics of a set does not count there."""
+    large = load(replace(plan, grid=replace(plan.grid, measures=("DCG@10",), replicates=20)))
+    assert cells._topic_accuracies(large, q.get("tpc_fro_msd"), "made") is None
+    assert cells._topic_accuracies(material, q.get("tpc_fro_msd"), "made") is None  # P@5, three
+    assert cells._topic_accuracies(large, q.get("sgl_fro_msd"), "made") is None
+
+
 def test_finished_tasks_are_kept(
     plan: Plan, whole: run.Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

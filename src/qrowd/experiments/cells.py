@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.gaps import judged_topics
+from qrowd.aggregation.normalising import varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
 from qrowd.comparison.correlation import tau_ap, tau_b
 from qrowd.comparison.distance import rmse
@@ -129,9 +130,16 @@ def _topic_accuracies(material: Material, method: Any, name: str) -> Floats | No
     if getattr(method, "per", "") != "tpc":
         return None
     scores, random = material.by_each[name], material.random[name]
-    if max(np.nanmax(scores.values), np.nanmax(random.values)) > 1:
-        return None  # divided by the largest that occurs on the topics of a set
+    if max(np.nanmax(scores.values), np.nanmax(random.values)) > 1 or not _ranked(random):
+        return None  # divided by the largest, or judged by fewer kinds, on the topics of a set
     return np.asarray(method.accuracies(scores, Given(random=random)))
+
+
+def _ranked(random: Scores) -> bool:
+    """Whether some random assessor of every kind tells the runs apart on every topic."""
+    kinds = np.array([column.partition(":")[0] for column in random.columns])
+    each = [varies_by_topic(values) for values in random.values]  # [assessor, topic]
+    return all(ranks[kinds == kind].any(axis=0).all() for ranks in each for kind in set(kinds))
 
 
 def _accuracies(material: Material, method: Any, name: str, one: TopicSet) -> Floats:
