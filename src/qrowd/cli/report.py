@@ -52,7 +52,7 @@ from qrowd.cli.options import (
     "hier-vb or ds if used, else the last one]",
 )  # fmt: skip
 @click.option(
-    "--informed/--no-informed", default=True, show_default=True,
+    "--informed/--no-informed", default=False, show_default=True,
     help="Use the systems' rankings as evidence of relevance in the intervals.",
 )  # fmt: skip
 @click.option(

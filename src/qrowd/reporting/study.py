@@ -94,7 +94,7 @@ def study(
     measures: Sequence[str | Measure] = MEASURES,
     given: Given = NOTHING,
     chosen: str | None = None,
-    informed: bool = True,
+    informed: bool = False,
     draws: int = 1000,
     level: float = 0.9,
     seed: int = 0,
@@ -107,7 +107,8 @@ def study(
     screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `auto`
     (for more than two grades also `wmv-iter`). `chosen` names the method whose `draws`
     become intervals (`auto` if there is one, else a hierarchical one, then `ds`, then the last);
-    `informed` lets it know how the systems rank the documents, as `inform` does.
+    `informed` lets it know how the systems rank the documents, as `inform` does: not for `auto`,
+    nor where assessors err together, for then the systems' consensus outweighs the votes.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)
