@@ -97,15 +97,26 @@ def seen_as(work: Work, known: int | None, name: str) -> int:
 # --- what waits -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """What waits: how many pairs of the sample, how many disputed ones, and all of them mixed."""
+
+    sampled: int
+    disputed: int
+    pairs: tuple[Found, ...]
+
+
+def waiting(work: Work) -> Waiting:
+    """Sampled and disputed pairs, by their names: which of both one is cannot be told."""
+    sampled, disputed = experts.to_judge(work), experts.disputed(work)
+    found = {row.id: row for row in (*sampled, *disputed)}
+    mixed = sorted(found.values(), key=lambda row: (row.topic, row.doc))
+    return Waiting(len(sampled), len(disputed), tuple(mixed))
+
+
 def queue(work: Work) -> list[Found]:
-    """Pairs that wait, sampled and disputed ones mixed: which of both one is cannot be told."""
-    found = {row.id: row for row in (*experts.to_judge(work), *experts.disputed(work))}
-    return sorted(found.values(), key=lambda row: (row.topic, row.doc))
-
-
-def counts(work: Work) -> tuple[int, int]:
-    """How many pairs of the sample wait, and how many that judges disagree on."""
-    return len(experts.to_judge(work)), len(experts.disputed(work))
+    """The pairs that wait."""
+    return list(waiting(work).pairs)
 
 
 def of_topic(work: Work, name: str) -> list[Found]:

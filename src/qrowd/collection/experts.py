@@ -127,22 +127,26 @@ def disputed(work: Work, limit: int = 100) -> list[Found]:
     rel = work.plan.scale.relevant_from
     yes = func.count().filter(event.c.grade >= rel)
     votes, margin = func.count(), func.abs(2 * yes - func.count())
+    number = member.c.pair_id
+    found = (
+        select(number, votes.label("votes"), yes.label("relevant"), margin.label("margin"))
+        .select_from(_counted())
+        .where(_valid(work), number.not_in(select(decision.c.pair_id)))
+        .group_by(number)
+        .having(and_(yes > 0, yes < votes))
+        .order_by(margin, votes.desc(), number)
+        .limit(limit)
+        .subquery()
+    )  # names come after, for these few
     joined = (
-        _counted()
-        .join(pair, pair.c.id == member.c.pair_id)
+        found.join(pair, pair.c.id == found.c.pair_id)
         .join(topic, topic.c.id == pair.c.topic_id)
         .join(document, document.c.id == pair.c.document_id)
     )
     names = (pair.c.id, topic.c.name.label("topic"), document.c.name.label("doc"))
-    query = (
-        select(*names, votes.label("votes"), yes.label("relevant"))
-        .select_from(joined)
-        .where(_valid(work), pair.c.id.not_in(select(decision.c.pair_id)))
-        .group_by(pair.c.id, topic.c.name, document.c.name)
-        .having(and_(yes > 0, yes < votes))
-        .order_by(margin, votes.desc(), pair.c.id)
-    )
-    return list(work.db.execute(query.limit(limit)))
+    query = select(*names, found.c.votes, found.c.relevant).select_from(joined)
+    order = (found.c.margin, found.c.votes.desc(), pair.c.id)
+    return list(work.db.execute(query.order_by(*order)))
 
 
 def pair_named(work: Work, topic_name: str, doc: str) -> int:

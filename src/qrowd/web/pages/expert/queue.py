@@ -50,12 +50,12 @@ def home(name: str, visit: Visiting) -> Response:
     """What waits, topics, and what was decided."""
     member = visit.expert(name)
     with reading(member) as (work, number):
-        sampled, disputed = adjudication.counts(work)
+        found = adjudication.waiting(work)
         data = {
             **shared(work, name),
-            "waiting": len(adjudication.queue(work)),
-            "sampled": sampled,
-            "disputed": disputed,
+            "waiting": len(found.pairs),
+            "sampled": found.sampled,
+            "disputed": found.disputed,
             "topics": adjudication.topics(work, number),
             "objections": adjudication.disagreements(work),
             "decided": adjudication.decisions(work, number)[:RECENT],

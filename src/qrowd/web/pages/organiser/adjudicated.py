@@ -35,12 +35,12 @@ def _found(member: Member) -> dict[str, Any]:
     with member.store.read(member.campaign) as work:
         plan, moved = work.plan, jobs.latest(work, "decisions")
         labels = plan.scale.labels or tuple(str(grade) for grade in plan.scale.grades)
-        sampled, disputed = adjudication.counts(work)
+        found = adjudication.waiting(work)
         undone = audit.reversible(work, clarifying.clarifications(work))
         return {
             "rate": experts.error_rate(work),
-            "sampled": sampled,
-            "disputed": disputed,
+            "sampled": found.sampled,
+            "disputed": found.disputed,
             "objections": len(adjudication.disagreements(work)),
             "decided": adjudication.decisions(work)[:MOST],
             "labels": dict(zip(plan.scale.grades, labels, strict=True)),
