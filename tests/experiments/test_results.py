@@ -11,7 +11,7 @@ import pytest
 
 import qrowd as q
 from qrowd.cli.main import main
-from qrowd.errors import ParameterError, UnknownNameError
+from qrowd.errors import UnknownNameError
 from qrowd.experiments import effects, run
 from qrowd.experiments.material import Material, load
 from qrowd.experiments.plan import Plan
@@ -100,8 +100,10 @@ def test_every_approach_against_one(book: run.Book) -> None:
                zip(table["less mv"], table["low"], table["high"], strict=True))  # fmt: skip
     with pytest.raises(UnknownNameError, match="no approach of this plan 'mw'"):
         against(Results.of(book), "mw")
-    with pytest.raises(ParameterError, match="no cells"):
+    with pytest.raises(UnknownNameError, match="no size of this plan '9'; known: 2, 3, 5"):
         against(Results.of(book), "mv", size=[9])
+    with pytest.raises(UnknownNameError, match="no measure of this plan 'APP'; did you mean AP"):
+        against(Results.of(book), "mv", measure=["APP"])
 
 
 def test_table_by_size(book: run.Book) -> None:
@@ -174,6 +176,15 @@ def test_approaches_against_single_assessors(book: run.Book, material: Material)
     chosen = (frame["approach"] == "mv") & (frame["size"] == 3) & (frame["measure"] == "AP")
     assert table["less single"][0] == pytest.approx(frame.filter(chosen)["tau_ap"].mean() - single)
     assert table["low"][0] < table["less single"][0] < table["high"][0]
+
+
+def test_single_assessors_where_a_plan_has_no_topic_sets(plan: Plan, tmp_path: Path) -> None:
+    grid = replace(plan.grid, approaches=("mv",))
+    whole = replace(plan, topics={}, grid=grid)
+    results = Results.of(run.run(whole, tmp_path / "out", workers=1), "rmse")
+    table = against(with_singles(results, load(whole)), "single")
+    assert np.isfinite(table["less single"][0])
+    assert np.isnan(table["low"][0])
 
 
 def test_more_topics_against_fewer(book: run.Book) -> None:

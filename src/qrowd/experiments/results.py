@@ -153,6 +153,12 @@ class Results:
         chosen = self.frame.filter(pl.col("approach").is_in(list(weights)))
         for name, values in where.items():
             listed = values if isinstance(values, list) else [values]
+            known = self.frame[name].drop_nulls().unique().to_list()
+            for value in listed:
+                if value not in known:
+                    raise UnknownNameError.among(
+                        f"{name} of this plan", str(value), map(str, known)
+                    )
             chosen = chosen.filter(pl.col(name).is_in(listed) | pl.col(name).is_null())
         table = chosen.group_by("approach", "set").agg(pl.col(self.statistic).mean())
         by_set = np.full((len(weights), max(len(self.sets), 1)), np.nan)
@@ -160,7 +166,8 @@ class Results:
         for approach, at, value in table.iter_rows():
             by_set[names.index(approach), at - 1] = value
         if np.isnan(by_set).any():
-            raise ParameterError(f"no cells, or undefined ones, of {', '.join(names)} with {where}")
+            what = "".join(f", {name} {values}" for name, values in where.items())
+            raise ParameterError(f"undefined figures among those of {', '.join(names)}{what}")
         return np.asarray(np.array(list(weights.values())) @ by_set)
 
 

@@ -18,6 +18,7 @@ from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.cells import STATISTIC
 from qrowd.experiments.material import Material
+from qrowd.experiments.plan import TopicSet
 from qrowd.experiments.results import SINGLE, Estimate, Results, Table, jackknifed
 
 KINDS = (("certain", "certain"), ("random", "certain"), ("random", "random"))
@@ -107,7 +108,7 @@ def with_singles(results: Results, material: Material) -> Results:
 
     rows: list[dict[str, Any]] = []
     for name, singles in _all(material):
-        for at, one in enumerate(results.sets, 1):
+        for at, one in enumerate(results.sets or [TopicSet(())], 1):
             found = singles.figures(results.statistic, KINDS[0], one.test)
             rows += [
                 {"runs": name, "topics": results.group, "approach": SINGLE, "measure": measure,

@@ -66,7 +66,8 @@ def command(
                          "--less-topics are one table each")  # fmt: skip
     book = book_of(folder)
     if book.plan.labels.folds:
-        table, caption = _of_labels(book, against, statistic, wanted or less_topics)
+        others = (less_topics, group, *chosen.values())
+        table, caption = _of_labels(book, against, statistic, any(others))
     elif wanted:
         table, caption = _of_data(book, wanted[0])
     else:
@@ -104,11 +105,12 @@ def _of_data(book: Book, name: str) -> tuple[Table, str]:
     return getattr(room, name)(load(book.plan)), book.caption
 
 
-def _of_labels(book: Book, against: str | None, statistic: str, other: Any) -> tuple[Table, str]:
+def _of_labels(book: Book, against: str | None, statistic: str, other: bool) -> tuple[Table, str]:
     from qrowd.experiments.labels import LabelResults
 
     if other:
-        raise UsageError(f"{book.folder} has labels only: leave out every option but --against")
+        raise UsageError(f"{book.folder} has labels: of these options only --against and "
+                         "--statistic are for it")  # fmt: skip
     results = LabelResults.of(book)
     table = results.against(against, statistic) if against else results.table()
     return table, results.caption
