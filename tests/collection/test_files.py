@@ -114,6 +114,26 @@ def test_a_backup_under_load_is_one_commit(judged: Site, tmp_path: Path) -> None
         moving.backup(judged.store, tmp_path / "b0.db")
 
 
+def test_a_backup_that_does_not_fit_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    (tmp_path / "there").mkdir()
+    connect = sqlite3.connect
+
+    def full(where: Any, *more: Any, **named: Any) -> Any:
+        found = connect(where, *more, **named)
+        if "there" in str(where):
+            found.execute("PRAGMA max_page_count = 2")
+        return found
+
+    monkeypatch.setattr("qrowd.collection.moving.sqlite3.connect", full)
+    with pytest.raises(StoreError, match="the copy failed: database or disk is full"):
+        moving.backup(site.store, tmp_path / "there" / "b.db")
+    assert list((tmp_path / "there").iterdir()) == []
+    site.store.engine.dispose()
+
+
 def test_a_backup_is_restored(judged: Site, tmp_path: Path) -> None:
     path = moving.backup(judged.store, tmp_path / "b.db")
     fresh = open_store(tmp_path / "restored.db", new=True)

@@ -54,14 +54,12 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
         "CREATE TEMPORARY TABLE incoming (line BIGINT, topic TEXT, doc TEXT, assessor TEXT, "
         "grade SMALLINT, ms BIGINT, said_at BIGINT)"
     )
-    try:
-        total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
-        _refuse_twice(db, path)
-        assessors = _workers(work, kind)
-        _refuse_known(work, kind, path)
-        known = _store(work, kind)
-    finally:
-        db.exec_driver_sql("DROP TABLE incoming")
+    total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
+    _refuse_twice(db, path)
+    assessors = _workers(work, kind)
+    _refuse_known(work, kind, path)
+    known = _store(work, kind)
+    db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
     return Imported(known, assessors, total - known)
 
 

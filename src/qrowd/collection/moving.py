@@ -93,9 +93,13 @@ def backup(store: Store, path: str | Path) -> Path:
 
 def _backup_sqlite(source: Path, target: Path) -> None:
     old, new = sqlite3.connect(source), sqlite3.connect(target)
-    with contextlib.closing(old), contextlib.closing(new):
-        old.backup(new, pages=-1)
-        new.execute("PRAGMA journal_mode = DELETE")
+    try:
+        with contextlib.closing(old), contextlib.closing(new):
+            old.backup(new, pages=-1)
+            new.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as error:
+        message = f"the copy failed: {error}; nothing is left of it; make room and try again"
+        raise StoreError(message, file=str(source)) from None
 
 
 def _with_store(path: Path, act: Callable[[Store], object]) -> None:

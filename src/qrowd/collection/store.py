@@ -178,6 +178,7 @@ def _plainly(url: str) -> Iterator[None]:
 def _advice(reason: str) -> str:
     words = {
         "disk is full": "nothing of this step was stored; make room and try again",
+        "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
         "No space left": "nothing of this step was stored; make room and try again",
         "locked": "another process holds it; nothing of this step was stored; try again",
         "readonly": "make the file and its folder writable",
