@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import qrowd as q
+from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
 from qrowd.quality.consensus import consensus_gain
 from qrowd.reporting import figures, quality_figures
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
+MARKS = 1000  # assessors in a picture: a page must stay light
 SUSPICIOUS = ("adversarial", "random", "uniform")
 
 
@@ -63,8 +65,8 @@ def quality(material: Material, method: Any) -> Quality:
     drawn = {
         "votes": lambda: figures.votes_per_pair(np.diff(judgements.pair_starts)),
         "workload": lambda: figures.workload(judgements.per_assessor),
-        "assessors": lambda: _scatter(table, repr(method)),
-        "speed": lambda: quality_figures.speed_of(table),
+        "assessors": lambda: _of_busiest(table, lambda few: _scatter(few, repr(method))),
+        "speed": lambda: _of_busiest(table, quality_figures.speed_of),
     }
     return Quality(table, summary, _pictures(drawn))
 
@@ -114,6 +116,19 @@ def disputed(
         [str(names[0][at]), str(names[1][at]), int(votes[at]), int(yes[at]), float(belief[at])]
         for at in chosen
     ]
+
+
+def _of_busiest(
+    table: q.AssessorTable, draw: Callable[[q.AssessorTable], Figure | None]
+) -> Figure | None:
+    """A picture with a mark for each assessor, of the busiest ones where there are too many."""
+    if len(table) <= MARKS:
+        return draw(table)
+    chosen = np.sort(np.argsort(-table["judgements"], kind="stable")[:MARKS])
+    columns = {name: column[chosen] for name, column in table.columns.items()}
+    figure = draw(q.AssessorTable(Index(table.assessors.names[chosen]), columns))
+    more = f" The {MARKS:,} busiest of {len(table):,} are shown."
+    return figure and replace(figure, caption=figure.caption + more)
 
 
 def _scatter(table: q.AssessorTable, method: str) -> Figure | None:

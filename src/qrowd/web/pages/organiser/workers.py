@@ -12,7 +12,7 @@ from qrowd.collection import people, standing
 from qrowd.collection.schema import worker
 from qrowd.collection.states import WORKER_STATES
 from qrowd.collection.status import counts
-from qrowd.web.pages.organiser.findings import drawn, finding
+from qrowd.web.pages.organiser.findings import finding
 from qrowd.web.pages.organiser.frame import Visiting, page_router
 from qrowd.web.pages.organiser.live import place_of, shown
 from qrowd.web.pages.saying import interval
@@ -58,7 +58,7 @@ def workers(
     return visit.show(
         "organiser/workers.html.j2", lines=[(one, known.get(one.number, {})) for one in lines],
         states=states, chosen=state, order=order, orders=ORDERS, page=at, pages=pages, total=total,
-        found=found, pictures=drawn(place_of(visit, member), found, "assessors"), **data,
+        found=found, **data,
     )  # fmt: skip
 
 
