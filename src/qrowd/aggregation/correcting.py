@@ -29,6 +29,10 @@ from qrowd.evaluation.measures.dcg import DCG
 METHODS = ("ppi", "recalibrate", "rg")
 _BESIDE = ("low", "high", "human", "human_low", "human_high")
 _DRAWS = 300
+_ALIKE = (
+    "rg takes the judge to err alike in all runs; where it does not, its intervals do not hold; "
+    "ppi needs no such assumption"
+)
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 
 
@@ -149,6 +153,7 @@ class _Work:
         if self.method == "recalibrate":
             return self._recalibrated(measure) + alone
         if self.method == "rg":
+            said.append(_ALIKE)
             return self._bounded(self.design.rogan_gladen(measure), measure, said) + alone
         found = self.design.powered(measure)
         if not found.share.any():

@@ -83,13 +83,18 @@ class Pairwise:
         return weighted_sums(weights, self._sample(measure))
 
     def rogan_gladen(self, measure: Measure) -> Estimate:
-        """The machine's rate of relevant documents, corrected by its errors on the sample."""
+        """The machine's rate of relevant documents, corrected by its errors on the sample.
+
+        A pair counts by its weight in all runs: the judge's errors are wanted where runs have
+        their documents, and there they differ from those in the rest of the pool.
+        """
         if not isinstance(measure, P) or not isinstance(self.machine, Merged):
             raise UsageError("rg corrects rates: P@k, under merged labels (a --method)")
         weights = pair_weights(self.runs, self.machine.pairs, measure)
         says = (self.machine.grades() >= measure.level).astype(np.float64)
         true = pair_gains(measure, self.known.qrels.grade)
-        over, total = 1 / self.known.probability, np.asarray(weights.sum(axis=1)).ravel()
+        over = np.asarray(weights.sum(axis=0)).ravel()[self.at] / self.known.probability
+        total = np.asarray(weights.sum(axis=1)).ravel()
         right = _rate(says[self.at] == 1, true == 1, over)
         left = _rate(says[self.at] == 0, true == 0, over)
         size = float((weights != 0).sum(axis=1).mean())
@@ -98,10 +103,14 @@ class Pairwise:
         return Estimate(found.value * total, found.error * total, found.freedom, found.share)
 
 
-def _rate(right: Mask, of: Mask, over: Floats) -> tuple[float, int]:
-    """How often a judge is right among these pairs, sampled with 1/`over`; and their number."""
-    there = int(of.sum())
-    return (float(over[right & of].sum() / over[of].sum()) if there else 0.0), there
+def _rate(right: Mask, of: Mask, over: Floats) -> tuple[float, float]:
+    """How often a judge is right among these pairs, which count by `over`; and how many equal
+    ones they are worth.
+    """
+    total, squares = over[of].sum(), np.square(over[of]).sum()
+    if not total:
+        return 0.0, 0.0
+    return float(over[right & of].sum() / total), float(total**2 / squares)
 
 
 @dataclass(frozen=True, eq=False)

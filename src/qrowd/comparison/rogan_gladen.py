@@ -17,7 +17,7 @@ WEAK = 0.1  # sensitivity + specificity - 1: below it the division makes noise
 
 
 def rogan_gladen(
-    rate: Array | float, size: float, right: tuple[float, int], left: tuple[float, int]
+    rate: Array | float, size: float, right: tuple[float, float], left: tuple[float, float]
 ) -> Estimate:
     """The true rate behind a judge's `rate` on `size` items; not a number if the judge is too weak.
 

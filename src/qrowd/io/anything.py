@@ -43,7 +43,7 @@ KINDS = (
     *("topics", "documents", "orders"),
 )
 _HOLDS = (
-    ("scores", ("run", "topic", "measure", "value")),
+    ("scores", ("run", "measure", "value")),
     ("runs", ("run", "topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
     ("qrels", ("topic", "doc", "grade", "score")),  # whole numbers, in dicts
