@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import select, update
-from tests.collection.making import make_site
+from tests.collection.making import PLAN, make_site
 from tests.web.serving import API, Server
 
 from qrowd.collection.schema import job
@@ -132,6 +132,27 @@ def test_the_same_seed_gives_the_same_dry_run(tmp_path: Path) -> None:
     assert (one.requests, one.hours, one.spent) == (two.requests, two.hours, two.spent)
     assert one.judgements > 0
     assert not site.work(lambda work: jobs.latest(work, "merge"))
+
+
+@pytest.mark.parametrize("way", ["ranked", "free-ranks"])
+def test_robots_rank_sets(way: str, tmp_path: Path) -> None:
+    from qrowd.web.robots.rehearsal import dry_run
+
+    plan = PLAN.replace("[sets]", f'way = "{way}"\n[sets]')
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", plan)
+    found = dry_run(site.store, "tiny", Crowd(robots=4, seed=3))
+    assert found.batches.get("accepted", 0) > 0
+    site.store.engine.dispose()
+
+
+def test_preferences_are_no_grades(tmp_path: Path) -> None:
+    from qrowd.web.robots.rehearsal import dry_run
+
+    plan = PLAN.replace("[sets]\nsize = 3", 'way = "preferences"\n[sets]\nsize = 2')
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", plan)
+    with pytest.raises(RuleError, match="there are preferences only"):
+        dry_run(site.store, "tiny", Crowd(robots=2, seed=3))
+    site.store.engine.dispose()
 
 
 def test_the_process_for_jobs_ends_with_a_server_that_was_killed(

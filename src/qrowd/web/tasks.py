@@ -67,7 +67,11 @@ def exported(place: Place, *, checks: bool = False) -> Iterator[Material]:
             grades = work.plan.scale
             known = gold_sets.all_grades(work) if checks else {}
         if not rows["judgements.tsv"]:
-            raise RuleError("no-judgements", "there are no judgements yet")
+            preferred = (
+                "there are preferences only: export them, then `qrowd rank METHOD orders.tsv`"
+            )
+            told = preferred if rows["orders.tsv"] else "there are no judgements yet"
+            raise RuleError("no-judgements", told)
         gold = q.read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None
         scale = grades.scale
         judgements = q.read_judgements(folder / "judgements.tsv", scale=scale)
