@@ -27,6 +27,7 @@ from qrowd.web.settings import Settings, set_up_code
 __all__ = ["postgresql", "url"]
 MOST_ACTIONS = 40
 PATIENCE = 60_000
+WIDTHS = (320, 1280)
 
 
 class Hands:
@@ -151,27 +152,28 @@ def test_from_an_empty_folder_to_launched(browser: Browser, tmp_path: Path, url:
         context.close()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-def test_every_page_of_the_wizard(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_every_page_of_the_wizard(browser: Browser, tmp_path: Path) -> None:
     paths = write_files(tmp_path / "mine")
     settings = settings_in(tmp_path / "server")
     open_store(settings.database, new=True).engine.dispose()
     with serve(settings):
-        context = browser.new_context(viewport={"width": width, "height": 800})
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
         page = context.new_page()
         hands = Hands(page)
         sign_up(hands, settings)
-        found = {"no campaigns": problems(page)}
         answer_all(hands, paths)
         address = page.url.rpartition("/")[0]
-        for step in (*ORDER, "plan"):
-            page.goto(f"{address}/{step}")
-            for fold in page.locator("details").all():
-                fold.evaluate("one => one.open = true")
-            found[step] = problems(page)
-        for name in ("campaigns", "accounts"):
-            page.goto(f"{settings.address}/{name}")
-            found[name] = problems(page)
+        steps = [f"{address}/{step}" for step in (*ORDER, "gold/grade", "plan")]
+        others = [f"{settings.address}/{name}" for name in ("campaigns", "accounts")]
+        found = {}
+        for where in (*steps, *others):
+            page.goto(where)
+            page.evaluate(
+                "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+            )
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 800})
+                found[where, width] = problems(page)
         assert {name: each for name, each in found.items() if each} == {}
         context.close()
 

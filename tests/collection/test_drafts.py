@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collection.campaign_files import GOLD, POOL, TOPICS, write_files
 
-from qrowd.collection import answering, designing, uploads
+from qrowd.collection import answering, designing, grading, uploads
 from qrowd.collection.answering import Answer, answer
 from qrowd.collection.building import GoldRow
 from qrowd.collection.composing import change, name_of
@@ -215,6 +215,28 @@ def test_gold_that_everybody_passes_is_told(draft: Draft, paths: dict[str, Path]
         answer(draft, given_file("gold", "gold", paths["gold"], source="arranged"), "ann", 3)
     draft = answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
     assert "'always relevant' passes 100% of batches" in designing.everybody_passes(draft)
+
+
+def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
+    """Documents from both ends of the runs; once a set can be made of them, it is gold."""
+    draft = answered(draft, paths, until="pool")
+    draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
+    first = grading.proposed(draft)
+    assert {topic for topic, _ in first} == {"t1"}
+    assert first[0][1] in ("t1-d1", "t1-d2")  # the best of one run, and the last of both
+    assert first[1][1] == "t1-d9"
+    rows = [GoldRow(topic, name, at % 2, "Seen.") for at, (topic, name) in enumerate(first)]
+    draft = save(draft, grading.with_grades(draft, rows[:1]), "ann", 4, "gold")
+    assert (len(grading.graded(draft)), grading.sets_made(draft)) == (1, 0)
+    assert first[0] not in grading.proposed(draft)
+    draft = save(draft, grading.with_grades(draft, rows), "ann", 5, "gold")
+    assert (len(grading.graded(draft)), grading.sets_made(draft)) == (len(rows), 1)
+    assert {topic for topic, _ in grading.proposed(draft)} == {"t2"}
+    found = designing.outlook(draft)
+    assert found is not None
+    assert designing.everybody_passes(draft) == ""
+    with pytest.raises(InputError, match="at least one"):
+        grading.with_grades(draft, [])
 
 
 # --- two people, leaving and coming back ----------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def test_what_it_comes_to_changes_with_the_answers(wizard: Wizard, paths: dict[s
 
 def test_a_name_is_taken_once(wizard: Wizard) -> None:
     reply = wizard.answer("name", **{"campaign.title": "Tiny"})
-    assert "there is a campaign 'tiny' already" in words(reply)
+    assert "There is a campaign 'tiny' already" in words(reply)
     assert wizard.draft.answered == ()
     odd = wizard.answer("name", **{"campaign.title": "A", "campaign.name": "a/b"})
     assert odd.status_code == 422
@@ -206,6 +207,23 @@ def test_the_plan_file_both_ways(wizard: Wizard, paths: dict[str, Path], tmp_pat
     bad.write_text("hello", "utf-8")
     refused = begin(bad)
     assert (refused.status_code, "end one plan file" in words(refused)) == (422, True)
+
+
+def test_gold_is_graded_on_a_page(wizard: Wizard, paths: dict[str, Path]) -> None:
+    address = f"{wizard.address}/gold/grade"
+    assert "which documents are judged" in words(wizard.desk.get(address))
+    for step in ("topics", "documents", "pool"):
+        wizard.answer(step, {step: paths[step]})
+    page = wizard.desk.get(address)
+    names = re.findall(r'name="document" value="([^"]+)"', page.text)
+    assert len(names) == 7
+    assert f"text of {names[0]}" in words(page)
+    sent = {f"grade-{name}": str(at % 2) for at, name in enumerate(names)}
+    assert "Grade at least one" in words(wizard.answer("gold/grade", topic="t1", document=names))
+    kept = wizard.answer("gold/grade", topic="t1", document=[*names, "strange"], **sent)
+    assert kept.status_code == 303
+    assert "7 graded so far, 1 set of gold" in words(wizard.desk.get(address))
+    assert "query of t2" in words(wizard.desk.get(address))
 
 
 def test_a_draft_is_deleted_after_a_question(wizard: Wizard) -> None:

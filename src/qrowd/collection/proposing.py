@@ -32,7 +32,7 @@ def arranged(
     by_topic: dict[str, dict[int, list[GoldRow]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(graded, key=lambda row: (row.topic, row.document)):
         by_topic[row.topic][_level(plan, row)].append(row)
-    sizes = pool_sizes_of(plan, graded, pool)
+    sizes = set_sizes_of(plan, pool)
     found: list[GoldRow] = []
     for name in sorted(by_topic):
         chance = random.Random(f"{plan.campaign.seed} gold {name}")
@@ -47,12 +47,9 @@ def _level(plan: Plan, row: GoldRow) -> int:
     return min(LEVELS - 1, level_of(plan, row.grade or 0))
 
 
-def pool_sizes_of(
-    plan: Plan, rows: Sequence[GoldRow], pool: Sequence[tuple[str, str]]
-) -> dict[str, int]:
-    """The usual size of a topic's sets in the pool, from which gold is taken away."""
-    used = {(row.topic, row.document) for row in rows}
-    topics = Counter(name for name, document in pool if (name, document) not in used)
+def set_sizes_of(plan: Plan, pool: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """The size of the larger sets of each topic of the pool."""
+    topics = Counter(name for name, _ in pool)
     return {name: -(-n // -(-n // plan.sets.size)) for name, n in topics.items()}
 
 

@@ -30,6 +30,7 @@ from qrowd.web.pages.organiser import (
     acting,
     adjudicated,
     findings,
+    grading,
     home,
     inviting,
     launching,
@@ -80,7 +81,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
            releases)  # fmt: skip
     running = (live, findings, quality, worker_pages, inviting, acting, record, adjudicated,
                publishing)  # fmt: skip
-    before = (signing, account_pages, home, launching, wizard)
+    before = (signing, account_pages, home, launching, grading, wizard)
     pages = (judging, reader, *before, *running, queue, pair, objections)
     for part in (*api, *pages):
         app.include_router(part.router)
