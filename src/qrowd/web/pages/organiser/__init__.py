@@ -5,8 +5,8 @@
     /join?invitation=              an account by invitation                accounts
     /campaigns                     home: campaigns, drafts, their state    home
     /accounts                      who has an account (administrators)     accounts
-    /drafts/KEY/STEP               the wizard, up to launch                wizard, questions, grading,
-                                                                           launching
+    /drafts/KEY/STEP               the wizard, up to launch                wizard, launching
+    /drafts/KEY/gold/grade         documents to grade, which become gold   grading
     /campaigns/NAME                on track or not; coverage; money        live
         /quality /systems /gold    what jobs found, check questions        quality, findings
         /workers  /links           workers, one worker; invitations        workers, inviting
