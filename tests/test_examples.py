@@ -129,6 +129,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if importlib.util.find_spec("sqlalchemy"):
         database = str(folder / "campaign.db")
         main(["campaign", "new", str(folder / "plan.toml"), "-o", database, "--launch"])
+        machine = (folder / "machine.tsv").read_text().replace("judge-a", "earlier")
+        (folder / "earlier.tsv").write_text(machine)
+        main(["campaign", "import", database, str(folder / "earlier.tsv")])
+        main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
     return folder
 
 
@@ -143,7 +147,7 @@ def _exit_code(arguments: list[str]) -> int:
 def _type(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     if any(word in line for word in NEED_PICTURES):
         pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
-    if line.startswith(("qrowd campaign", "qrowd serve")):
+    if line.startswith(("qrowd campaign", "qrowd serve")) or "release.zip" in line:
         pytest.importorskip("sqlalchemy", reason="campaigns need the extra `serve`")
     if " --documents docs" in line:
         pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")

@@ -47,7 +47,7 @@ def command(
 
     \b
     Examples:
-      qrowd campaign release campaign.db -o release.zip --yes
+      qrowd campaign release campaign.db -o published.zip --yes
     """
     from qrowd.collection.release import release
     from qrowd.web.tasks import figures_of
