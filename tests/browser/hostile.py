@@ -102,7 +102,7 @@ PAPERS = [
         objects=[f"<< /Length {len(HTML_IN_PDF)} >>\nstream\n{HTML_IN_PDF}\nendstream", FILE]),
     pdf([[f"<script>{JS.replace('(', '').replace(')', '')}</script>"]]),
     f"%PDF-1.7 <script>{JS}</script><img src='{E}/polyglot.png'>".encode() + pdf([["PDF and HTML"]]),
-    pdf([["x" * 3000] * 300], size="0 0 14400 14400"),
+    pdf([["x" * 3000] * 100], size="0 0 14400 14400"),
 ]  # fmt: skip
 PICTURES = [
     ("image/gif", b"GIF89a=1;/*" + f"<script>{JS}</script>*/{JS}".encode()),

@@ -13,6 +13,7 @@ from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
 from qrowd.collection.building import DocumentRow, Material, TopicRow
+from qrowd.web.drawing import draw_one, undrawn_documents
 
 PLAN = """
 [campaign]
@@ -89,6 +90,9 @@ def look_at(page: Page) -> None:
 
 def test_nothing_runs_and_no_request_leaves(browser: Browser, tmp_path: Path) -> None:
     with logging_proxy() as (proxy, log), serve_campaign(tmp_path, PLAN, material()) as site:
+        undrawn = undrawn_documents(site.store, tmp_path)
+        while draw_one(site.store, tmp_path, undrawn):  # as the process for jobs does
+            pass
         context = browser.new_context(
             proxy={"server": proxy, "bypass": "127.0.0.1"}, viewport={"width": 1200, "height": 800}
         )

@@ -14,6 +14,7 @@ from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
 from qrowd.collection.building import DocumentRow, Material, TopicRow
+from qrowd.web.drawing import draw_one, undrawn_documents
 
 PLAN = """
 [campaign]
@@ -55,6 +56,9 @@ def titled(page: Page, title: str) -> None:
 
 def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path: Path) -> None:
     with serve_campaign(tmp_path, PLAN, material()) as site:
+        undrawn = undrawn_documents(site.store, tmp_path)
+        while draw_one(site.store, tmp_path, undrawn):
+            pass
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.goto(site.link)
         page.get_by_role("button", name="Continue").click()
