@@ -146,8 +146,9 @@ def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, d
                 return {"batch": asdict(offer) if isinstance(offer, showing.Offer) else None}
             if parts[-1] == "answers":
                 return asdict(events.save(work, number, events.Said(**body)))
-            end = {"finish": concluding.finish, "submit": concluding.submit}[parts[-1]]
-            return asdict(end(work, number, parts[-2]))
+            if parts[-1] == "finish":
+                return asdict(concluding.finish(work, number, parts[-2]))
+            return asdict(concluding.submit(work, number, parts[-2]))
 
     def ask(method: str, path: str, body: Any) -> tuple[int, bytes, dict[str, str]]:
         return 200, json.dumps(reply(method, path, body)).encode(), {}
