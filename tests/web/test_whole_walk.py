@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from tests.collection.making import PLAN, make_site
@@ -116,6 +117,14 @@ def _administer(walk: Walk, admin: dict[str, str]) -> None:
     assert len(walk("GET", "/api/campaigns", admin)) == 2
     assert walk("GET", "/api/me", admin)["administrator"]
     walk("POST", f"{API}/tokens", admin, role="organiser", scopes=["read"])
+    role = {"login": "bea", "campaign": "tiny", "role": "expert"}
+    link = walk("POST", "/api/invitations", admin, **role)["link"]
+    invitation = unquote(link.partition("invitation=")[2])
+    walk("POST", "/api/join", {}, invitation=invitation, password="a long password")
+    walk.server.client.cookies.clear()
+    assert len(walk("GET", "/api/accounts", admin)) == 2
+    for method in ("DELETE", "PUT"):
+        walk(method, "/api/roles", admin, **role)
 
 
 def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
