@@ -226,10 +226,11 @@ def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
     assert first[0][1] in ("t1-d1", "t1-d2")  # the best of one run, and the last of both
     assert first[1][1] == "t1-d9"
     rows = [GoldRow(topic, name, at % 2, "Seen.") for at, (topic, name) in enumerate(first)]
-    draft = save(draft, grading.with_grades(draft, rows[:1]), "ann", 4, "gold")
+    seen = draft
+    draft = grading.keep(draft, rows[:1], "ann", 4)
     assert (len(grading.graded(draft)), grading.sets_made(draft)) == (1, 0)
     assert first[0] not in grading.proposed(draft)
-    draft = save(draft, grading.with_grades(draft, rows), "ann", 5, "gold")
+    draft = grading.keep(seen, rows[1:], "bob", 5)  # who did not see the first grade
     assert (len(grading.graded(draft)), grading.sets_made(draft)) == (len(rows), 1)
     assert {topic for topic, _ in grading.proposed(draft)} == {"t2"}
     found = designing.outlook(draft)

@@ -11,15 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from qrowd.collection import uploads
+from qrowd.collection.answering import ATTEMPTS
 from qrowd.collection.building import GoldRow
 from qrowd.collection.composing import set_key
 from qrowd.collection.designing import is_arranged, material_of, rearranged, run_paths
-from qrowd.collection.drafts import Draft
+from qrowd.collection.drafts import Draft, open_draft, save
 from qrowd.collection.forecasting import gold_levels
 from qrowd.collection.plan import Plan
 from qrowd.collection.proposing import arranged, set_sizes_of, write_gold
 from qrowd.data.runs import RunSet
-from qrowd.errors import InputError
+from qrowd.errors import InputError, RuleError
 
 MORE = 2  # documents beyond a set's size: not all turn out as expected
 Pair = tuple[str, str]
@@ -92,6 +93,18 @@ def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
         return rearranged(draft, plan)
     write_gold([], place / "gold.tsv")
     return plan
+
+
+def keep(draft: Draft, rows: Sequence[GoldRow], who: str, now: int) -> Draft:
+    """Save more graded documents; those that somebody else has graded meanwhile stay."""
+    for _ in range(ATTEMPTS):
+        newest = open_draft(draft.folder.parent, draft.key)
+        try:
+            return save(newest, with_grades(newest, rows), who, now, "gold")
+        except RuleError as error:
+            if error.code != "conflict":
+                raise
+    raise RuleError("conflict", "others change this draft all the time; try again")
 
 
 def sets_made(draft: Draft) -> int:

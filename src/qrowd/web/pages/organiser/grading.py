@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from qrowd.collection import designing, grading
 from qrowd.collection.building import GoldRow, TopicRow
-from qrowd.collection.drafts import Draft, save
+from qrowd.collection.drafts import Draft
 from qrowd.collection.showing import Body
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError
@@ -77,10 +77,9 @@ def take(key: str, visit: Visiting) -> Response:
     """Keep the grades, and propose the next documents."""
     draft = opened(visit, key)
     try:
-        plan = grading.with_grades(draft, _rows(visit, draft))
+        grading.keep(draft, _rows(visit, draft), visit.signed.name, visit.store.clock())
     except InputError as error:
         return _page(visit, draft, str(error))
-    save(draft, plan, visit.signed.name, visit.store.clock(), "gold")
     return visit.go(f"{address(draft, 'gold')}/grade", told="Your grades are kept.")
 
 

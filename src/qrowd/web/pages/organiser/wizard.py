@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from fastapi import Response
+from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
 from qrowd.collection import answering, designing
@@ -115,10 +117,17 @@ def plan_file(key: str, visit: Visiting) -> Response:
 @router.get("/drafts/{key}/plan.zip")
 def bundle(key: str, visit: Visiting) -> Response:
     """The plan file and the files that it names."""
-    draft, file = opened(visit, key), io.BytesIO()
+    draft, file = opened(visit, key), tempfile.TemporaryFile()  # noqa: SIM115 (closed when sent)
     designing.bundle(draft, file)
+    file.seek(0)
     name = f"{draft.plan.campaign.name or 'campaign'}.zip"
-    return Response(file.getvalue(), media_type="application/zip", headers=_attached(name))
+    return StreamingResponse(_sent(file), media_type="application/zip", headers=_attached(name))
+
+
+def _sent(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while part := file.read(2**16):
+            yield part
 
 
 def _attached(name: str) -> dict[str, str]:
