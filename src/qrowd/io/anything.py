@@ -43,7 +43,8 @@ KINDS = (
     *("topics", "documents", "orders"),
 )
 _HOLDS = (
-    ("scores", ("run", "measure", "value")),
+    ("scores", ("run", "topic", "measure", "value")),
+    ("scores", ("run", "measure", "value", "low", "high")),
     ("runs", ("run", "topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
     ("qrels", ("topic", "doc", "grade", "score")),  # whole numbers, in dicts

@@ -9,16 +9,18 @@ import numpy as np
 
 from qrowd.data.index import Index
 from qrowd.data.scores import ALL, MEAN, Scores
+from qrowd.errors import InputError
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.encoding import encoded
 from qrowd.io.place import Place
-from qrowd.io.table import as_names, numbers
+from qrowd.io.table import Table, as_names, numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
 AXES = ("assessor", "draw")
-WANTED = Wanted("scores", needed=("run", "measure", "value"), optional=("topic", *AXES))
+WANTED = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
+CORRECTED = Wanted("scores", needed=("run", "measure", "value", "low", "high"))
 
 
 def read_scores(source: str | Path | Any, *, format: str | None = None) -> Scores:
@@ -28,7 +30,7 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
     """
     import polars as pl
 
-    (table,) = tables(source, WANTED, None, format)
+    table = _table(source, format)
     axis = next((name for name in AXES if name in table), "")
     names = [name for name in ("measure", axis, "topic", "run") if name in table]
     frame = pl.DataFrame([as_names(table.column(name)) for name in names])
@@ -39,6 +41,18 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
     if not frame.height:
         raise table.place.error(f"no topics, only {ALL!r}; scores need their topics")
     return _dense(table.place, frame, axis)
+
+
+def _table(source: str | Path | Any, format: str | None) -> Table:
+    """Scores by topic; or corrected ones, which have intervals instead."""
+    try:
+        (table,) = tables(source, WANTED, None, format)
+    except InputError as error:
+        try:
+            (table,) = tables(source, CORRECTED, None, format)
+        except InputError:
+            raise error from None
+    return table
 
 
 def _dense(place: Place, frame: pl.DataFrame, axis: str) -> Scores:
