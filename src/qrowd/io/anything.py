@@ -44,7 +44,7 @@ KINDS = (
 )
 _HOLDS = (
     ("scores", ("run", "topic", "measure", "value")),
-    ("scores", ("run", "measure", "value", "low", "high")),
+    ("scores", ("run", "measure", "value", "human_low")),
     ("runs", ("run", "topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
     ("qrels", ("topic", "doc", "grade", "score")),  # whole numbers, in dicts

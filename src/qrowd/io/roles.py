@@ -31,6 +31,7 @@ SYNONYMS = {
     ),
     "weight": "weight",
     "run": "run run_id runid tag system system_id",
+    "human_low": "human_low",
     "score": "score sim similarity",
     "rank": "rank",
     "place": "place rank",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 AXES = ("assessor", "draw")
 WANTED = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
-CORRECTED = Wanted("scores", needed=("run", "measure", "value", "low", "high"))
+CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
 
 def read_scores(source: str | Path | Any, *, format: str | None = None) -> Scores:
