@@ -120,7 +120,7 @@ def test_judge_blind_then_decide(disputed: Server) -> None:
     assert "ann thinks so" in shown
     assert "Alike by their words" in shown
     again = decide(eve, row.topic, row.doc, grade="0")
-    assert "you have judged this document before" in words(again)
+    assert "You have judged this document before" in words(again)
     fields = {"step": "decide", "reason": "now sure", "clarify": "Only <b>printed</b> pages."}
     final = decide(eve, row.topic, row.doc, grade="1", code="misread topic", **fields)
     assert "Decided." in words(eve.get(final.headers["location"]))
@@ -151,7 +151,7 @@ def test_a_reason_code_is_wanted_where_most_judges_said_something_else(tmp_path:
         other = "0" if said[0] else "2"
         decide(eve, row.topic, row.doc, grade=other)
         refused = decide(eve, row.topic, row.doc, grade=other, step="decide")
-        assert "most judges said something else" in words(refused)
+        assert "Most judges said something else" in words(refused)
         done = decide(eve, row.topic, row.doc, grade=other, step="decide", code="careless")
         assert done.status_code == 303
         rate = client.get(f"{API}/experts/error-rate", headers=_organiser(site)).json()
@@ -226,7 +226,7 @@ def test_an_objection_is_judged_blind_and_answered(server: Server) -> None:
     sides = words(eve.get(f"{HOME}/objections/{number}"))
     assert "the page says otherwise" in sides
     unanswered = eve.post(f"{HOME}/objections/{number}", right="yes", reply="")
-    assert "an answer has 1 to" in words(unanswered)
+    assert "An answer has 1 to" in words(unanswered)
     assert eve.post(f"{HOME}/objections/{number}", reply="x").status_code == 409
     done = eve.post(f"{HOME}/objections/{number}", right="yes", reply="You are right.")
     assert done.status_code == 303

@@ -137,7 +137,7 @@ def test_the_page_of_releases(judged: Server) -> None:
 
     ada, page = desk(judged, "organiser"), "/campaigns/tiny/releases"
     assert "Make a release" in words(ada.get(page))
-    assert "no method 'nonsense'" in words(ada.post(page, method="nonsense", sure="yes"))
+    assert "No method 'nonsense'" in words(ada.post(page, method="nonsense", sure="yes"))
     asked = ada.post(page, method="mv")
     assert "This cannot be undone." in words(asked)
     assert not judged.client.get(f"{API}/releases", headers=judged.token("organiser")).json()
