@@ -118,6 +118,7 @@ def give_role(store: Store, login: str, name: str, role: str) -> None:
 
 def take_role(store: Store, login: str, name: str, role: str) -> None:
     """Let an account be that no longer; its tokens of the campaign are useless from now on."""
+    _refuse_odd(Invited(login, campaign=name, role=role))
     with store.write(name) as work:
         number = _known(work.db, login)
         mine = (member_role.c.account_id == number) & (member_role.c.campaign_id == work.campaign)
