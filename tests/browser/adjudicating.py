@@ -17,7 +17,7 @@ from qrowd.collection.showing import Offer
 from qrowd.collection.store import Store, Work
 from qrowd.web.folders import Place
 from qrowd.web.passwords import new_account
-from qrowd.web.trial import PLAN, launch_campaign, material
+from qrowd.web.trial import launch_campaign, material, plan_text
 
 PASSWORD = "a long password"
 WORDS = {
@@ -28,7 +28,7 @@ WORDS = {
 
 
 def _plan() -> str:
-    plan = PLAN.format(way="grades", language="en").replace("at_least = 2", "at_least = 0")
+    plan = plan_text().replace("at_least = 2", "at_least = 0")
     labels = '\nlabels = ["Not relevant", "Relevant", "Highly relevant"]'
     return plan.replace("grades = [0, 1, 2]", f"grades = [0, 1, 2]{labels}").replace(
         "target = 1000", "target = 3"

@@ -74,10 +74,14 @@ def material(way: str = "grades") -> Material:
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
     """Make the trial in the server's database and start it; a worker's link to it."""
-    size, sets, gold = (2, 6, 0) if way == "preferences" else (4, 3, 1)
-    text = PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
-    plan = parse_plan(text)
+    plan = parse_plan(plan_text(way, language))
     return launch_campaign(settings, plan, material(way))
+
+
+def plan_text(way: str = "grades", language: str = "en") -> str:
+    """The trial's plan."""
+    size, sets, gold = (2, 6, 0) if way == "preferences" else (4, 3, 1)
+    return PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
 
 
 def launch_campaign(settings: Settings, plan: Plan, made: Material) -> str:
