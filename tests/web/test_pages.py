@@ -12,7 +12,7 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 
 from tests.web.serving import API, Server
 
-from qrowd.web.pages import judging
+from qrowd.web.pages import judging, reader
 from qrowd.web.sanitising import original_of_html, reader_of_html, reader_of_text, text_of
 from qrowd.web.texts import catalogue, language_of, languages
 
@@ -118,3 +118,11 @@ def test_elements_that_are_nested_too_deep_are_left_out() -> None:
     assert reader_of_html(flat).count("<b>two</b>") == 2000
     many = f"<p {' '.join(f'a{at}=1' for at in range(9000))}>text</p>"
     assert reader_of_html(many).strip() == "text<p></p>"
+
+
+def test_the_time_of_a_document_comes_in_whole_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(reader.time, "monotonic", lambda: 100.03)
+    monkeypatch.setattr(reader.time, "sleep", slept.append)
+    reader.wait_for_a_whole_step(100.0)
+    assert slept == [pytest.approx(0.02)]
