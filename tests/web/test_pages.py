@@ -122,7 +122,7 @@ def test_elements_that_are_nested_too_deep_are_left_out() -> None:
 
 def test_the_time_of_a_document_comes_in_whole_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(reader.time, "monotonic", lambda: 100.03)
-    monkeypatch.setattr(reader.time, "sleep", slept.append)
+    monkeypatch.setattr("qrowd.web.pages.reader.time.monotonic", lambda: 100.03)
+    monkeypatch.setattr("qrowd.web.pages.reader.time.sleep", slept.append)
     reader.wait_for_a_whole_step(100.0)
     assert slept == [pytest.approx(0.02)]
