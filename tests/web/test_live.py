@@ -244,7 +244,7 @@ def test_more_pool_is_told_asked_and_withdrawn(office: Server) -> None:
     files = {"pool": ("pool.tsv", "topic\tdoc\nt0\tn1\nt1\tn1\n"),
              "documents": ("d.tsv", "doc\ttext\nn1\thello\n")}  # fmt: skip
     empty = office.client.post(f"{AT}/extend", data=sent)
-    assert (empty.status_code, "choose at least one file" in empty.text) == (422, True)
+    assert (empty.status_code, "Choose at least one file" in empty.text) == (422, True)
     bad = office.client.post(f"{AT}/extend", data=sent, files={"pool": ("x.pdf", b"%PDF-1.4 \0")})
     assert bad.status_code == 422
     question = office.client.post(f"{AT}/extend", data=sent, files=files)
