@@ -34,7 +34,7 @@ def ahead(site: Site) -> Any:
 
 def test_pace_and_forecast(site: Site) -> None:
     assert (ahead(site).per_day, ahead(site).ready_at) == (0, None)
-    assert ahead(site).verdict == "nobody works"
+    assert ahead(site).verdict == "nobody yet"
     for name in ("ann", "bob"):
         site.whole(site.worker(name))
     site.clock.forward(12 * 60)

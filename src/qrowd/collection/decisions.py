@@ -47,6 +47,8 @@ def _state(ahead: Outlook) -> Iterator[Need]:
         yield Need("Every judgement that was wanted is there.", "close", button="Close")
     if ahead.verdict == "nobody works":
         yield Need("Nobody has worked for a week: invite more people.", page="/workers")
+    if ahead.verdict == "nobody yet":
+        yield Need("Nobody has judged yet: invite people.", page="/workers")
 
 
 def _budget(work: Work, ahead: Outlook) -> Iterator[Need]:

@@ -66,14 +66,16 @@ class Outlook:
 
     @property
     def verdict(self) -> str:
-        """On track, or what is in the way: done, draft, closed, paused, budget, nobody works."""
+        """On track, or what is in the way: a state, the budget, that nobody works (yet)."""
         if self.state != "running":
             return self.state
         if self.held >= self.wanted:
             return "done"
         if self.missing:
             return "budget"
-        return "on track" if self.per_day else "nobody works"
+        if self.per_day:
+            return "on track"
+        return "nobody works" if self.held else "nobody yet"
 
     def parts(self, pay: Pay) -> list[tuple[str, str]]:
         """The outlook in words; beside each part the page that says what it is made of."""
@@ -105,6 +107,7 @@ _OPENING = {
     "paused": "Paused",
     "budget": "Not on track",
     "nobody works": "Nobody has worked for a week",
+    "nobody yet": "Nobody has judged yet",
 }
 
 
