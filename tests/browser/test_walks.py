@@ -73,12 +73,16 @@ def test_the_walk_by_tab_and_by_the_tree(browser: Browser, site: Site) -> None:
     start(page, site.link)
     to_the_pie(page)
     expect(page.locator("main")).to_match_aria_snapshot(TREE)
+    stops = [" ".join(one.split()) for one in STOPS.split("|")]
+    for turn in ("Previous", "Next"):  # there is none before the first, none after the last
+        if page.get_by_role("button", name=turn, exact=True).is_disabled():
+            stops.remove(turn)
     page.locator(".skip").focus()
     found = []
-    for _ in range(19):
+    for _ in stops:
         found.append(page.evaluate(NAME))
         page.keyboard.press("Tab")
-    assert found == [" ".join(one.split()) for one in STOPS.split("|")]
+    assert found == stops
     page.close()
 
 
