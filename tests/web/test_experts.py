@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,6 +84,42 @@ def test_what_judges_said_is_refused_before_ones_own_judgement(disputed: Server)
     ]
     others = disputed.token("expert", worker_id=_expert(disputed, "max"))
     assert disputed.client.get(asked, headers=others).status_code == 409
+
+
+def test_another_experts_decision_is_shown_after_ones_own_judgement(disputed: Server) -> None:
+    eve, client = disputed.token("expert"), disputed.client
+    pair, other = client.get(f"{API}/experts/queue", headers=eve).json()[:2]
+    said = {**pair, "grade": 2, "reason": "eve knows"}
+    assert client.post(f"{API}/experts/decisions", json=said, headers=eve).is_success
+    max_number = _expert(disputed, "max")
+    header = disputed.token("expert", worker_id=max_number)
+    page = desk(disputed, "expert", worker_id=max_number)
+    blind = pair_page(other["topic"], other["doc"])
+    topic = f"{HOME}/topic?topic={pair['topic']}"
+    assert client.get(f"{API}/experts/decisions", headers=header).json() == []
+    for path in (HOME, topic, blind):
+        assert "eve knows" not in words(page.get(path))
+    assert "eve knows" in words(desk(disputed, "organiser").get("/campaigns/tiny/decisions"))
+    own = {**pair, "grade": 1, "reason": "max does not"}
+    assert client.post(f"{API}/experts/decisions", json=own, headers=header).is_success
+    assert len(client.get(f"{API}/experts/decisions", headers=header).json()) == 1
+
+
+def test_words_of_a_page_that_is_nested_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nh3
+
+    parsed: list[str] = []
+    clean = nh3.clean
+
+    def seen(text: str, **more: Any) -> str:
+        parsed.append(text)
+        return clean(text, **more)
+
+    monkeypatch.setattr(nh3, "clean", seen)
+    body = b"<p>words</p>" + b"<div>" * 10_000
+    row: Any = SimpleNamespace(title="t", media_type="text/html", body=body)
+    assert neighbours.words_of(row) == "t words"
+    assert parsed[0].count("<div>") < 1_000  # parsing takes time with the square of their number
 
 
 def _expert(server: Server, name: str) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from polars.exceptions import ColumnNotFoundError
 from sqlalchemy import select, update
 from tests.collection.making import PLAN, make_site
 from tests.web.serving import API, Server
@@ -15,7 +16,7 @@ from tests.web.serving import API, Server
 from qrowd.collection.schema import job
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
-from qrowd.web import jobs
+from qrowd.web import jobs, tasks
 from qrowd.web.robots.driving import Clock, in_process
 from qrowd.web.robots.rehearsal import Crowd, judge
 from qrowd.web.robots.robot import Call
@@ -85,6 +86,61 @@ def test_a_failed_job_says_why(server: Server) -> None:
     assert (found["state"], "no judgements yet" in found["problem"]) == ("failed", True)
     wrong = server.client.post(f"{API}/results/nonsense", json={}, headers=organiser)
     assert wrong.status_code == 422
+
+
+@pytest.mark.parametrize("error", [OSError, KeyError, TypeError, RuntimeError, ColumnNotFoundError])
+def test_no_error_of_a_job_ends_the_process(
+    server: Server, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def broken(*_: object) -> dict[str, object]:
+        raise error("nobody foresaw this")
+
+    monkeypatch.setitem(tasks.TASKS, "merge", broken)
+    with server.site.store.write("tiny") as work:
+        number = jobs.ask(work, "merge", {"method": "mv"})
+    assert jobs.run_one(server.site.store, server.settings.folder)
+    with server.site.store.read("tiny") as work:
+        row = jobs.state_of(work, number)
+    assert (row.state, "nobody foresaw this" in row.problem) == ("failed", True)
+
+
+def test_what_is_due_may_fail_and_jobs_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_site(f"sqlite:///{tmp_path / 'qrowd.db'}").store.engine.dispose()
+    stop = threading.Event()
+    calls = []
+
+    def broken(*_: object) -> int:
+        calls.append(1)
+        if len(calls) > 1:
+            stop.set()
+        raise FileNotFoundError("a file that was removed meanwhile")
+
+    monkeypatch.setattr(jobs, "sweep_all", broken)
+    monkeypatch.setattr(jobs, "PAUSE", 0.01)
+    jobs.work_forever(Settings.of_folder(tmp_path), stop)
+    assert len(calls) == 2
+
+
+def test_a_run_that_is_still_being_read_is_not_listed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import qrowd as q
+
+    listed: list[Path] = []
+    read = q.read_runs
+
+    def reading(path: Path) -> object:
+        listed.extend(server.settings.folder.glob("files/*/runs/*"))
+        return read(path)
+
+    monkeypatch.setattr(q, "read_runs", reading)
+    sent = {"file": ("mine.run", "t0 Q0 d0-0 1 1 mine\n")}
+    reply = server.client.post(f"{API}/runs", files=sent, headers=server.token("organiser"))
+    assert reply.json() == {"name": "mine.run", "runs": 1, "topics": 1}
+    assert listed == []
+    assert [one.name for one in server.settings.folder.glob("files/*/*/*")] == ["mine.run"]
 
 
 def test_a_job_whose_process_died_is_taken_again_then_given_up(server: Server) -> None:

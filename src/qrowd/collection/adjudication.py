@@ -205,8 +205,13 @@ def decide(
     return True
 
 
-def decisions(work: Work, expert_number: int = 0, name: str | None = None) -> list[Decided]:
-    """The decision that stands of each pair (of a topic, where it is named), the newest first."""
+def decisions(
+    work: Work, expert_number: int | None = None, name: str | None = None
+) -> list[Decided]:
+    """The decision that stands of each pair (of a topic, where it is named), the newest first.
+
+    For an expert: of the pairs that this expert has judged, as others' must be judged blind.
+    """
     last = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
     joined = (
         decision.join(pair, pair.c.id == decision.c.pair_id)
@@ -219,6 +224,9 @@ def decisions(work: Work, expert_number: int = 0, name: str | None = None) -> li
     mine = query.where(pair.c.campaign_id == work.campaign, decision.c.id.in_(last))
     if name is not None:
         mine = mine.where(topic.c.name == name)
+    if expert_number is not None:
+        judged = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
+        mine = mine.where(decision.c.pair_id.in_(judged))
     return [
         Decided(
             row.pair_id, row.topic, row.doc, row.title, row.grade, row.reason, row.code, row.at,

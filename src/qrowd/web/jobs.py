@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polars.exceptions import PolarsError
 from sqlalchemy import Connection, func, insert, or_, select, update
 
 from qrowd.collection.assignments import sweep
@@ -32,6 +33,11 @@ SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
 REFRESH = 15 * 60_000
 MOST_ATTEMPTS = 3
+# What a job may raise on files and figures that nobody foresaw: it fails, the process goes on.
+ERRORS = (
+    *(QrowdError, PolarsError, OSError, EOFError, RuntimeError, MemoryError),
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def run_one(store: Store, folder: Path) -> bool:
         place = Place(store, folder, row.campaign_id or 0, _progress(store, row.id))
         result = (TASKS | DRAFT_TASKS)[row.kind.split()[0]](place, json.loads(row.parameters))
         values = {"state": "done", "result": json.dumps(result), "problem": None}
-    except (QrowdError, ValueError, ArithmeticError, MemoryError) as error:
+    except ERRORS as error:
         values = {"state": "failed", "problem": f"{type(error).__name__}: {error}"}
     with store.transaction() as db:
         done = {**values, "finished_at": store.clock()}
@@ -230,7 +236,7 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
                 undrawn = undrawn_documents(store, settings.folder)
                 swept = time.monotonic()
             busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
-        except QrowdError:  # the database is busy or away: try again
+        except ERRORS:  # the database is busy or away, or a file has just been removed: try again
             busy = False
         if not busy:
             ended.wait(PAUSE)

@@ -15,7 +15,7 @@ from qrowd.collection.store import Found, Work
 from qrowd.content.tfidf import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
-from qrowd.web.sanitising import GONE, text_of
+from qrowd.web.sanitising import GONE, flatter, text_of
 
 MOST_DOCUMENTS = 1_000
 MOST_LETTERS = 20_000
@@ -88,5 +88,5 @@ def words_of(row: Found) -> str:
         return str(row.title)
     text = text_of(row.body[: 4 * MOST_LETTERS], marked_up="html" in media)
     if "html" in media:
-        text = nh3.clean(text, tags=set(), clean_content_tags=set(GONE))
+        text = nh3.clean(flatter(text), tags=set(), clean_content_tags=set(GONE))
     return f"{row.title} {_SPACES.sub(' ', text)[:MOST_LETTERS]}"

@@ -215,7 +215,7 @@ def topic(topic: Topic, expert: Expert) -> list[Pair]:
 
 @router.get("/decisions")
 def decisions(expert: Expert, topic: Topic | None = None) -> list[Decided]:
-    """The decisions that stand, of a topic or of all, the newest first."""
+    """The decisions that stand on what this expert has judged, the newest first."""
     with reading(expert) as (work, number):
         found = adjudication.decisions(work, number, topic)
     return [Decided.model_validate(vars(one)) for one in found]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pathlib
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, UploadFile
@@ -118,11 +120,9 @@ def add_run(file: UploadFile, member: Manager, settings: TheSettings) -> Stored:
     if len(content) > LARGEST_RUN:
         raise RuleError("too-large", f"a run has at most {LARGEST_RUN // 2**20} MB")
     folder = _place(member, settings).runs
-    path = folder / f"{file_name(file.filename or 'run')}.part"
-    path.write_bytes(content)
-    try:
+    with TemporaryDirectory(dir=folder.parent) as beside:  # jobs list what is in the folder
+        path = pathlib.Path(beside) / file_name(file.filename or "run")
+        path.write_bytes(content)
         runs = q.read_runs(path)
-        path.rename(path.with_suffix(""))
-    finally:
-        path.unlink(missing_ok=True)
-    return Stored(name=path.stem, runs=len(runs.runs), topics=len(runs.topics))
+        path.replace(folder / path.name)
+    return Stored(name=path.name, runs=len(runs.runs), topics=len(runs.topics))
