@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,67 @@ def test_a_token_can_make_a_weaker_one_only_of_its_campaign(server: Server) -> N
     assert again.status_code == 403
     bad = server.client.post(f"{API}/tokens", json={"scopes": ["all"]}, headers=organiser)
     assert bad.status_code == 422
+
+
+def test_a_token_makes_none_that_allows_more(server: Server) -> None:
+    keeper = server.token("organiser", scopes=["people", "read"])
+    refused = server.client.post(f"{API}/tokens", json={"scopes": ["pay"]}, headers=keeper)
+    assert refused.status_code == 403
+    assert refused.json()["error"]["message"].endswith("it lacks 'pay'")
+    made = server.client.post(f"{API}/tokens", json={}, headers=keeper).json()
+    own = {"Authorization": f"Bearer {made['token']}"}
+    assert server.client.get("/api/me", headers=own).json()["scopes"] == ["people", "read"]
+
+
+def _sent(plan: str, documents: str) -> list[tuple[str, tuple[str, bytes]]]:
+    """A plan and its files, as they are sent."""
+    files = {"plan.toml": plan, "t.tsv": "topic\ttitle\n1\tone\n", "p.tsv": "topic\tdoc\n1\ta\n",
+             "d.jsonl": documents}  # fmt: skip
+    return [("files", (name, text.encode())) for name, text in files.items()]
+
+
+PLAN_OF_FILES = """
+[campaign]
+name = "sent"
+[files]
+topics = "t.tsv"
+documents = "d.jsonl"
+pool = "p.tsv"
+[hit]
+gold = 0
+"""
+
+
+@pytest.mark.parametrize("named", ["in the plan", "in the documents", "below"])
+def test_a_plan_that_was_sent_names_no_file_of_the_server(
+    server: Server, tmp_path: Path, named: str
+) -> None:
+    secret = tmp_path / "own.jsonl"
+    secret.write_text('{"doc": "a", "text": "for nobody"}\n')
+    plan, documents = PLAN_OF_FILES, '{"doc": "a", "text": "words"}\n'
+    if named == "in the documents":
+        documents = json.dumps({"doc": "a", "text": "", "file": str(secret)}) + "\n"
+    else:
+        way = str(secret) if named == "in the plan" else f"../../..{secret}"
+        plan = plan.replace("d.jsonl", way)
+    administrator = server.token("organiser", campaign_id=None)
+    right = _sent(PLAN_OF_FILES.replace("sent", "right"), '{"doc": "a", "text": "words"}\n')
+    made = server.client.post("/api/campaigns", files=right, headers=administrator)
+    assert made.status_code == 201, made.text
+    files = _sent(plan, documents)
+    reply = server.client.post("/api/campaigns", files=files, headers=administrator)
+    assert (reply.status_code, "not among the files" in reply.text) == (422, True), reply.text
+
+
+def test_an_extension_names_no_file_of_the_server(server: Server, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("for nobody")
+    line = json.dumps({"doc": "new", "text": "", "file": str(secret)})
+    organiser = server.token("organiser")
+    reply = server.client.post(
+        f"{API}/extensions", files={"documents": ("d.jsonl", line)}, headers=organiser
+    )
+    assert (reply.status_code, "not among the files" in reply.text) == (422, True)
 
 
 def test_acts_are_written_down_and_undone(server: Server) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,17 @@ from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
 
 
-def gather(plan: Plan, file: str | Path) -> Material:
-    """Everything that a plan file names, read; paths are relative to the plan."""
+def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Material:
+    """Everything that a plan file names, read; paths are relative to the plan.
+
+    With `within`, files outside of this folder are refused: what others send must not name them.
+    """
     here = Path(file).parent
+    if within is not None:
+        _refuse_outside(_named(plan, here), within)
     found = Material(
         topics=topic_rows(_path(plan, here, file, "topics")),
-        documents=document_rows(_path(plan, here, file, "documents")),
+        documents=document_rows(_path(plan, here, file, "documents"), within),
         pool=_pool(plan, here, file),
         gold=_optional(plan, here, file, "gold", gold_rows),
         qualification=_optional(plan, here, file, "qualification", gold_rows),
@@ -38,6 +43,22 @@ def gather(plan: Plan, file: str | Path) -> Material:
         priorities=dict(_optional(plan, here, file, "priorities", priority_rows)),
     )
     return replace(found, topics=_topics_in_use(found), documents=_documents_in_use(found))
+
+
+def _named(plan: Plan, here: Path) -> list[Path]:
+    """All files that a plan names."""
+    files = plan.files
+    one = (files.topics, files.documents, files.pool, files.gold, files.qualification,
+           files.questions, files.priorities)  # fmt: skip
+    return [here / name for name in (*one, *files.runs) if name]
+
+
+def _refuse_outside(files: Iterable[str | Path], within: Path) -> None:
+    root = within.resolve()
+    for file in files:
+        if not Path(file).resolve().is_relative_to(root):
+            name = Path(file).name
+            raise InputError(f"{name} is not among the files that were sent; send it too")
 
 
 def _path(plan: Plan, here: Path, file: str | Path, key: str) -> Path:
@@ -87,9 +108,11 @@ def topic_rows(path: str | Path) -> list[TopicRow]:
     return [TopicRow(*topics[name]) for name in topics.index]
 
 
-def document_rows(path: str | Path) -> Iterator[DocumentRow]:
+def document_rows(path: str | Path, within: Path | None = None) -> Iterator[DocumentRow]:
     """The documents of a file or folder; their bytes are read one at a time."""
     documents = read_documents(path)
+    if within is not None:
+        _refuse_outside((file for file in documents.file if file), within)
     return (_document(documents, name) for name in documents.index)
 
 
@@ -223,6 +246,7 @@ def extension(
     runs: Sequence[str | Path] = (),
     depth: int = 20,
     gold: str | Path | None = None,
+    within: Path | None = None,
 ) -> Material:
     """What files add to a campaign; of the documents only those that the pool and gold use."""
     pairs = pool_rows(pool) if pool else []
@@ -230,7 +254,7 @@ def extension(
         pairs += pool_of_runs(read_runs(list(runs)), depth)
     golds = gold_rows(gold) if gold else []
     used = {doc for _, doc in pairs} | {row.document for row in golds}
-    found = document_rows(documents) if documents else iter(())
+    found = document_rows(documents, within) if documents else iter(())
     return Material(
         topics=topic_rows(topics) if topics else [],
         documents=[one for one in found if one.name in used],

@@ -179,7 +179,7 @@ def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
     """The documents of a file: those with a text, and those without one."""
     full: set[str] = set()
     empty: set[str] = set()
-    for one in document_rows(path):
+    for one in document_rows(path, within=Path(path).parent):
         (full if one.body.strip() else empty).add(one.name)
     return frozenset(full), frozenset(empty)
 

@@ -231,8 +231,13 @@ def member_of(store: Store, who: Who, name: str, role: str, scope: str) -> Membe
     if elsewhere or found.role != role:
         raise RuleError("not-found" if elsewhere else "no-access", _refused(role, elsewhere))
     if scope not in found.scopes:
-        raise RuleError("no-access", f"this token does not allow that: it lacks {scope!r}")
+        raise RuleError("no-access", lacking(scope))
     return Member(found, store, number)
+
+
+def lacking(scope: str) -> str:
+    """Why a token without this scope is refused."""
+    return f"this token does not allow that: it lacks {scope!r}"
 
 
 def _refused(role: str, elsewhere: bool) -> str:

@@ -12,11 +12,13 @@ from qrowd.web import passwords
 from qrowd.web.access import (
     COOKIE,
     OFFICE_COOKIE,
+    SCOPES,
     Keeper,
     Signed,
     TheSettings,
     TheStore,
     forgery_token,
+    lacking,
     new_token,
     revoke,
     roles_of,
@@ -178,11 +180,17 @@ def enter(
 
 @router.post("/campaigns/{name}/tokens", status_code=201)
 def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> SignedIn:
-    """A token for a program; it is shown this once."""
+    """A token for a program; it is shown this once. It allows no more than the maker's own."""
+    scopes = wanted.scopes
+    if wanted.role == "organiser":
+        scopes = scopes or sorted(member.who.scopes)
+        more = {scope for scope in scopes if scope in SCOPES["organiser"]} - member.who.scopes
+        if more:
+            raise RuleError("no-access", lacking(min(more)))
     with member.store.write(member.campaign) as work:
         worker = people.expert(work, member.who.name) if wanted.role == "expert" else None
         plain = new_token(
             work.db, work.now, wanted.role, campaign_id=work.campaign, worker_id=worker,
-            account_id=member.who.account, scopes=wanted.scopes, days=wanted.days,
+            account_id=member.who.account, scopes=scopes, days=wanted.days,
         )  # fmt: skip
     return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=wanted.role)

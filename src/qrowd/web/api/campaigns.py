@@ -137,7 +137,7 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         if not path.is_file():
             raise RuleError("bad-value", "send a file plan.toml, and the files that it names")
         plan = read_plan(path)
-        material = gather(plan, path)
+        material = gather(plan, path, within=folder)
         refuse_unmeetable(plan, material, "plan.toml")
         create_campaign(store, plan, material)
         found = forecast(plan, material)

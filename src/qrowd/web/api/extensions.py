@@ -56,6 +56,7 @@ def extend(
         material = extension(
             topics=paths.get("topics"), documents=paths.get("documents"), pool=paths.get("pool"),
             runs=[paths["runs"]] if "runs" in paths else (), depth=depth, gold=paths.get("gold"),
+            within=Path(name),
         )  # fmt: skip
     with member.store.write(member.campaign) as work:
         cost = extending.cost_of_pool(work, material)

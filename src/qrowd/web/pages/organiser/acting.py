@@ -182,7 +182,7 @@ def _read(folder: Path, depth: int) -> Material:
     if not any(found.values()):
         raise RuleError("conflict", "the files are not here any more; choose them again")
     one = {kind: next(iter(found[kind]), None) for kind in FILES if kind != "runs"}
-    return extension(**one, runs=found["runs"], depth=depth)
+    return extension(**one, runs=found["runs"], depth=depth, within=folder)
 
 
 def _extension(work: Work, material: Material, back: str) -> Question:
