@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.web.office import desk
 from tests.web.serving import API, Server
 
 from qrowd.web.access import COOKIE, FORGERY_HEADER
@@ -196,6 +197,20 @@ def test_acts_are_written_down_and_undone(server: Server) -> None:
         f"{API}/acts", json={"act": "raise target", "details": {}}, headers=organiser
     )
     assert wrong.status_code == 422
+
+
+def test_an_undo_needs_what_the_act_needs(server: Server) -> None:
+    organiser = server.token("organiser")
+    wanted = {"act": "fund", "details": {"amount": 100}}
+    done = server.client.post(f"{API}/money", json=wanted, headers=organiser).json()
+    manager = desk(server, "organiser", scopes=["read", "manage"])
+    headers = {"Authorization": f"Bearer {manager.token}"}
+    number = done["number"]
+    refused = server.client.post(f"{API}/acts/{number}/undo", headers=headers)
+    assert (refused.status_code, "lacks 'pay'" in refused.text) == (403, True)
+    assert manager.post(f"/campaigns/tiny/acts/{number}/undo").status_code == 403
+    assert f"acts/{number}/undo" not in manager.get("/campaigns/tiny/acts").text
+    assert server.client.post(f"{API}/acts/{number}/undo", headers=organiser).status_code == 201
 
 
 def test_the_secret_is_made_once_and_only_its_owner_reads_it(

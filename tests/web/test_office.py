@@ -9,9 +9,13 @@ import pytest
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
 from sqlalchemy import insert
+from tests.web.office import desk, words
 from tests.web.serving import API, Server
 
+from qrowd.collection import notices
 from qrowd.collection.schema import member_role
+from qrowd.web.access import FORGERY_HEADER
+from qrowd.web.membership import take_role
 from qrowd.web.pages.organiser.frame import own_address
 from qrowd.web.pages.organiser.pictures import placed
 from qrowd.web.passwords import new_account
@@ -170,3 +174,28 @@ def test_roles_are_given_and_taken(server: Server) -> None:
         assert server.client.post("/api/invitations", json=bad, headers=admin).status_code in (
             404, 409, 422,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("roles", "status"), [(["organiser"], 401), (["organiser", "expert"], 200)]
+)
+def test_a_role_that_is_taken_takes_the_tokens_made_with_it(
+    server: Server, roles: list[str], status: int
+) -> None:
+    account(server, "bob", *roles)
+    sign_in(server, "bob")
+    headers = {FORGERY_HEADER: forgery(server)}
+    made = server.client.post(f"{API}/tokens", json={"role": "expert"}, headers=headers).json()
+    server.client.cookies.clear()
+    expert = {"Authorization": f"Bearer {made['token']}"}
+    assert server.client.get("/api/me", headers=expert).status_code == 200
+    take_role(server.site.store, "bob", "tiny", "organiser")
+    assert server.client.get("/api/me", headers=expert).status_code == status
+
+
+def test_money_and_notices_are_for_organisers(server: Server) -> None:
+    server.site.work(notices.tell, "odd", "look at this")
+    for role, seen in (("organiser", True), ("expert", False), ("worker", False)):
+        page = words(desk(server, role).get("/campaigns"))
+        assert "of the judgements" in page
+        assert ("100.00 EUR spent" in page, "needs a decision" in page) == (seen, seen)

@@ -117,14 +117,18 @@ def give_role(store: Store, login: str, name: str, role: str) -> None:
 
 
 def take_role(store: Store, login: str, name: str, role: str) -> None:
-    """Let an account be that no longer; its tokens of the campaign are useless from now on."""
+    """Let an account be that no longer; its tokens of the campaign are useless from now on.
+
+    Also those of another role that it has not: an organiser can make an expert's.
+    """
     _refuse_odd(Invited(login, campaign=name, role=role))
     with store.write(name) as work:
         number = _known(work.db, login)
         mine = (member_role.c.account_id == number) & (member_role.c.campaign_id == work.campaign)
         work.db.execute(delete(member_role).where(mine, member_role.c.role == role))
         theirs = (token.c.account_id == number) & (token.c.campaign_id == work.campaign)
-        gone = theirs & (token.c.role == role) & token.c.revoked_at.is_(None)
+        kept = token.c.role.in_(select(member_role.c.role).where(mine))
+        gone = theirs & ~kept & token.c.revoked_at.is_(None)
         work.db.execute(token.update().where(gone).values(revoked_at=work.now))
 
 

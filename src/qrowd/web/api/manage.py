@@ -11,8 +11,9 @@ from pydantic import BaseModel, Field
 from qrowd.collection import audit, ledger, notices
 from qrowd.collection.acts import ACTS
 from qrowd.collection.status import Status, status
+from qrowd.collection.store import Work
 from qrowd.errors import RuleError
-from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
+from qrowd.web.access import Keeper, Manager, Member, Payer, Reader, lacking
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["manage"], responses=RESPONSES)
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/api/campaigns/{name}", tags=["manage"], responses=RE
 Number = Annotated[int, Path(ge=1, lt=2**62)]
 MONEY = ("fund", "bonus", "settle")
 PEOPLE = ("message",)
+SCOPES = {**dict.fromkeys(MONEY, "pay"), **dict.fromkeys((*PEOPLE, "answer appeal"), "people")}
 
 
 class ActWanted(BaseModel):
@@ -132,9 +134,22 @@ def _reversible(act: str) -> bool:
 
 @router.post("/acts/{number}/undo", status_code=201)
 def undo(number: Number, member: Manager) -> Done:
-    """Take an act back, by a new act."""
+    """Take an act back, by a new act. The token must allow that act too."""
     with member.store.write(member.campaign) as work:
-        return Done(number=audit.undo(work, member.who.name, number))
+        return Done(number=take_back(work, member, number))
+
+
+def take_back(work: Work, member: Member, number: int) -> int:
+    """Undo an act, for somebody who may do it; the number of the new act."""
+    scope = scope_of(audit.found(work, number).act)
+    if scope not in member.who.scopes:
+        raise RuleError("no-access", lacking(scope))
+    return audit.undo(work, member.who.name, number)
+
+
+def scope_of(act: str) -> str:
+    """What a token must allow for an act."""
+    return SCOPES.get(act, "manage")
 
 
 @router.get("/status")

@@ -18,6 +18,7 @@ from qrowd.collection.gathering import extension
 from qrowd.collection.store import Work
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web.access import Member
+from qrowd.web.api.manage import scope_of
 from qrowd.web.folders import Place, file_name
 from qrowd.web.pages.organiser.frame import (
     Question,
@@ -30,8 +31,6 @@ from qrowd.web.pages.organiser.frame import (
 from qrowd.web.pages.organiser.live import place_of, shown
 
 router = page_router()
-SCOPES = {"fund": "pay", "bonus": "pay", "settle": "pay", "message": "people",
-          "answer appeal": "people"}  # fmt: skip
 WHOLE = ("worker", "target", "set", "assignment", "appeal")
 WORDS = ("topic", "text", "reply")
 STAGED_SECONDS = 86_400
@@ -62,7 +61,7 @@ def act(name: str, visit: Visiting) -> Response:
     wanted = visit.text("act")
     if wanted not in TOLD:
         raise RuleError("not-found", f"there is no act {wanted!r} here")
-    member = visit.organiser(name, SCOPES.get(wanted, "manage"))
+    member = visit.organiser(name, scope_of(wanted))
     back = own_address(visit.text("back"), campaign_address(name))
     with member.store.read(member.campaign) as work:
         details = _details(visit, work)

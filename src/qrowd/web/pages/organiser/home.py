@@ -39,7 +39,7 @@ class Line:
     title: str
     state: str
     share: float
-    spent: str
+    spent: str  # as budget and notices, for organisers only
     budget: str
     notices: int
     role: str
@@ -71,13 +71,15 @@ def _line(visit: Visit, one: Listed) -> Line:
     with visit.store.read(one.name) as work:
         money, pay = balance(work), work.plan.pay
         wanted, held = coverage(work)
+        who = as_member(visit.store, visit.signed, work.campaign, "organiser")
+        may_know = who.role == "organiser" and "read" in who.scopes
         return Line(
             name=one.name,
             title=work.plan.campaign.title or one.name,
             state=one.state,
             share=held / wanted if wanted else 1.0,
-            spent=pay.shown(money.owed + money.settled),
-            budget=pay.shown(money.budget) if money.budget else "",
-            notices=len(notices(work)),
-            role=as_member(visit.store, visit.signed, work.campaign, "organiser").role,
+            spent=pay.shown(money.owed + money.settled) if may_know else "",
+            budget=pay.shown(money.budget) if money.budget and may_know else "",
+            notices=len(notices(work)) if may_know else 0,
+            role=who.role,
         )

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from qrowd.collection import appeals, audit
 from qrowd.collection.schema import assignment, outcome, worker
 from qrowd.collection.store import Found, Work
+from qrowd.web.api import manage
 from qrowd.web.pages.organiser.frame import Visiting, campaign_address, own_address, page_router
 from qrowd.web.pages.organiser.live import shown
 
@@ -29,7 +30,10 @@ def record(name: str, visit: Visiting, before: int | None = None) -> Response:
         rows = audit.acts(work, PAGE, before)
         able = audit.reversible(work, rows)
         data = shown(member, name, "/acts", work)
-    lines = [(row, _said(row), row.id in able) for row in rows]
+    scopes = member.who.scopes
+    lines = [
+        (row, _said(row), row.id in able and manage.scope_of(row.act) in scopes) for row in rows
+    ]
     older = rows[-1].id if len(rows) == PAGE else None
     return visit.show("organiser/acts.html.j2", lines=lines, older=older, **data)
 
@@ -49,7 +53,7 @@ def take_back(name: str, number: int, visit: Visiting) -> Response:
     member = visit.organiser(name, "manage")
     with member.store.write(member.campaign) as work:
         undone = audit.found(work, number).act
-        audit.undo(work, member.who.name, number)
+        manage.take_back(work, member, number)
     back = own_address(visit.text("back"), campaign_address(name))
     return visit.go(back, told=f"Taken back: {undone}.")
 
