@@ -164,6 +164,45 @@ def test_a_folder_of_documents_as_zip(draft: Draft) -> None:
     assert not list(draft.folder.parent.rglob("evil.txt"))
 
 
+def _damaged(method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip whose list is whole, and whose file is not."""
+    with zipfile.ZipFile(file := io.BytesIO(), "w", method) as target:
+        target.writestr("plan.toml", bytes(range(256)) * 50)
+    whole = file.getvalue()
+    return whole[:60] + b"\xff" * 40 + whole[100:]
+
+
+def _two_in_one_place() -> bytes:
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as target:
+        target.writestr("a", "one")
+        target.writestr("a/b", "two")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_damaged_zips_are_told(draft: Draft, tmp_path: Path, method: int) -> None:
+    bad = _damaged(method)
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        uploads.take(draft, "documents", [("docs.zip", io.BytesIO(bad))])
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        draft_of_files(tmp_path, "ada", 1, [("plan.zip", io.BytesIO(bad))])
+
+
+def test_a_file_and_a_folder_of_one_name_in_a_zip(draft: Draft) -> None:
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        uploads.take(draft, "documents", [("docs.zip", io.BytesIO(_two_in_one_place()))])
+    assert not list((draft.folder / "files").iterdir())
+
+
+def test_names_of_files_that_disks_do_not_take(draft: Draft) -> None:
+    long = "\u6587" * 100 + ".txt"
+    sent = [(name, io.BytesIO(b"some text")) for name in ("documents", long)]
+    folder = draft.folder / uploads.take(draft, "documents", sent).files.documents
+    assert len(list(folder.iterdir())) == 2
+    assert all(len(one.name.encode()) <= 100 for one in folder.iterdir())
+    assert any(one.name.endswith("\u6587.txt") for one in folder.iterdir())
+
+
 def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -> None:
     lines = paths["documents"].read_text("utf-8").splitlines()
     lost = [line for line in lines if '"t1-d0"' not in line and '"t2-g1"' not in line]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +190,63 @@ def test_a_changed_release_is_refused(site: Site, tmp_path: Path) -> None:
     (tmp_path / "out" / "pool.tsv").unlink()
     with pytest.raises(FormatError, match=r"pool\.tsv is missing"):
         q.read_release(tmp_path / "out")
+
+
+def test_a_manifest_that_lacks_something_is_refused(site: Site, tmp_path: Path) -> None:
+    judged(site, "ann")
+    made(site, folder := tmp_path / "out")
+    (folder / "SHA256SUMS").unlink()
+    about = json.loads((folder / "manifest.json").read_text())
+    q.read_release(folder)
+    changes: list[dict[str, Any]] = [
+        *({key: None} for key in ("campaign", "title", "figures", "files", "relevant_from")),
+        {"figures": {}},
+        {"scale": ["a", "b"]},
+        {"files": {"pool.tsv": {"rows": 3}}},
+        {"files": {"pool.tsv": {"sha256": ""}}},
+        {"files": {"pool.tsv": None}},
+    ]
+    for change in changes:
+        (folder / "manifest.json").write_text(json.dumps({**about, **change}))
+        with pytest.raises(FormatError, match=r"manifest\.json lacks"):
+            q.read_release(folder)
+
+
+def test_a_release_on_another_disk(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(site, "ann")
+
+    def across(real: Any) -> Any:
+        def moved(source: Any, target: Any, **more: Any) -> None:
+            if Path(source).parent != Path(target).parent:
+                raise OSError(errno.EXDEV, "Invalid cross-device link")
+            real(source, target, **more)
+
+        return moved
+
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(os, name, across(getattr(os, name)))
+    made(site, tmp_path / "out")
+    assert q.read_release(tmp_path / "out").merged is not None
+
+
+def test_a_zip_that_is_too_large_or_damaged(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(site, "ann")
+    made(site, path := tmp_path / "out.zip")
+    with monkeypatch.context() as small:
+        small.setattr("qrowd.io.release.LARGEST", 100)
+        with pytest.raises(FormatError, match="larger than"):
+            q.read_release(path)
+
+    def broken(*_: object) -> None:
+        raise zlib.error("invalid block type")
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", broken)
+    with pytest.raises(FormatError, match="this zip is damaged"):
+        q.read_release(path)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "other"}', "no json"])

@@ -14,7 +14,10 @@ from tests.collection.campaign_files import write_files
 from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
-from qrowd.collection.drafts import Draft, all_drafts, open_draft
+from qrowd.collection.act_details import checked
+from qrowd.collection.composing import set_key
+from qrowd.collection.drafts import Draft, all_drafts, open_draft, save
+from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
 from qrowd.web.folders import drafts_in
@@ -207,6 +210,27 @@ def test_the_plan_file_both_ways(wizard: Wizard, paths: dict[str, Path], tmp_pat
     bad.write_text("hello", "utf-8")
     refused = begin(bad)
     assert (refused.status_code, "end one plan file" in words(refused)) == (422, True)
+
+
+def test_a_plan_whose_name_is_not_latin(wizard: Wizard) -> None:
+    """As a plan file may have it."""
+    plan = set_key(wizard.draft.plan, "campaign", "name", "\u6587")
+    save(wizard.draft, plan, "ada", 1, "name")
+    packed = wizard.desk.get(f"{wizard.address}/plan.zip")
+    assert packed.headers["content-disposition"] == "attachment; filename*=utf-8''%E6%96%87.zip"
+
+
+def test_numbers_of_thousands_of_digits(wizard: Wizard) -> None:
+    sent = wizard.answer("name", **{"campaign.title": "A", "version": "9" * 5_000})
+    assert sent.status_code == 303
+    ada = desk(wizard.server, "organiser")
+    drawn = ada.post("/campaigns/tiny/decisions/sample", size="9" * 5_000)
+    assert "a whole number from 1 on" in words(drawn)
+    with pytest.raises(RuleError, match="must be a whole number"):
+        checked("raise target", {"target": "9" * 5_000})
+    for page in ("workers/99999999999999999999", "acts?before=99999999999999999999"):
+        found = ada.get(f"/campaigns/tiny/{page}")
+        assert (found.status_code, "There is no such number" in words(found)) == (404, True)
 
 
 def test_gold_is_graded_on_a_page(wizard: Wizard, paths: dict[str, Path]) -> None:

@@ -19,8 +19,9 @@ Reading = Callable[[str, Any], Any]
 def _number(name: str, given: Any) -> int:
     text = str(given).strip()
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()) or abs(int(text)) > LARGEST:
-        raise RuleError("bad-value", f"{name} must be a whole number, got {given!r}")
+    plain = digits.isascii() and digits.isdecimal() and len(digits) < 19
+    if not plain or abs(int(text)) > LARGEST:
+        raise RuleError("bad-value", f"{name} must be a whole number, got {given!r:.100}")
     return int(text)
 
 

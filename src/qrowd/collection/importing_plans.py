@@ -24,7 +24,11 @@ def draft_of_files(
     folder: Path, who: str, now: int, files: Sequence[Upload]
 ) -> tuple[Draft, list[str]]:
     """A draft from a plan file with its files, or a zip of them; and the files still wanted."""
-    given = _unpacked(files)
+    try:
+        given = _unpacked(files)
+    except uploads.BROKEN_ZIP as error:
+        message = f"this zip cannot be unpacked: {error}"
+        raise FormatError(message, file=files[0][0]) from None
     name, text = _plan_text(given)
     plan = stored_plan(text, name)
     by_name = {PurePosixPath(one).name: file for one, file in given}

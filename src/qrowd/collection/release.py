@@ -8,6 +8,7 @@ taken back, so it is asked twice, and written down with the checksum of its mani
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,7 +123,7 @@ def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> 
         rows = _without_people(work, inside, folder)
         for name in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
             if name in found:
-                (inside / name).replace(folder / name)
+                shutil.move(inside / name, folder / name)  # perhaps to another disk
                 rows[name] = found[name]
     rows |= _material(work, folder) | _copied_runs(work, folder, runs)
     rows["consent.txt"] = _put(folder / "consent.txt", _consent(work))

@@ -8,8 +8,10 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -48,6 +50,10 @@ WANTED = {
 }
 SEVERAL = ("runs", "documents")
 MOST_FILES, LARGEST = 200_000, 4 * 2**30  # of a folder that was zipped
+BROKEN_ZIP = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(OSError, RuntimeError, NotImplementedError, ValueError),
+)
 
 
 def take(draft: Draft, kind: str, files: Sequence[tuple[str, BinaryIO]]) -> Plan:
@@ -71,7 +77,7 @@ def take(draft: Draft, kind: str, files: Sequence[tuple[str, BinaryIO]]) -> Plan
 
 def _kept(place: Path, name: str, file: BinaryIO) -> Path:
     plain = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name)
-    path = place / (plain.strip(".")[-100:] or "file")
+    path = place / (plain.strip(".").encode()[-100:].decode("utf-8", "ignore") or "file")
     if path.exists():
         raise InputError(f"two files are called {name}; rename one", file=name)
     with path.open("wb") as target:
@@ -93,10 +99,15 @@ def _refused(error: InputError, kind: str, files: Sequence[tuple[str, BinaryIO]]
 def _documents(place: Path, paths: list[Path]) -> Path:
     """One file of documents, or a folder: of a zip, or of several files."""
     if len(paths) == 1 and zipfile.is_zipfile(paths[0]):
-        return _unzipped(paths[0], place / f"{paths[0].stem}-folder")
+        try:
+            return _unzipped(paths[0], place / f"{paths[0].stem}-folder")
+        except BROKEN_ZIP as error:
+            raise FormatError(f"this zip cannot be unpacked: {error}") from None
     if len(paths) == 1:
         return paths[0]
     folder = place / "documents"
+    while folder.exists():  # a file of that name
+        folder = folder.with_name(f"{folder.name}-folder")
     folder.mkdir()
     for path in paths:
         path.rename(folder / path.name)
@@ -126,7 +137,7 @@ def _unpack(packed: zipfile.ZipFile, one: zipfile.ZipInfo, target: Path) -> None
     try:
         with packed.open(one) as source, target.open("wb") as file:
             shutil.copyfileobj(source, file)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+    except BROKEN_ZIP as error:
         raise FormatError(f"{one.filename} cannot be unpacked: {error}") from None
 
 

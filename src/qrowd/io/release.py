@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +44,21 @@ from qrowd.io.topics import read_topics
 FORMAT = "qrowd release"
 VERSION = 1
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+LARGEST = 2**34  # bytes of a zip's files
+_DAMAGED = (
+    OSError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+_KINDS = {
+    "campaign": str, "title": str, "figures": dict, "files": dict, "scale": list,
+    "relevant_from": int,
+}  # fmt: skip
+_FIGURES = {"method", "measures", "draws", "level", "informed"}
 _CHANGED = "was changed after the release was made (its checksum differs); get the release again"
 
 
@@ -72,7 +89,7 @@ def is_release(path: str | Path) -> bool:
     """Whether a folder or zip is a release, by its manifest."""
     try:
         return _manifest_of(Path(path)).get("format") == FORMAT
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (KeyError, *_DAMAGED):
         return False
 
 
@@ -103,8 +120,10 @@ def _unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as made:
         try:
             with zipfile.ZipFile(path) as archive:
+                if sum(one.file_size for one in archive.infolist()) > LARGEST:
+                    raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
                 archive.extractall(made)  # which keeps every name inside of the folder
-        except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+        except _DAMAGED as error:
             raise FormatError(f"this zip is damaged: {error}", file=str(path)) from None
         yield Path(made)
 
@@ -115,13 +134,24 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
     if about.get("version") != VERSION:
         told = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
         raise FormatError(told, file=shown)
-    if not isinstance(about.get("files"), dict) or not isinstance(about.get("scale"), list):
-        raise FormatError(f"{MANIFEST} lacks files or scale; get the release again", file=shown)
+    _refuse_incomplete(about, shown)
     sums = {name: str(one["sha256"]) for name, one in about["files"].items()}
     sums |= {name: sha for name, sha in _sums(folder).items() if name == MANIFEST}
     for name, sha in sums.items():
         _verify(folder, name, sha, shown)
     return about
+
+
+def _refuse_incomplete(about: dict[str, Any], shown: str) -> None:
+    """An error unless the manifest has all that is read here."""
+    lost = [key for key, kind in _KINDS.items() if not isinstance(about.get(key), kind)]
+    if not lost:
+        lost = sorted(_FIGURES - about["figures"].keys())
+        known = [one.keys() if isinstance(one, dict) else set() for one in about["files"].values()]
+        lost += [key for keys in known for key in ("sha256", "rows") if key not in keys]
+        lost += [] if all(isinstance(one, int) for one in about["scale"]) else ["scale"]
+    if lost:
+        raise FormatError(f"{MANIFEST} lacks {lost[0]}; get the release again", file=shown)
 
 
 def _sums(folder: Path) -> dict[str, str]:

@@ -64,4 +64,4 @@ def drafts_in(folder: Path) -> Path:
 def file_name(given: str) -> str:
     """A name for an uploaded file that is harmless as part of a path."""
     plain = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in given)
-    return plain.strip(".")[:100] or "file"
+    return plain.strip(".").encode()[:100].decode("utf-8", "ignore") or "file"

@@ -156,7 +156,7 @@ def extend(name: str, visit: Visiting) -> Response:
 
 def _depth(visit: Visit) -> int:
     given = visit.text("depth", "20")
-    if not given.isdecimal() or not 1 <= int(given) <= 10_000:
+    if not given.isdecimal() or len(given) > 18 or not 1 <= int(given) <= 10_000:
         raise RuleError("bad-value", "the depth must be a whole number from 1 to 10,000")
     return int(given)
 

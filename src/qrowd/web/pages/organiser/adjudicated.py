@@ -66,7 +66,7 @@ def draw(name: str, visit: Visiting) -> Response:
     member = visit.organiser(name, "manage")
     size = visit.text("size")
     try:
-        if not size.isdecimal() or not 0 < int(size) <= 1_000_000:
+        if not size.isdecimal() or len(size) > 18 or not 0 < int(size) <= 1_000_000:
             raise RuleError("malformed", "how many judgements: a whole number from 1 on")
         done = draw_for_experts(SampleWanted(size=int(size)), member)
     except RuleError as error:

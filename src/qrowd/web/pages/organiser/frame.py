@@ -241,6 +241,8 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except RuleError as error:
                 return _problem(request, error.code, str(error))
+            except OverflowError:  # a number that no database holds
+                return _problem(request, "not-found", "there is no such number")
             except StoreError as error:
                 return _problem(request, "store", error.message)
             except QrowdError as error:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 from fastapi import Response
 from fastapi.responses import StreamingResponse
@@ -30,7 +31,6 @@ from qrowd.web.pages.organiser.questions import (
 )
 
 router = page_router()
-ATTACHED = {"Content-Disposition": 'attachment; filename="{}"', "X-Content-Type-Options": "nosniff"}
 
 
 def opened(visit: Visit, key: str) -> Draft:
@@ -131,7 +131,9 @@ def _sent(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _attached(name: str) -> dict[str, str]:
-    return {key: value.format(name) for key, value in ATTACHED.items()}
+    quoted = quote(name, safe="")
+    named = f'filename="{name}"' if quoted == name else f"filename*=utf-8''{quoted}"
+    return {"Content-Disposition": f"attachment; {named}", "X-Content-Type-Options": "nosniff"}
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -168,7 +170,8 @@ def take(key: str, step: str, visit: Visiting) -> Response:
 
 def _version(visit: Visit, newest: Draft) -> int:
     given = visit.text("version")
-    return int(given) if given.isdecimal() and 0 < int(given) <= newest.version else newest.version
+    known = given.isdecimal() and len(given) < 19 and 0 < int(given) <= newest.version
+    return int(given) if known else newest.version
 
 
 def _refuse_taken(visit: Visit, draft: Draft, given: answering.Answer) -> None:
