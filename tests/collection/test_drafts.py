@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 from collections import Counter
@@ -192,6 +193,24 @@ def test_a_file_and_a_folder_of_one_name_in_a_zip(draft: Draft) -> None:
     with pytest.raises(InputError, match="cannot be unpacked"):
         uploads.take(draft, "documents", [("docs.zip", io.BytesIO(_two_in_one_place()))])
     assert not list((draft.folder / "files").iterdir())
+
+
+def test_files_that_unpack_to_too_much(
+    draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qrowd.io.source.MOST_UNPACKED", 2**20)
+    monkeypatch.setattr("qrowd.collection.importing_plans.MOST_UNPACKED", 2**20)
+    bomb = gzip.compress(b"t0 0 d0 1\n" * 2**18)
+    with zipfile.ZipFile(inside := io.BytesIO(), "w") as target:
+        target.writestr("docs/a.gz", bomb)
+    with zipfile.ZipFile(plan := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("plan.toml", b"\n" * 2**21)
+    for kind, name, file in (("pool", "a.gz", io.BytesIO(bomb)), ("documents", "d.zip", inside)):
+        file.seek(0)
+        with pytest.raises(InputError, match="larger than 1 MB"):
+            uploads.take(draft, kind, [(name, file)])
+    with pytest.raises(InputError, match="larger than 1 MB; send the plan file alone"):
+        draft_of_files(tmp_path, "ada", 1, [("plan.zip", plan)])
 
 
 def test_names_of_files_that_disks_do_not_take(draft: Draft) -> None:

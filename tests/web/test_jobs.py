@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from polars.exceptions import ColumnNotFoundError
 from sqlalchemy import select, update
 from tests.collection.making import PLAN, make_site
+from tests.web.office import desk, words
 from tests.web.serving import API, Server
 
 from qrowd.collection.schema import job
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks
+from qrowd.web.access import OFFICE_COOKIE, forgery_token
 from qrowd.web.robots.driving import Clock, in_process
 from qrowd.web.robots.rehearsal import Crowd, judge
 from qrowd.web.robots.robot import Call
@@ -76,6 +82,29 @@ def test_a_wrong_run_is_refused_and_nothing_is_kept(server: Server) -> None:
     reply = server.client.post(f"{API}/runs", files=sent, headers=organiser)
     assert reply.status_code == 422
     assert not list(server.settings.folder.rglob("*mine*"))
+
+
+@pytest.mark.parametrize("module", [bz2, gzip, lzma])
+def test_files_that_unpack_to_too_much_are_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch, module: Any
+) -> None:
+    monkeypatch.setattr("qrowd.io.source.MOST_UNPACKED", 2**20)
+    organiser = server.token("organiser")
+    run = b"t0 Q0 d0-0 1 1 mine\n"
+    fine, bomb = module.compress(run), module.compress(run + b"\n" * 2**21)
+    for path, field in (("runs", "file"), ("extensions", "runs")):
+        for content, status in ((fine, 201 if path == "runs" else 200), (bomb, 422)):
+            sent = {field: ("mine.run.packed", content)}
+            reply = server.client.post(f"{API}/{path}", files=sent, headers=organiser)
+            assert reply.status_code == status, reply.text
+        assert "larger than 1 MB" in reply.json()["error"]["message"]
+    ada = desk(server, "organiser")
+    reply = server.client.post(
+        "/campaigns/tiny/extend", files={"runs": ("mine.run", bomb)},
+        data={"forgery": forgery_token(server.settings, ada.token), "depth": "20"},
+        headers={"Cookie": f"{OFFICE_COOKIE}={ada.token}"},
+    )  # fmt: skip
+    assert "larger than 1 MB" in words(reply)
 
 
 def test_a_failed_job_says_why(server: Server) -> None:

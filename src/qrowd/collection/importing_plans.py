@@ -15,6 +15,7 @@ from qrowd.collection.drafts import Draft, discard, new_draft, save
 from qrowd.collection.plan import Files, Plan
 from qrowd.collection.plan_reading import stored_plan
 from qrowd.errors import FormatError, InputError
+from qrowd.io.source import MOST_UNPACKED
 
 Upload = tuple[str, BinaryIO]
 LARGEST_PLAN = 2**20
@@ -90,8 +91,10 @@ def _unpacked(files: Sequence[Upload]) -> list[Upload]:
         return list(files)
     with zipfile.ZipFile(files[0][1]) as packed:
         inside = [one for one in packed.infolist() if not one.is_dir()]
-        if sum(one.file_size for one in inside) > uploads.LARGEST:
-            raise FormatError("this zip is too large", file=files[0][0])
+        if sum(one.file_size for one in inside) > MOST_UNPACKED:
+            message = f"unpacked, this is larger than {MOST_UNPACKED // 2**20} MB"
+            told = f"{message}; send the plan file alone, then its files"
+            raise FormatError(told, file=files[0][0])
         plan = [one.filename for one in inside if one.filename.lower().endswith(".toml")]
         top = PurePosixPath(plan[0]).parent if plan else PurePosixPath()
         return _members(packed, inside, top)

@@ -35,7 +35,7 @@ from qrowd.errors import FormatError, InputError
 from qrowd.io.anything import kind_of
 from qrowd.io.document_files import are_files
 from qrowd.io.runs import read_runs
-from qrowd.io.source import sources
+from qrowd.io.source import refuse_bomb, sources
 
 WANTED = {
     "topics": "topics: TREC topics, JSON lines or TSV with topic and query",
@@ -82,6 +82,7 @@ def _kept(place: Path, name: str, file: BinaryIO) -> Path:
         raise InputError(f"two files are called {name}; rename one", file=name)
     with path.open("wb") as target:
         shutil.copyfileobj(file, target)
+    refuse_bomb(path)
     return path
 
 
@@ -139,6 +140,7 @@ def _unpack(packed: zipfile.ZipFile, one: zipfile.ZipInfo, target: Path) -> None
             shutil.copyfileobj(source, file)
     except BROKEN_ZIP as error:
         raise FormatError(f"{one.filename} cannot be unpacked: {error}") from None
+    refuse_bomb(target)
 
 
 def _shown(name: str) -> bool:

@@ -19,6 +19,7 @@ from qrowd.errors import FormatError, InputError, MissingExtraError
 
 STDIN = "-"
 START = 1 << 16
+MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BROKEN = (
@@ -218,6 +219,23 @@ def _of_glob(pattern: str) -> list[Source]:
 
 def _compression(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def refuse_bomb(path: Path) -> None:
+    """An error if a compressed file is too large once unpacked; it is read in parts, none kept."""
+    kind, size = Source(path.name, path).compression, 0
+    if not kind:
+        return
+    module: Any = zstd() if kind == "zstd" else importlib.import_module(kind)
+    try:
+        with module.open(path) as file:
+            while part := file.read(2**20):
+                size += len(part)
+                if size > MOST_UNPACKED:
+                    told = f"unpacked, this is larger than {MOST_UNPACKED // 2**20} MB"
+                    raise FormatError(told, file=path.name)
+    except _decompressor(kind)[1]:
+        raise _broken(path.name, kind) from None
 
 
 def _decompressed(raw: bytes, kind: str, name: str) -> bytes:

@@ -13,6 +13,7 @@ from qrowd.collection import extending
 from qrowd.collection.building import Added
 from qrowd.collection.extending import Cost
 from qrowd.collection.gathering import extension
+from qrowd.io.source import refuse_bomb
 from qrowd.web.access import Manager, Reader
 from qrowd.web.folders import file_name
 from qrowd.web.problems import RESPONSES
@@ -68,4 +69,5 @@ def _kept(folder: Path, file: UploadFile) -> Path:
     folder.mkdir()
     path = folder / file_name(file.filename or "file")
     path.write_bytes(file.file.read())
+    refuse_bomb(path)
     return path

@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from qrowd.errors import RuleError
+from qrowd.io.source import refuse_bomb
 from qrowd.web import jobs
 from qrowd.web.access import Exporter, Manager, Member, Reader, TheSettings
 from qrowd.web.api.work import HARMLESS
@@ -123,6 +124,7 @@ def add_run(file: UploadFile, member: Manager, settings: TheSettings) -> Stored:
     with TemporaryDirectory(dir=folder.parent) as beside:  # jobs list what is in the folder
         path = pathlib.Path(beside) / file_name(file.filename or "run")
         path.write_bytes(content)
+        refuse_bomb(path)
         runs = q.read_runs(path)
         path.replace(folder / path.name)
     return Stored(name=path.name, runs=len(runs.runs), topics=len(runs.topics))

@@ -17,6 +17,7 @@ from qrowd.collection.consequences import Consequence, consequence
 from qrowd.collection.gathering import extension
 from qrowd.collection.store import Work
 from qrowd.errors import QrowdError, RuleError
+from qrowd.io.source import refuse_bomb
 from qrowd.web.access import Member
 from qrowd.web.api.manage import scope_of
 from qrowd.web.folders import Place, file_name
@@ -174,6 +175,7 @@ def _stage(visit: Visit, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as target:
             shutil.copyfileobj(file.file, target)
+        refuse_bomb(path)
 
 
 def _read(folder: Path, depth: int) -> Material:
