@@ -10,6 +10,7 @@ from tests.web.office import desk
 from tests.web.serving import API, Server
 
 from qrowd.web.access import COOKIE, FORGERY_HEADER
+from qrowd.web.app import LARGEST_BODY, SMALL_BODY
 from qrowd.web.settings import secret_of, set_up_code
 
 SECRET = {"login": "ann", "password": "a long password"}
@@ -211,6 +212,25 @@ def test_an_undo_needs_what_the_act_needs(server: Server) -> None:
     assert manager.post(f"/campaigns/tiny/acts/{number}/undo").status_code == 403
     assert f"acts/{number}/undo" not in manager.get("/campaigns/tiny/acts").text
     assert server.client.post(f"{API}/acts/{number}/undo", headers=organiser).status_code == 201
+
+
+def test_large_bodies_are_for_those_who_are_signed_in(server: Server) -> None:
+    large = b"x" * (SMALL_BODY + 1)
+    known = [server.token("organiser", campaign_id=None), server.token("organiser")]
+    for path in ("/drafts/x/name", "/sign-in", "/api/sign-in"):
+        for nobody in ({}, {"Authorization": "Bearer guess"}, {"Cookie": f"{COOKIE}=guess"}):
+            reply = server.client.post(path, content=large, headers=nobody)
+            assert (reply.status_code, "sign in to send more" in reply.text) == (413, True)
+        for headers in known:
+            assert server.client.post(path, content=large, headers=headers).status_code != 413
+    told = [{**headers, "Content-Length": str(LARGEST_BODY + 1)} for headers in known]
+    codes = [server.client.post("/drafts/x/name", headers=one).status_code for one in told]
+    assert (codes[0] != 413, codes[1]) == (True, 413)
+
+
+def test_a_body_of_unknown_length_is_refused(server: Server) -> None:
+    reply = server.client.post("/api/sign-in", content=iter([b"{}"]))
+    assert (reply.status_code, reply.json()["error"]["code"]) == (411, "length-required")
 
 
 def test_the_secret_is_made_once_and_only_its_owner_reads_it(

@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 import qrowd
 from qrowd.collection.store import Store, open_store
-from qrowd.web import problems
+from qrowd.errors import QrowdError
+from qrowd.web import access, problems
 from qrowd.web.api import (
     accounts,
     campaigns,
@@ -44,6 +46,7 @@ from qrowd.web.pages.organiser import (
 from qrowd.web.pages.organiser import workers as worker_pages
 from qrowd.web.settings import Settings
 
+SMALL_BODY = 2**20  # of somebody who is not signed in
 LARGEST_BODY = 64 * 2**20
 LARGEST_UPLOAD = 2**30  # of a draft's files
 HEADERS = {
@@ -91,12 +94,34 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
 
 async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
     """Refuse bodies that are too large; put the safety headers on every response."""
-    length = request.headers.get("Content-Length", "0")
-    most = LARGEST_UPLOAD if request.url.path.startswith("/drafts") else LARGEST_BODY
-    if not length.isdigit() or int(length) > most:
-        limit = f"{most // 2**20} MB"
-        return problems.refusal("too-large", f"a request has at most {limit}", 413)
+    if "Transfer-Encoding" in request.headers:
+        message = "say how long the body is (Content-Length)"
+        return problems.refusal("length-required", message, 411)
+    given = request.headers.get("Content-Length", "0")
+    length = int(given) if given.isdecimal() and len(given) < 20 else LARGEST_UPLOAD + 1
+    if length > SMALL_BODY:
+        most = await run_in_threadpool(_most, request)
+        if length > most:
+            return problems.refusal("too-large", _too_large(most), 413)
     response = await answer(request)
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
+
+
+def _most(request: Request) -> int:
+    """The largest body that whoever asks may send; it is read before the routes know who asks."""
+    header = request.headers.get("Authorization", "")
+    bearer = header.startswith("Bearer ")
+    plain = header.removeprefix("Bearer ").strip() if bearer else access.cookie_of(request)
+    try:
+        who = access.find(request.app.state.store, plain)
+    except QrowdError:
+        return SMALL_BODY
+    drafts = who.administrator and request.url.path.startswith("/drafts")
+    return LARGEST_UPLOAD if drafts else LARGEST_BODY
+
+
+def _too_large(most: int) -> str:
+    who_may = "; sign in to send more" if most == SMALL_BODY else ""
+    return f"a request has at most {most // 2**20} MB{who_may}"
