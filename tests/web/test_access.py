@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 from tests.web.office import desk
 from tests.web.serving import API, Server
 
+from qrowd.collection import audit
+from qrowd.collection.schema import rate
+from qrowd.web import passwords
 from qrowd.web.access import COOKIE, FORGERY_HEADER
 from qrowd.web.app import LARGEST_BODY, SMALL_BODY
 from qrowd.web.settings import secret_of, set_up_code
@@ -61,6 +66,33 @@ def test_passwords_cannot_be_tried_for_long(server: Server) -> None:
     assert codes == [401] * 10 + [429] * 2
     server.site.clock.forward(2)
     assert server.client.post("/api/sign-in", json=SECRET).status_code == 401
+
+
+def test_tries_are_counted_for_a_day_under_a_name_that_fits(server: Server) -> None:
+    for login in ("a" * 200, "bob"):
+        tried = {**SECRET, "login": login}
+        assert server.client.post("/api/sign-in", json=tried).status_code == 401
+        with server.site.store.snapshot() as db:
+            kept = list(db.scalars(select(rate.c.what)))
+        assert kept == [f"sign-in {login}"[:200]]
+        server.site.clock.forward(25 * 60)
+
+
+def test_nobody_waits_for_a_password_to_be_hashed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tries = server.site.store, []
+
+    class Slow:
+        def verify(self, *_: str) -> None:
+            with ThreadPoolExecutor() as other:  # which writes while the password is hashed
+                tries.append(other.submit(lambda: server.site.work(audit.last_act)).result())
+
+    with store.transaction() as db:
+        passwords.new_account(db, store.clock(), "ann", "a long password", administrator=True)
+    monkeypatch.setattr(passwords, "_hasher", Slow())
+    assert server.client.post("/api/sign-in", json=SECRET).status_code == 200
+    assert len(tries) == 1
 
 
 def test_cookies_alone_change_nothing(server: Server) -> None:

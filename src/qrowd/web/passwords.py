@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from threading import Semaphore
+
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import Connection, delete, insert, select, update
 
 from qrowd.collection.schema import account, rate
+from qrowd.collection.store import Store
 from qrowd.errors import RuleError
 
 LEAST_PASSWORD = 10
+LONGEST_NAME = 200  # of what is counted
 MINUTE = 60_000
+DAY = 86_400_000  # no period that is counted is longer
 _hasher = PasswordHasher()
+_hashing = Semaphore(2)
 _NOBODY = _hasher.hash("nobody has this password")
 
 
@@ -32,11 +38,16 @@ def new_account(
     return int(key[0])
 
 
-def check_password(db: Connection, login: str, password: str) -> tuple[int, bool]:
-    """The account's number and whether it is an administrator's; the same time if it is unknown."""
-    row = db.execute(select(account).where(account.c.login == login)).one_or_none()
+def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
+    """The account's number and whether it is an administrator's; the same time if it is unknown.
+
+    Hashing takes long and much memory: no transaction waits for it, and few are made at a time.
+    """
+    with store.snapshot() as db:
+        row = db.execute(select(account).where(account.c.login == login)).one_or_none()
     try:
-        _hasher.verify(row.password if row else _NOBODY, password)
+        with _hashing:
+            _hasher.verify(row.password if row else _NOBODY, password)
     except VerifyMismatchError:
         row = None
     if row is None:
@@ -51,9 +62,11 @@ def no_account_yet(db: Connection) -> bool:
 
 def limit(db: Connection, now: int, what: str, times: int, minutes: float = 1) -> None:
     """Count a try of `what`; an error where there were more than `times` in this period."""
+    what = what[:LONGEST_NAME]
     since = now - now % round(minutes * MINUTE)
     mine = (rate.c.what == what) & (rate.c.since == since)
-    db.execute(delete(rate).where(rate.c.what == what, rate.c.since < since))
+    old = ((rate.c.what == what) & (rate.c.since < since)) | (rate.c.since < now - DAY)
+    db.execute(delete(rate).where(old))
     if not db.execute(update(rate).where(mine).values(times=rate.c.times + 1)).rowcount:
         db.execute(insert(rate).values(what=what, since=since, times=1))
     if int(db.scalar(select(rate.c.times).where(mine)) or 0) > times:

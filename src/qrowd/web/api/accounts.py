@@ -124,8 +124,8 @@ def sign_in(
     """Sign in with a password; at most ten tries a minute for a login."""
     with store.transaction() as db:
         passwords.limit(db, store.clock(), f"sign-in {given.login}", 10)
+    number, administrator = passwords.check_password(store, given.login, given.password)
     with store.transaction() as db:
-        number, administrator = passwords.check_password(db, given.login, given.password)
         roles = {held for _, _, held in roles_of(db, number)}
         if not administrator and not roles:
             raise RuleError("no-access", "this account has no campaign yet")
