@@ -80,6 +80,7 @@ def walk_batch(page: Page, look: Look) -> None:
     page.keyboard.press("?")
     look("keys")
     page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
     for part in range(3):
         judge_all(page, 4, "2")
         if not part:
