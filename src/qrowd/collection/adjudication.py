@@ -245,19 +245,13 @@ def disagreements(work: Work) -> list[Found]:
 
 
 def _objections(work: Work) -> Select[Found]:
-    joined = (
-        appeal.join(place, place.c.id == appeal.c.place_id)
-        .join(member, and_(member.c.set_id == place.c.set_id,
-                           member.c.position == appeal.c.position))
-        .join(pair, pair.c.id == member.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-    )  # fmt: skip
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
     about = (appeal.c.id, appeal.c.at, pair.c.id.label("pair"), place.c.set_id, *names)
     open_ones = and_(appeal.c.kind == "gold", appeal.c.answered_at.is_(None))
     query = select(*about, appeal.c.text, appeal.c.place_id, appeal.c.position)
-    return query.select_from(joined).where(open_ones, pair.c.campaign_id == work.campaign)
+    return query.select_from(experts.with_pairs(appeal)).where(
+        open_ones, pair.c.campaign_id == work.campaign
+    )
 
 
 def _objection(work: Work, number: int) -> Found:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import and_, delete, func, insert, select
+from sqlalchemy import Join, Table, and_, delete, func, insert, select
 
 from qrowd.collection.people import expert
 from qrowd.collection.schema import (
@@ -106,19 +106,23 @@ def put_back(work: Work, details: dict[str, Any]) -> None:
         work.db.execute(delete(sampled).where(one))
 
 
-def to_judge(work: Work) -> list[Found]:
-    """Sampled pairs without a decision: topic, doc, shown without anybody's grade (blind)."""
-    decided = select(decision.c.pair_id)
-    joined = (
-        sampled.join(place, place.c.id == sampled.c.place_id)
-        .join(member, and_(member.c.set_id == place.c.set_id,
-                           member.c.position == sampled.c.position))
+def with_pairs(rows: Table) -> Join:
+    """Rows that name a place and a position in it, joined to the pair that stands there."""
+    here = and_(member.c.set_id == place.c.set_id, member.c.position == rows.c.position)
+    return (
+        rows.join(place, place.c.id == rows.c.place_id)
+        .join(member, here)
         .join(pair, pair.c.id == member.c.pair_id)
         .join(topic, topic.c.id == pair.c.topic_id)
         .join(document, document.c.id == pair.c.document_id)
-    )  # fmt: skip
+    )
+
+
+def to_judge(work: Work) -> list[Found]:
+    """Sampled pairs without a decision: topic, doc, shown without anybody's grade (blind)."""
+    decided = select(decision.c.pair_id)
     query = select(pair.c.id, topic.c.name.label("topic"), document.c.name.label("doc")).distinct()
-    own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
+    own = query.select_from(with_pairs(sampled)).where(pair.c.campaign_id == work.campaign)
     return list(work.db.execute(own.where(pair.c.id.not_in(decided)).order_by(pair.c.id)))
 
 

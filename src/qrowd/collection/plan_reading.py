@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,21 +10,13 @@ from typing import Any
 
 from qrowd.collection.plan import Check, Checks, Plan, keys, sections
 from qrowd.collection.plan_limits import BECAUSE, complaints
-from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
-
-_HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
-_KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
+from qrowd.errors import InputError, ParameterError, UnknownNameError
+from qrowd.io.plan_files import find_line, line_of, parsed_toml, plan_text
 
 
 def read_plan(path: str | Path) -> Plan:
     """Read a plan file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not text in UTF-8", file=str(path)) from None
-    return parse_plan(text, str(path))
+    return parse_plan(plan_text(path), str(path))
 
 
 def parse_plan(text: str, file: str = "plan") -> Plan:
@@ -39,12 +29,7 @@ def parse_plan(text: str, file: str = "plan") -> Plan:
 @lru_cache(maxsize=64)
 def stored_plan(text: str, file: str = "plan") -> Plan:
     """A plan that was accepted once: what later versions refuse does not lock its campaign."""
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        at = int(line.group(1)) if line else text.count("\n") + 1
-        raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+    found = parsed_toml(text, file)
     known = {name: kind for name, kind in sections().items() if "." not in name}
     for name in found:
         if name not in known:
@@ -100,34 +85,6 @@ def _unknown(what: str, name: str, known: Any, file: str, line: int) -> InputErr
     return InputError(str(UnknownNameError.among(what, name, known)), file=file, line=line)
 
 
-def line_of(text: str, section: str, key: str = "") -> int:
-    """The line of a key, or of a section's head; the section's, or the last, where it is not."""
-    return _find_line(text, section, key) or max(1, text.count("\n"))
-
-
-def _find_line(text: str, section: str, key: str = "") -> int:
-    """The line of a key, or of its section's head; 0 where neither is in the text."""
-    current, head, quote = "", 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if quote:
-            quote = "" if quote in line else quote
-            continue
-        if header := _HEADER.match(line):
-            current = header.group(1).replace(" ", "")
-            head = number if current == section else head
-        elif found := _KEY.match(line):
-            wanted = (section, key) if current else ("", section)
-            if (current, found.group(1)) == wanted:
-                return number
-        quote = _opened(line)
-    return head
-
-
-def _opened(line: str) -> str:
-    """The quotes of a text of several lines that begins in this line."""
-    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
-
-
 def wrong(
     plan: Plan, section: str, key: str, message: str, file: str = "plan", because: str = ""
 ) -> InputError:
@@ -136,9 +93,9 @@ def wrong(
     A key that the plan leaves out is reported at the line of `because` (as in "people.workers"),
     the key that its default does not go with.
     """
-    line = _find_line(plan.text, section, key)
+    line = find_line(plan.text, section, key)
     if not line and because:
-        line = _find_line(plan.text, *because.rsplit(".", 1))
+        line = find_line(plan.text, *because.rsplit(".", 1))
     return InputError(f"[{section}] {key}: {message}", file=file, line=line or 1)
 
 

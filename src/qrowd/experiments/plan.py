@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from qrowd import registry
-from qrowd.collection.plan_reading import line_of
 from qrowd.errors import InputError, UnknownNameError
+from qrowd.io.plan_files import line_of
 from qrowd.registry import param
 
 

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from qrowd.collection.plan_reading import line_of
-from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
+from qrowd.errors import InputError, ParameterError, UnknownNameError
 from qrowd.experiments.plan import SECTIONS, Plan, TopicSet, TopicSets
 from qrowd.experiments.plan_checks import check
+from qrowd.io.plan_files import line_of, parsed_toml, plan_text
 from qrowd.registry import params_of
 
 
 def read_plan(path: str | Path) -> Plan:
     """Read a plan file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise FormatError("is not text in UTF-8", file=str(path)) from None
-    return replace(parse_plan(text, str(path)), folder=str(Path(path).resolve().parent))
+    return replace(parse_plan(plan_text(path), str(path)), folder=str(Path(path).resolve().parent))
 
 
 def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        at = int(line.group(1)) if line else text.count("\n") + 1
-        raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+    found = parsed_toml(text, file)
     known = [*SECTIONS, "names", "runs", "topics"]
     for name, table in found.items():
         if name not in known:

@@ -103,12 +103,12 @@ def study(
 
     Without runs there are no scores of systems; without gold nothing is compared with it. What
     methods and rules may learn from is `given`; its pairs and topics are left out of every
-    comparison with `gold`. Assessors whom one of the
-    screening `rules` doubts are left out. Without `methods`, those are `mv`, `ds` and `auto`
-    (for more than two grades also `wmv-iter`). `chosen` names the method whose `draws`
-    become intervals (`auto` if there is one, else a hierarchical one, then `ds`, then the last);
-    `informed` lets it know how the systems rank the documents, as `inform` does: not for `auto`,
-    nor where assessors err together, for then the systems' consensus outweighs the votes.
+    comparison with `gold`. Assessors whom one of the screening `rules` doubts are left out. The
+    usual `methods` are `mv`, `ds` and `auto` (for more than two grades also `wmv-iter`). `chosen`
+    names the method whose `draws` become intervals (`auto` if there is one, else a hierarchical
+    one, then `ds`, then the last); `informed` lets it know how the systems rank the documents, as
+    `inform` does: not for `auto`, nor where assessors err together, for then the systems'
+    consensus outweighs the votes.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)

@@ -1,0 +1,61 @@
+"""Plan files in TOML: their text, what it says, and in which line a key stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from qrowd.errors import FormatError
+
+_HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
+_KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
+
+
+def plan_text(path: str | Path) -> str:
+    """The text of a plan file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise FormatError("is not text in UTF-8", file=str(path)) from None
+
+
+def parsed_toml(text: str, file: str) -> dict[str, Any]:
+    """What a text in TOML says; an error names the line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        at = int(line.group(1)) if line else text.count("\n") + 1
+        raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+
+
+def line_of(text: str, section: str, key: str = "") -> int:
+    """The line of a key, or of a section's head; the section's, or the last, where it is not."""
+    return find_line(text, section, key) or max(1, text.count("\n"))
+
+
+def find_line(text: str, section: str, key: str = "") -> int:
+    """The line of a key, or of its section's head; 0 where neither is in the text."""
+    current, head, quote = "", 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if quote:
+            quote = "" if quote in line else quote
+            continue
+        if header := _HEADER.match(line):
+            current = header.group(1).replace(" ", "")
+            head = number if current == section else head
+        elif found := _KEY.match(line):
+            wanted = (section, key) if current else ("", section)
+            if (current, found.group(1)) == wanted:
+                return number
+        quote = _opened(line)
+    return head
+
+
+def _opened(line: str) -> str:
+    """The quotes of a text of several lines that begins in this line."""
+    return next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
