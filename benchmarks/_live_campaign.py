@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert, text
 
+from benchmarks._soak_campaign import SIZE, made_material
 from qrowd.collection import audit, ledger
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import assignment, entry, event, outcome, place, worker
 from qrowd.collection.store import Store, Work, open_store
@@ -30,7 +31,7 @@ sets = 6
 hit = 0.50
 budget = 40000.00
 """
-TOPICS, SIZE, GOLD_SETS = 100, 5, 60
+TOPICS = 100
 DAY = 86_400_000
 CHUNK = 20_000
 Rows = Iterator[dict[str, Any]]
@@ -42,7 +43,9 @@ def make_campaign(
     """A running campaign over some days in which so many judgements are held."""
     store = open_store(database, new=True)
     target = -(-judgements // pool) + 2
-    create_campaign(store, parse_plan(PLAN.format(target=target)), _material(pool))
+    create_campaign(
+        store, parse_plan(PLAN.format(target=target)), made_material(pool, TOPICS, times=1)
+    )
     with store.write("large") as work:
         audit.launch(work, "benchmark")
         drop_triggers(work.db)
@@ -52,19 +55,6 @@ def make_campaign(
         with store.engine.connect() as db:
             db.exec_driver_sql("ANALYZE")
     return store
-
-
-def _material(pool: int) -> Material:
-    topics = [TopicRow(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
-    pairs = [(f"t{at % TOPICS}", f"d{at}") for at in range(pool)]
-    gold = [
-        GoldRow(f"t{s % TOPICS}", f"g{s}-{d}", d % 2, "because", "", f"s{s}")
-        for s in range(GOLD_SETS)
-        for d in range(SIZE)
-    ]
-    names = [name for _, name in pairs] + [row.document for row in gold]
-    documents = (DocumentRow(name, name.encode(), f"Page {name}") for name in names)
-    return Material(topics, documents, pairs, gold)
 
 
 def _fill(work: Work, workers: int, judgements: int, chance: random.Random) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qrowd.collection import audit
@@ -64,25 +63,24 @@ def make_campaign(
     store = open_store(database, new=True)
     longest = max(240.0, lease_minutes)
     text = PLAN.format(name=name, target=target, lease=lease_minutes, longest=longest)
-    create_campaign(store, parse_plan(text), _material(pairs))
+    create_campaign(store, parse_plan(text), made_material(pairs))
     with store.write(name) as work:
         audit.launch(work, "load test")
     return store
 
 
-def _material(pairs: int) -> Material:
-    topics = [TopicRow(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
-    pool = [(f"t{at % TOPICS}", f"d{at}") for at in range(pairs)]
+def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> Material:
+    """Topics, pairs, gold sets, and documents that say their name so many times."""
+    queries = [TopicRow(f"t{at}", query=f"query {at}") for at in range(topics)]
+    pool = [(f"t{at % topics}", f"d{at}") for at in range(pairs)]
     gold = [
-        GoldRow(f"t{s % TOPICS}", f"g{s}-{d}", d % 2, "because", "", f"s{s}")
+        GoldRow(f"t{s % topics}", f"g{s}-{d}", d % 2, "because", "", f"s{s}")
         for s in range(GOLD_SETS)
         for d in range(SIZE)
     ]
-    return Material(topics, list(_documents(pairs)), pool, gold)
-
-
-def _documents(pairs: int) -> Iterator[DocumentRow]:
-    names = [f"d{at}" for at in range(pairs)]
-    names += [f"g{s}-{d}" for s in range(GOLD_SETS) for d in range(SIZE)]
-    for name in names:
-        yield DocumentRow(name, f"The text of {name}. ".encode() * 20, f"Page {name}")
+    names = [name for _, name in pool] + [row.document for row in gold]
+    documents = (
+        DocumentRow(name, f"The text of {name}. ".encode() * times, f"Page {name}")
+        for name in names
+    )
+    return Material(queries, documents, pool, gold)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.browser.serving import Site
-from tests.browser.walking import judge_all, saved, start
+from tests.browser.walking import judge_all, saved, start, two_tabs
 
 
 def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
@@ -79,15 +79,10 @@ def test_an_old_link_and_no_javascript_say_what_to_do(browser: Browser, site: Si
 
 
 def test_a_second_tab_replaces_nothing_it_has_not_seen(browser: Browser, site: Site) -> None:
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    one = context.new_page()
-    start(one, site.link)
-    two = context.new_page()
-    two.goto(site.link)
-    expect(two.locator(".page .text")).to_be_visible()
+    one, two = two_tabs(browser, site.link)
     judge_all(one, 1, "2")
     saved(one)
     two.keyboard.press("0")
     expect(two.locator(".notes")).to_contain_text("another tab")
     assert [(said.grade, said.stale) for said in site.events()] == [(2, 0), (0, 1)]
-    context.close()
+    one.context.close()

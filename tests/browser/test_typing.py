@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, expect
 from tests.browser.serving import Site
-from tests.browser.walking import saved, start
+from tests.browser.walking import saved, start, two_tabs
 
 # Locks are given back late, as browsers under load do.
 LATE_LOCKS = """
@@ -56,12 +56,7 @@ def test_saved_is_said_after_the_commit_only(browser: Browser, site: Site) -> No
 
 
 def test_one_tab_sends_what_another_could_not(browser: Browser, site: Site) -> None:
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    one = context.new_page()
-    start(one, site.link)
-    two = context.new_page()
-    two.goto(site.link)
-    expect(two.locator(".page .text")).to_be_visible()
+    one, two = two_tabs(browser, site.link)
     one.route("**/answers", lambda route: route.abort())
     one.keyboard.press("2")
     expect(one.locator(".saved")).to_have_attribute("data-state", "waiting")
@@ -71,4 +66,4 @@ def test_one_tab_sends_what_another_could_not(browser: Browser, site: Site) -> N
     one.keyboard.press("u")
     saved(one)
     assert [(said.kind, said.stale) for said in site.events()] == [("grade", 0), ("clear", 0)]
-    context.close()
+    one.context.close()

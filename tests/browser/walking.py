@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 PICTURES = Path(__file__).with_name("pictures")
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -19,6 +19,16 @@ def start(page: Page, link: str) -> None:
         button.focus()
         page.keyboard.press("Enter")
     expect(page.locator(".page .text")).to_be_visible()
+
+
+def two_tabs(browser: Browser, link: str) -> tuple[Page, Page]:
+    """Two tabs of one person, both at the first document."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    one, two = context.new_page(), context.new_page()
+    start(one, link)
+    two.goto(link)
+    expect(two.locator(".page .text")).to_be_visible()
+    return one, two
 
 
 def judge_all(page: Page, documents: int = 12, key: str = "0") -> None:
