@@ -79,6 +79,22 @@ def test_keys_can_be_changed_and_switched_off(browser: Browser, site: Site) -> N
     page.close()
 
 
+def test_a_key_right_after_a_dialog_is_closed(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Close").focus()
+    page.evaluate("""() => {  // before the browser draws again
+      document.activeElement.click();
+      const pressed = new KeyboardEvent("keydown", { key: "b", bubbles: true });
+      document.activeElement.dispatchEvent(pressed);
+    }""")
+    expect(page.locator(".where")).to_contain_text("document 2 of")
+    saved(page)
+    assert [one.kind for one in site.events()] == ["broken"]
+    page.close()
+
+
 def test_a_batch_that_ends_while_it_is_open(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     start(page, site.link)

@@ -31,6 +31,22 @@ export function prose(text) {
   return text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => h("p", { class: "words" }, part.trim()));
 }
 
+// A dialog over the page; `closed` is called once it is closed, also by Escape.
+export function openDialog(made, closed = () => {}) {
+  made.addEventListener("close", () => {
+    made.remove();
+    closed();
+  });
+  document.body.append(made);
+  made.showModal();
+}
+
+// Closed and gone at once: a closed dialog keeps the focus until the next frame, and the keys pressed before it.
+export function closeDialog(made) {
+  made.close();
+  made.remove();
+}
+
 export function show(...nodes) {
   const main = document.getElementById("main");
   main.replaceChildren(...nodes.flat().filter(Boolean));

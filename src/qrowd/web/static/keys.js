@@ -1,7 +1,7 @@
 // Keys: what each does can be changed, and all can be switched off. Fields and dialogs keep theirs.
 
 import { about, label, t } from "./texts.js";
-import { button, h } from "./dom.js";
+import { button, closeDialog, h, openDialog } from "./dom.js";
 import * as store from "./store.js";
 
 const KEPT = "qrowd:keys";
@@ -76,16 +76,11 @@ export function dialog(changed) {
     h("div", { class: "line" }, h("label", { for: "keys-on" }, t("keys.on")), on),
     h("div", { class: "lines" }, names.map(field)), problem,
     h("div", { class: "actions" },
-      button(t("close"), () => made.close(), { class: "main" }),
+      button(t("close"), () => closeDialog(made), { class: "main" }),
       button(t("keys.reset"), () => {
         kept = { on: true, chosen: {} };
         store.put(KEPT, kept);
-        made.close();
+        closeDialog(made);
       })));
-  made.addEventListener("close", () => {
-    made.remove();
-    changed();
-  });
-  document.body.append(made);
-  made.showModal();
+  openDialog(made, changed);
 }

@@ -1,7 +1,7 @@
 // A worker's own page: batches, pay, messages, appeals, own data, being forgotten.
 
 import { call } from "./api.js";
-import { button, h, say, show } from "./dom.js";
+import { button, closeDialog, h, openDialog, say, show } from "./dom.js";
 import { about, day, has, money, problem, t } from "./texts.js";
 
 export async function own() {
@@ -64,7 +64,7 @@ function ask(title, send) {
     if (!text.value.trim()) return text.focus();
     try {
       await send(text.value.trim());
-      go.closest("dialog").close();
+      closeDialog(go.closest("dialog"));
       await own();
       say(t("sent"));
     } catch (error) {
@@ -76,8 +76,6 @@ function ask(title, send) {
 
 function dialog(title, ...content) {
   const act = content.pop();
-  const made = h("dialog", { "aria-labelledby": "dialog-title" }, h("h2", { id: "dialog-title" }, title), content, h("div", { class: "actions" }, act, button(t("close"), () => made.close())));
-  made.addEventListener("close", () => made.remove());
-  document.body.append(made);
-  made.showModal();
+  const made = h("dialog", { "aria-labelledby": "dialog-title" }, h("h2", { id: "dialog-title" }, title), content, h("div", { class: "actions" }, act, button(t("close"), () => closeDialog(made))));
+  openDialog(made);
 }

@@ -1,7 +1,7 @@
 // Parts of the judging page: the topic, reasons, questions, two documents side by side.
 
 import { call } from "./api.js";
-import { button, h, prose } from "./dom.js";
+import { button, closeDialog, h, openDialog, prose } from "./dom.js";
 import { Reader } from "./reader.js";
 import { about, label, problem, t } from "./texts.js";
 
@@ -36,20 +36,18 @@ export function askReason(reader, grade, done) {
     h("p", {}, t(`reason.${asked}`)),
     asked === "passage" ? null : h("label", { for: "reason" }, t("reason.label")), asked === "passage" ? null : reason,
     asked === "reason" ? null : h("label", { for: "passage" }, t("passage.label")), asked === "reason" ? null : passage,
-    h("div", { class: "actions" }, save, button(t("cancel"), () => made.close())));
+    h("div", { class: "actions" }, save, button(t("cancel"), () => closeDialog(made))));
   const made = h("dialog", { "aria-labelledby": "why" }, form);
   const enough = () => ({ reason: reason.value.trim(), passage: passage.value.trim(), either: reason.value.trim() + passage.value.trim() })[asked] !== "";
   form.addEventListener("input", () => { save.disabled = !enough(); });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!enough()) return;
-    made.close();
+    closeDialog(made);
     done({ reason: reason.value.trim(), passage: passage.value.trim() });
   });
-  made.addEventListener("close", () => made.remove());
   save.disabled = !enough();
-  document.body.append(made);
-  made.showModal();
+  openDialog(made);
 }
 
 // Questions on a topic, before its documents are judged.
