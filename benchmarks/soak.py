@@ -221,34 +221,41 @@ def steady(folder: Path, database: str, size: Size) -> list[Line]:
     """Many workers, one judgement per ten seconds each: how long they wait."""
     store = make_campaign(database, NAME, pairs=size.pairs, target=3, lease_minutes=60)
     with running(folder, database) as server:
-        crowd = robots_of(store, size.workers, habits=EAGER)
+        crowd = robots_of(store, size.workers, habits=EAGER, most_batches=1000)
         for robot in crowd:
-            robot.pace = 10.0
-        found = summary(load(server.address, crowd, stop_after=size.steady_seconds))
-        rate, high = _open_loop(server, store, size)
+            robot.pace = 5.0  # for documents that are not a set's first; 10 s in the mean
+        half = size.steady_seconds / 2
+        found = summary(load(server.address, crowd, stop_after=2 * half, arrive_over=half))
     store.engine.dispose()
-    lines = [
-        Line(f"99th percentile of {kind}, {size.workers} workers, one judgement per 10 s",
-             f"<= {limit} ms", f"{found[kind][2]:.0f} ms of {found[kind][0]:,}")
+    who = f"{size.workers} workers who come over {half:.0f} s, one judgement per 10 s"
+    return [
+        Line(f"99th percentile of {kind}, {who}", f"<= {limit} ms",
+             f"{found[kind][2]:.0f} ms of {found[kind][0]:,}")
         for kind, limit in (("next", 150), ("answers", 100))
         if kind in found
     ]  # fmt: skip
-    return [*lines, Line("saves a second with a 99th percentile within 100 ms", ">= 200",
-                         f"{rate:.0f} (at {high:.0f} ms)")]  # fmt: skip
 
 
-def _open_loop(server: Server, store: Store, size: Size) -> tuple[float, float]:
+def saves(folder: Path, database: str, size: Size) -> list[Line]:
     """The highest rate of saves, sent on a clock, whose 99th percentile stays within 100 ms."""
-    best = (0.0, 0.0)
-    for rate in (25, 50, 75, 100, 150, 200, 250, 300):
-        high = _at_rate(server, store, float(rate), size.open_seconds)
-        if high > 100:
-            break
-        best = (float(rate), high)
-    return best
+    store = make_campaign(database, NAME, pairs=size.pairs, target=3, lease_minutes=60)
+    best, high = 0, 0.0
+    with running(folder, database) as server:
+        time.sleep(size.open_seconds)  # until the process for jobs has started, too
+        for rate in (50, 100, 150, 200, 250, 300, 400):
+            found = [
+                _at_rate(server, store, f"{rate} {at}", float(rate), size.open_seconds)
+                for at in range(3)
+            ]
+            if sorted(found)[1] > 100:
+                break
+            best, high = rate, sorted(found)[1]
+    store.engine.dispose()
+    what = "saves a second with a 99th percentile within 100 ms (the median of 3 tries)"
+    return [Line(what, ">= 200", f"{best} (at {high:.0f} ms)")]
 
 
-def _at_rate(server: Server, store: Store, rate: float, seconds: float) -> float:
+def _at_rate(server: Server, store: Store, name: str, rate: float, seconds: float) -> float:
     """The 99th percentile, from when a save was due, in milliseconds."""
     import numpy as np
 
@@ -281,7 +288,7 @@ def _at_rate(server: Server, store: Store, rate: float, seconds: float) -> float
 
     barrier = threading.Barrier(number)
     for at in range(number):
-        threads.append(threading.Thread(target=send, args=(f"o{rate}-{at}", at / rate)))
+        threads.append(threading.Thread(target=send, args=(f"{name} {at}", at / rate)))
         threads[-1].start()
     for thread in threads:
         thread.join()
@@ -309,7 +316,7 @@ def abandoned(folder: Path, database: str, size: Size) -> list[Line]:
 
 Row = Callable[[Path, str, Size], list[Line]]
 TABLE: tuple[Row, ...] = (
-    storm, picks, connections, abandoned, backups, erased, steady, large, kills,
+    storm, picks, connections, abandoned, backups, erased, steady, saves, large, kills,
 )  # fmt: skip
 
 

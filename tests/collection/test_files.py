@@ -234,3 +234,25 @@ def test_every_connection_is_safe(tmp_path: Path) -> None:
             assert db.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
     store.engine.dispose()
     assert sqlite3.sqlite_version_info >= (3, 35)
+
+
+def test_writing_waits_for_others_and_says_so_when_that_takes_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    monkeypatch.setattr("qrowd.collection.store.BUSY_MS", 60)
+    process = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
+    process.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked; somebody else is writing"), site.store.write(1):
+        pass
+    process.execute("END")
+    process.close()
+    with (
+        site.store.turn,  # as another thread has it
+        pytest.raises(StoreError, match="locked; somebody else is writing"),
+        site.store.write(1),
+    ):
+        pass
+    with site.store.write(1) as work:
+        assert work.name == "tiny"
+    site.store.engine.dispose()

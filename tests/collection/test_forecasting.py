@@ -6,7 +6,7 @@ import pytest
 
 from qrowd.collection.building import GoldRow, Material
 from qrowd.collection.forecasting import forecast, set_sizes
-from qrowd.collection.passing import better_gold, passing, qualifies
+from qrowd.collection.passing import CROWD, better_gold, passing, qualifies
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.quality.operating import WORKERS
 
@@ -45,6 +45,19 @@ def test_cost_wage_and_time_by_hand() -> None:
     assert found.minutes_per_batch == pytest.approx(30 * 12 / 60)
     assert found.hourly == 1200
     assert (found.gold_sets, found.batches_per_worker, found.workers_needed) == (4, 4, 3)
+
+
+def test_the_likely_cost_has_qualifications_and_batches_that_are_done_again() -> None:
+    text = HEAD + "[hit]\ngold = 1\n[qualification]\nsets = 2\n[pay]\nhit = 1.00\nbudget = 50\n"
+    rows = [GoldRow("t", f"g{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
+    tests = [GoldRow("t", f"q{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
+    made = Material(pool=[("t", f"d{at}") for at in range(24)], gold=rows, qualification=tests)
+    free, paid = (forecast(parse_plan(text + more), made) for more in ("", "qualification = 2.0\n"))
+    come = {row.worker: CROWD[row.worker] * row.qualification for row in free.passing}
+    passed = sum(come[row.worker] * row.batch for row in free.passing) / sum(come.values())
+    assert free.likely_cost == round(free.cost / passed)
+    tried = free.workers_needed / sum(come.values())
+    assert paid.likely_cost - free.likely_cost == pytest.approx(200 * tried, abs=1)
 
 
 def test_sizes_are_as_equal_as_possible() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ from qrowd.collection import (
     people,
     reviewing,
 )
-from qrowd.collection.building import DocumentRow, Material, QuestionRow
+from qrowd.collection.building import DocumentRow, Material, QuestionRow, create_campaign
 from qrowd.collection.export import export
+from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import assignment, event, judging_set, place
 from qrowd.collection.showing import Offer, body_of
 from qrowd.collection.verifying import broken
@@ -609,3 +611,30 @@ def test_a_clock_that_jumps_loses_nothing(made: Any, hours: int) -> None:
     assert site.work(concluding.submit, ann, offer.key).earned == 100
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.min(event.c.id))) == first.event
+
+
+def test_two_campaigns_extended_at_once_share_no_set(site: Site) -> None:
+    other = parse_plan(PLAN.replace('"tiny"', '"other"'))
+    create_campaign(site.store, other, material())
+    topic, failed = material().pool[0][0], []
+
+    def extend_other() -> None:
+        try:
+            with site.store.write("other") as work:
+                extending.extend(work, "o", new_document(topic, "one"))
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=extend_other)
+    with site.store.write(site.name) as work:
+        extending.extend(work, "o", new_document(topic, "two"))
+        thread.start()
+        thread.join(0.3)  # it would have taken the same numbers by now
+        assert thread.is_alive()
+    thread.join()
+    assert failed == []
+
+
+def new_document(topic: str, name: str) -> Material:
+    """One more pair to judge."""
+    return Material(documents=[DocumentRow(name, name.encode())], pool=[(topic, name)])

@@ -6,7 +6,9 @@ import bz2
 import gzip
 import json
 import lzma
+import socket
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -265,3 +267,38 @@ def test_robots_work_where_an_event_loop_runs_already(server: Server) -> None:
 
     with ThreadPoolExecutor(1) as thread:  # other tests may leave a loop running in this one
         assert thread.submit(asyncio.run, inside()).result() == 200
+
+
+def test_the_process_for_jobs_is_started_again(
+    judged: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qrowd.web import server
+
+    monkeypatch.setattr(server, "AGAIN_AFTER", 0.05)
+    with server.JobsProcess(judged.settings) as kept:
+        first = kept.process
+        first.kill()
+        first.join()
+        for _ in range(600):
+            if kept.process is not first and kept.process.is_alive():
+                break
+            time.sleep(0.05)
+        assert kept.process is not first
+        assert kept.process.is_alive()
+        last = kept.process
+    last.join(10)
+    assert not last.is_alive()
+
+
+def test_replies_of_several_processes_leave_at_once() -> None:
+    import uvicorn
+
+    from qrowd.web.server import listening_socket
+
+    with listening_socket(uvicorn.Config("none", host="127.0.0.1", port=0)) as made:
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        made.listen()
+        with socket.create_connection(made.getsockname()):
+            taken, _ = made.accept()
+            with taken:
+                assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -31,6 +31,7 @@ from qrowd.collection.store import Store, Work, new_id
 from qrowd.errors import InputError, RuleError
 
 CHUNK = 5_000
+_NUMBERING = -1  # the lock under which sets get their numbers; campaigns have theirs from 1 on
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,8 @@ def make_sets(
     target = work.plan.sets.target if role == "pool" else 0
     sole = int(role == "pool" and not work.plan.preferences)
     mixed = chance.sample(list(sets), len(sets))
+    if work.db.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
+        work.db.execute(select(func.pg_advisory_xact_lock(_NUMBERING)))
     last = int(work.db.scalar(select(func.coalesce(func.max(judging_set.c.id), 0))) or 0)
     rows, members = [], []
     for number, (topic_id, pairs) in enumerate(mixed, last + 1):

@@ -21,6 +21,7 @@ from qrowd.collection.passing import (
     level_of,
     majority_accuracy,
     passing,
+    qualified_share,
     useless,
 )
 from qrowd.collection.plan import Plan
@@ -34,8 +35,9 @@ from qrowd.quality.operating import named
 class Forecast:
     """What a plan comes to. Money in minor units; `hourly` per hour of work.
 
-    `likely_cost` also has the batches that fail a check, are paid and are done again; `accuracy` is
-    that of a majority over all documents, relevant or not. Both assume the crowd of `CROWD`.
+    `likely_cost` also has the qualifications, and the batches that fail a check, are paid and are
+    done again; `accuracy` is that of a majority over all documents, relevant or not. Both assume
+    the crowd of `CROWD`.
     """
 
     pairs: int
@@ -176,6 +178,9 @@ def forecast(plan: Plan, material: Material) -> Forecast:
     pay = plan.pay.minor(plan.pay.hit)
     each = len(gold) // hidden if hidden else None
     rows = passing(plan, gold, material.qualification) if hidden and gold else ()
+    workers = max(plan.sets.target, math.ceil(batches / each) if each else 1)
+    tests = workers / qualified_share(rows) if plan.qualification.sets else 0.0
+    done_again = batches * pay / accepted_share(plan, rows)
     return Forecast(
         pairs=len(set(material.pool)),
         topics=len({name for name, _ in material.pool}),
@@ -187,11 +192,11 @@ def forecast(plan: Plan, material: Material) -> Forecast:
         hours=minutes * batches / 60,
         minutes_per_batch=minutes,
         hourly=round(pay / minutes * 60) if minutes else 0,
-        likely_cost=round(batches * pay / accepted_share(plan, rows)),
+        likely_cost=round(done_again + tests * plan.pay_of("qualification")),
         accuracy=majority_accuracy(plan, rows),
         gold_sets=len(gold),
         batches_per_worker=each,
-        workers_needed=max(plan.sets.target, math.ceil(batches / each) if each else 1),
+        workers_needed=workers,
         passing=rows,
         better_gold=better_gold(plan, gold) if hidden and gold else "",
         warnings=(*_warnings(plan, material, sizes, gold, batches * pay), *useless(rows)),

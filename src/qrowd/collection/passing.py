@@ -159,3 +159,8 @@ def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
     come = {row.worker: CROWD[row.worker] * row.qualification for row in rows}
     kept = sum(come[row.worker] * row.batch for row in rows)
     return max(0.05, kept / (sum(come.values()) or 1.0))
+
+
+def qualified_share(rows: Sequence[Passing]) -> float:
+    """The share of those who come that pass the qualification."""
+    return max(0.05, sum(CROWD[row.worker] * row.qualification for row in rows)) if rows else 1.0

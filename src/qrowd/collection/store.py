@@ -12,6 +12,7 @@ from the store, so that tests can set them.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,6 +77,7 @@ class Store:
     url: str
     clock: Callable[[], int] = clock
     random: random.Random = field(default_factory=random.SystemRandom)
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def is_sqlite(self) -> bool:
@@ -97,8 +99,19 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction on the whole database; errors of the engine become one line."""
-        with _plainly(self.url), self.engine.connect() as db, db.begin():
+        with _plainly(self.url), self._in_turn(), self.engine.connect() as db, db.begin():
             yield db
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Threads that write to SQLite queue here rather than in `_begin_sqlite`."""
+        if self.is_sqlite and not self.turn.acquire(timeout=BUSY_MS / 1000):
+            raise _failed("database is locked", self.url)
+        try:
+            yield
+        finally:
+            if self.is_sqlite:
+                self.turn.release()
 
     @contextmanager
     def rebuild(self) -> Iterator[Connection]:
@@ -162,17 +175,18 @@ class Store:
 @contextmanager
 def _plainly(url: str) -> Iterator[None]:
     """Errors that are no rule's fault, in one line that says what to do."""
-    shown = make_url(url).database if url.startswith("sqlite") else _without_password(url)
     try:
         yield
-    except sql_errors.OperationalError as error:
-        reason = str(error.orig).splitlines()[0]
-        raise StoreError(f"{reason}; {_advice(reason)}", file=shown or "") from error
+    except sql_errors.IntegrityError:
+        raise
     except sql_errors.DatabaseError as error:
-        if isinstance(error, sql_errors.IntegrityError):
-            raise
         reason = str(error.orig).splitlines()[0]
-        raise StoreError(f"{reason}; {_advice(reason)}", file=shown or "") from error
+        raise _failed(reason, url) from error
+
+
+def _failed(reason: str, url: str) -> StoreError:
+    shown = make_url(url).database if url.startswith("sqlite") else _without_password(url)
+    return StoreError(f"{reason}; {_advice(reason)}", file=shown or "")
 
 
 def _advice(reason: str) -> str:
@@ -180,7 +194,7 @@ def _advice(reason: str) -> str:
         "disk is full": "nothing of this step was stored; make room and try again",
         "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
         "No space left": "nothing of this step was stored; make room and try again",
-        "locked": "another process holds it; nothing of this step was stored; try again",
+        "locked": "somebody else is writing; nothing of this step was stored; try again",
         "readonly": "make the file and its folder writable",
         "not a database": "give a database made by `qrowd campaign new`",
         "malformed": "restore a backup: `qrowd campaign restore`",
@@ -267,8 +281,20 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 
 def _begin_sqlite(db: Connection) -> None:
-    reading = db.get_execution_options().get(READ_ONLY, False)
-    db.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    if db.get_execution_options().get(READ_ONLY, False):
+        db.exec_driver_sql("BEGIN")
+        return
+    # SQLite's own waiting sleeps for longer and longer: whoever came first might come last
+    until = time.monotonic() + BUSY_MS / 1000
+    db.exec_driver_sql("PRAGMA busy_timeout = 1")
+    while True:
+        try:
+            db.exec_driver_sql("BEGIN IMMEDIATE")
+            break
+        except sql_errors.OperationalError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > until:
+                raise
+    db.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
 
 
 def _refuse_unusable(path: Path, new: bool) -> None:

@@ -185,9 +185,17 @@ def refuse_forged(request: Request, plain: str, sent: str) -> None:
         raise RuleError("no-access", "this request did not come from our page; reload it")
 
 
+async def _store(request: Request) -> Store:  # not async, each would take a turn in a thread
+    return store_of(request)
+
+
+async def _settings(request: Request) -> Settings:
+    return settings_of(request)
+
+
 Signed = Annotated[Who, Depends(signed_in)]
-TheStore = Annotated[Store, Depends(store_of)]
-TheSettings = Annotated[Settings, Depends(settings_of)]
+TheStore = Annotated[Store, Depends(_store)]
+TheSettings = Annotated[Settings, Depends(_settings)]
 
 
 @dataclass(frozen=True)
@@ -214,11 +222,11 @@ def campaign_id(store: Store, name: str) -> int:
     return int(found)
 
 
-def member(role: str, scope: str) -> Callable[[str, Who, Store], Member]:
+def member(role: str, scope: str) -> Callable[[str, Request], Member]:
     """A dependency: only this role, with this scope, in the campaign of the route's `name`."""
 
-    def check(name: str, who: Signed, store: TheStore) -> Member:
-        return member_of(store, who, name, role, scope)
+    def check(name: str, request: Request) -> Member:
+        return member_of(store_of(request), signed_in(request), name, role, scope)
 
     return check
 

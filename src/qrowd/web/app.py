@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import qrowd
 from qrowd.collection.store import Store, open_store
@@ -46,6 +48,12 @@ from qrowd.web.pages.organiser import (
 from qrowd.web.pages.organiser import workers as worker_pages
 from qrowd.web.settings import Settings
 
+DESCRIPTION = """
+Send `Authorization: Bearer TOKEN`. A token comes from `/api/campaigns/{name}/enter` (a worker's
+link), `/api/sign-in` (an account) or `/api/campaigns/{name}/tokens` (a program, with scopes).
+Every error is `{"error": {"code": ..., "message": ...}}`: a short name for programs, a sentence for
+people. Times are milliseconds since 1970, money is in minor units (cents).
+"""
 SMALL_BODY = 2**20  # of somebody who is not signed in
 LARGEST_BODY = 64 * 2**20
 LARGEST_UPLOAD = 2**30  # of a draft's files
@@ -72,6 +80,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
         title="qrowd",
         version=qrowd.__version__,
         summary="Collect relevance judgements.",
+        description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -79,7 +88,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     )
     app.state.store, app.state.settings = held, settings
     problems.install(app)
-    app.middleware("http")(_guarded)
+    app.add_middleware(Guard)
     api = (accounts, members, campaigns, work, own, experts, manage, workers, extensions, results,
            releases)  # fmt: skip
     running = (live, findings, quality, worker_pages, inviting, acting, record, adjudicated,
@@ -92,8 +101,34 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     return app
 
 
-async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse bodies that are too large; put the safety headers on every response."""
+class Guard:
+    """Refuses bodies that are too large; puts the safety headers on every response.
+
+    Plain ASGI: Starlette's `BaseHTTPMiddleware` takes longer than saving an answer does.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                held = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    held.setdefault(name, value)
+            await send(message)
+
+        answer = await _refused(Request(scope)) or self.app
+        await answer(scope, receive, send_safely)
+
+
+async def _refused(request: Request) -> Response | None:
+    """Why this request is not even read, if it is not."""
     if "Transfer-Encoding" in request.headers:
         message = "say how long the body is (Content-Length)"
         return problems.refusal("length-required", message, 411)
@@ -103,10 +138,7 @@ async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Respo
         most = await run_in_threadpool(_most, request)
         if length > most:
             return problems.refusal("too-large", _too_large(most), 413)
-    response = await answer(request)
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
+    return None
 
 
 def _most(request: Request) -> int:

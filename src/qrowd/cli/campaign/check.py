@@ -50,8 +50,11 @@ def _text(plan: Plan, found: Forecast) -> str:
         f"{found.pairs:,} pairs of {found.topics:,} topics in {found.sets:,} sets; "
         f"{found.judgements:,} judgements in {found.batches:,} batches",
         f"cost      {shown(found.cost)} of {shown(found.budget)}",
+        *_likely(plan, found),
         f"wage      {shown(found.hourly)} an hour: {found.minutes_per_batch:.1f} minutes a batch",
         f"work      {found.hours:,.1f} hours in all, {found.workers_needed:,} workers at least",
+        f"accuracy  {found.accuracy:.0%} of documents by majority, with workers like those of "
+        "`qrowd simulate`",
     ]
     if found.batches_per_worker is not None:
         lines.append(
@@ -63,6 +66,14 @@ def _text(plan: Plan, found: Forecast) -> str:
             f"gold sets of grades {found.better_gold} would tell good workers from others better"
         )
     return "\n".join([*lines, *(f"warning: {one}" for one in found.warnings)])
+
+
+def _likely(plan: Plan, found: Forecast) -> list[str]:
+    if found.likely_cost <= found.cost:
+        return []
+    test = " with the qualification" if plan.qualification.sets else ""
+    why = "batches that fail a check are paid and done again"
+    return [f"likely    {plan.pay.shown(found.likely_cost)}{test}: {why}"]
 
 
 def _passing(plan: Plan, found: Forecast) -> list[str]:

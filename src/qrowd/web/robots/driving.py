@@ -189,9 +189,17 @@ def kind_of(call: Call) -> str:
 
 
 def load(
-    address: str, robots: Sequence[Robot], *, speed: float = 1.0, stop_after: float = 600.0
+    address: str,
+    robots: Sequence[Robot],
+    *,
+    speed: float = 1.0,
+    stop_after: float = 600.0,
+    arrive_over: float = 0.0,
 ) -> Timings:
-    """Let robots work against a server, a thread each; waiting is divided by `speed`."""
+    """Let robots work against a server, a thread each; waiting is divided by `speed`.
+
+    They come one after another over so many seconds, else all at once.
+    """
     timings, until = Timings(), time.monotonic() + stop_after
     threads = [
         threading.Thread(target=_work, args=(address, robot, timings, speed, until))
@@ -199,6 +207,7 @@ def load(
     ]
     for thread in threads:
         thread.start()
+        time.sleep(arrive_over / len(threads))
     for thread in threads:
         thread.join()
     return timings
