@@ -27,7 +27,7 @@ from qrowd.collection.schema import (
     topic,
 )
 from qrowd.collection.sets import couples, cut
-from qrowd.collection.store import Store, Work, new_id
+from qrowd.collection.store import Store, Work, analyze, new_id
 from qrowd.errors import InputError, RuleError
 
 CHUNK = 5_000
@@ -340,6 +340,7 @@ def set_priorities(work: Work, priorities: Mapping[tuple[str, str], float]) -> i
 
 def refresh_priorities(work: Work) -> None:
     """Give every set of the pool the priority of its highest pair."""
+    analyze(work.db, "topic", "document", "pair", "member", "judging_set")
     highest = (
         select(func.max(pair.c.priority))
         .join_from(member, pair, pair.c.id == member.c.pair_id)

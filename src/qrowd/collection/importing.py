@@ -16,7 +16,7 @@ from sqlalchemy import Connection, insert, select, text
 
 from qrowd.collection.people import new_worker
 from qrowd.collection.schema import assignment, worker
-from qrowd.collection.store import Work, new_id
+from qrowd.collection.store import Work, analyze, new_id
 from qrowd.errors import FormatError, InputError, RuleError
 
 CHUNK = 20_000
@@ -57,6 +57,7 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
     total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
     _refuse_twice(db, path)
     assessors = _workers(work, kind)
+    analyze(db, "incoming", "topic", "document", "pair", "member", "worker", "assignment")
     _refuse_known(work, kind, path)
     known = _store(work, kind)
     db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
@@ -179,13 +180,16 @@ def _store(work: Work, kind: str) -> int:
         INSERT INTO place
             (assignment_id, worker_id, set_id, kind, ordinal, key, shown, held, surplus)
         SELECT q.assignment_id, q.worker_id, q.set_id, :kind,
-            (SELECT coalesce(max(ordinal), 0) FROM place z WHERE z.assignment_id = q.assignment_id)
+            coalesce(z.last, 0)
                 + row_number() OVER (PARTITION BY q.assignment_id ORDER BY q.set_id),
             'm' || q.worker_id || '-' || q.set_id, '', 0, 0
         FROM (SELECT DISTINCT a.id AS assignment_id, w.id AS worker_id, m.set_id AS set_id
               FROM {_PAIRS} WHERE {unseen} AND p.kind = :kind)) q
+        LEFT JOIN (SELECT assignment_id, max(ordinal) AS last FROM place GROUP BY assignment_id) z
+            ON z.assignment_id = q.assignment_id
     """
     work.db.execute(text(places), names)
+    analyze(work.db, "place")
     done = text(f"""
         INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
         SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,

@@ -47,6 +47,14 @@ def new_id(result: Found) -> int:
     return int(result.inserted_primary_key[0])
 
 
+def analyze(db: Connection, *tables: str) -> None:
+    """Let PostgreSQL count tables that have just grown: by old counts it may join them row by row,
+    for hours. SQLite needs no counts here.
+    """
+    if db.dialect.name == "postgresql":
+        db.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """One transaction on one campaign."""
