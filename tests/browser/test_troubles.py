@@ -13,7 +13,7 @@ from tests.browser.serving import Site, serve_campaign
 from tests.browser.walking import judge_all, keep_picture, saved, start
 from tests.collection.making import material
 
-from qrowd.collection import audit, people, serving
+from qrowd.collection import audit, links, people, serving
 from qrowd.collection.schema import assignment
 from qrowd.collection.showing import Offer
 
@@ -118,7 +118,34 @@ def test_a_refused_batch_can_be_appealed(browser: Browser, tmp_path: Path) -> No
         page.get_by_role("button", name="Send").click()
         expect(page.get_by_text("not answered yet")).to_be_visible()
         expect(page.get_by_text("I read all of them.")).to_be_visible()
+        expect(page.get_by_role("button", name="Appeal")).to_have_count(0)
         keep_picture(page, "trouble-appeal")
+
+
+def test_a_link_that_has_ended_and_one_that_is_not_whole(browser: Browser, tmp_path: Path) -> None:
+    made = material(topics=1, pool=3, gold_sets=0)
+    with serve_campaign(tmp_path, PLAN.format(accept="automatic", warn=5), made) as site:
+        with site.store.write("tiny") as work:
+            ended = links.make_link(work, "ann", days=-1)
+        page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+        for link in (f"{site.address}/judge/tiny?link={ended}", site.link[:-4]):
+            page.goto(link)
+            expect(page.get_by_role("heading", level=1)).to_contain_text("Something is not right")
+            expect(page.get_by_text("ask for a new one")).to_be_visible()
+        keep_picture(page, "trouble-link")
+        page.close()
+
+
+def test_a_link_that_somebody_else_has_used(browser: Browser, tmp_path: Path) -> None:
+    with judging(browser, tmp_path) as (page, site):
+        page.reload()  # the same browser: nothing is said
+        expect(page.locator(".page .text")).to_be_visible()
+        expect(page.locator(".notes")).to_have_text("")
+        context = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
+        other = context.new_page()
+        other.goto(site.link)
+        expect(other.locator(".notes")).to_contain_text("ask for a link of your own")
+        context.close()
 
 
 def test_a_worker_who_is_screened_out_while_a_batch_is_open(

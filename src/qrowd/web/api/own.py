@@ -19,7 +19,10 @@ router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["own page"], re
 
 
 class Batch(BaseModel):
-    """One's own batch; pay in minor units, times in milliseconds since 1970."""
+    """One's own batch; pay in minor units, times in milliseconds since 1970.
+
+    `can_appeal`: it was refused, and no appeal is open.
+    """
 
     key: str
     kind: str
@@ -28,6 +31,7 @@ class Batch(BaseModel):
     earned: int
     leased_at: int
     ended_at: int | None
+    can_appeal: bool
 
 
 class Letter(BaseModel):
@@ -107,25 +111,35 @@ def own_page(worker: Worker) -> Own:
     with worker.store.read(worker.campaign) as work:
         found = people.worker_of(work, worker.worker)
         mine = select(assignment).where(assignment.c.worker_id == worker.worker)
+        objections = appeals.appeals_of(work, worker.worker)
+        waiting = {
+            row.assignment_id
+            for row in objections
+            if row.kind == "refusal" and row.answered_at is None
+        }
         return Own(
             worker=found.number,
             state=found.state,
             consent_needed=people.consent_needed(work, worker.worker),
             unsettled=ledger.unsettled(work, worker.worker),
             owed=ledger.unsettled(work, worker.worker, ("owed",)),
-            batches=[_batch(row) for row in work.db.execute(mine.order_by(assignment.c.id))],
+            batches=[
+                _batch(row, row.id in waiting)
+                for row in work.db.execute(mine.order_by(assignment.c.id))
+            ],
             messages=[
                 Letter(at=row.at, from_worker=bool(row.from_worker), text=row.text)
                 for row in people.messages(work, worker.worker)
             ],
-            appeals=[appeal_of(row) for row in appeals.appeals_of(work, worker.worker)],
+            appeals=[appeal_of(row) for row in objections],
         )
 
 
-def _batch(row: Any) -> Batch:
+def _batch(row: Any, appealed: bool) -> Batch:
     return Batch(
         key=row.key, kind="judge" if row.kind == "second" else row.kind, state=row.state,
         pay=row.pay, earned=row.earned + row.paid, leased_at=row.leased_at, ended_at=row.ended_at,
+        can_appeal=row.state == "refused" and not appealed,
     )  # fmt: skip
 
 

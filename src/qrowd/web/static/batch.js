@@ -311,10 +311,10 @@ export class Batch {
     this.note(t("undone"));
   }
 
-  note(text) {
+  note(text, seconds = 6) {
     clearTimeout(this.noteTimer);
     this.notes.textContent = text;
-    this.noteTimer = setTimeout(() => { this.notes.textContent = ""; }, 6000);
+    this.noteTimer = setTimeout(() => { this.notes.textContent = ""; }, seconds * 1000);
   }
 
   // What the outbox tells: saved, waiting, refused.

@@ -54,7 +54,10 @@ const start = run(async () => {
   await outbox.flush();
   if (document.getElementById("main").dataset.screen === "own") return own();
   if (me.consent_needed || !(store.get(READ + worker) || me.batches.length)) return screens.preview(() => consent(me));
-  return next();
+  const elsewhere = !store.get(READ + worker);
+  store.put(READ + worker, true);
+  await next();
+  if (elsewhere) current?.note(t("elsewhere"), 20);
 });
 
 function consent(me) {

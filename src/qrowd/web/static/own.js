@@ -13,7 +13,7 @@ export async function own() {
 
 function batches(me) {
   const rows = me.batches.map((one) => h("tr", {}, h("td", {}, day(one.leased_at)), h("td", {}, t(`kind.${one.kind}`)),
-    h("td", {}, has(`state.${one.state}`) ? t(`state.${one.state}`) : one.state, " ", one.state === "refused" ? button(t("appeal"), () => ask(t("appeal.words"), (text) => call("POST", `/batches/${one.key}/appeal`, { text })), { class: "small" }) : null),
+    h("td", {}, has(`state.${one.state}`) ? t(`state.${one.state}`) : one.state, " ", one.can_appeal ? button(t("appeal"), () => ask(t("appeal.words"), (text) => call("POST", `/batches/${one.key}/appeal`, { text })), { class: "small" }) : null),
     h("td", { class: "n" }, money(one.earned))));
   const head = h("tr", {}, ["own.when", "own.what", "own.state", "own.pay"].map((name) => h("th", { scope: "col" }, t(name))));
   return h("section", {}, h("h2", {}, t("own.batches")), rows.length ? h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("own.batches") }, h("table", {}, h("thead", {}, head), h("tbody", {}, rows))) : h("p", {}, t("own.none")));
