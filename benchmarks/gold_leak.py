@@ -2,8 +2,8 @@
 
 A worker who wants to know takes down everything that the server sends except the words themselves:
 names, sizes, order, headers, the time of every reply; and learns from past batches which sets were
-gold (the review after a batch shows them). The classifier is tested on gold sets and workers that
-it has not seen. Area under the ROC curve: 0.5 is a guess.
+gold (the review after a batch shows them). The classifier is tested on sets and workers that it
+has not seen. Area under the ROC curve: 0.5 is a guess.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def label(store: Store, seen: list[Seen]) -> None:
 
 @dataclass
 class Cell:
-    """Sets of workers that a classifier has not met, with gold that it has not met."""
+    """Sets that a classifier has not met, of workers that it has not met."""
 
     gold: np.ndarray
     thought: np.ndarray
@@ -230,20 +230,24 @@ class Cell:
 
 
 def cells(seen: list[Seen], columns: Sequence[int]) -> list[Cell]:
-    """A classifier for each half of the workers and of the gold sets, tested on the other."""
+    """A classifier for each half of the workers and of the sets, tested on the other half of both.
+
+    Sets of the pool come several times, too: one that is met again is known not to be gold.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     x = np.array([one.numbers for one in seen], dtype=float)[:, list(columns)]
     y = np.array([one.gold for one in seen])
     worker = np.array([one.worker for one in seen])
     sets = np.array([one.set for one in seen])
-    known = np.random.default_rng(1).permutation(np.unique(sets[y]))
-    fold = np.isin(sets, known[::2])  # half of the gold sets
+    chance = np.random.default_rng(1)
+    drawn = [chance.permutation(np.unique(sets[role]))[::2] for role in (y, ~y)]
+    fold = np.isin(sets, np.concatenate(drawn))  # half of the gold sets, half of the others
     found = []
     for side in (0, 1):
         for half in (False, True):
-            train = (worker % 2 != side) & ~(y & (fold == half))
-            test = (worker % 2 == side) & (~y | (fold == half))
+            train = (worker % 2 != side) & (fold != half)
+            test = (worker % 2 == side) & (fold == half)
             model = HistGradientBoostingClassifier(
                 max_iter=60, max_depth=3, learning_rate=0.05, min_samples_leaf=40, random_state=1
             )
