@@ -44,7 +44,7 @@ sets = 4
 [checks.seconds]
 at_least = 0
 """
-TOPICS, GOLD_SETS, SIZE, BATCHES = 40, 80, 3, 10
+TOPICS, GOLD_SETS, SIZE, BATCHES = 40, 800, 3, 10
 
 
 @dataclass

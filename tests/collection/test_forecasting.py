@@ -53,11 +53,13 @@ def test_the_likely_cost_has_qualifications_and_batches_that_are_done_again() ->
     tests = [GoldRow("t", f"q{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
     made = Material(pool=[("t", f"d{at}") for at in range(24)], gold=rows, qualification=tests)
     free, paid = (forecast(parse_plan(text + more), made) for more in ("", "qualification = 2.0\n"))
-    come = {row.worker: CROWD[row.worker] * row.qualification for row in free.passing}
+    share = {row.worker: row.qualification for row in free.passing}
+    come = {name: CROWD[name] * qualified for name, qualified in share.items()}
     passed = sum(come[row.worker] * row.batch for row in free.passing) / sum(come.values())
     assert free.likely_cost == round(free.cost / passed)
-    tried = free.workers_needed / sum(come.values())
-    assert paid.likely_cost - free.likely_cost == pytest.approx(200 * tried, abs=1)
+    tries = sum(CROWD[name] * (1 + (1 - qualified) ** 0.5) for name, qualified in share.items())
+    taken = free.workers_needed * tries / sum(come.values())
+    assert paid.likely_cost - free.likely_cost == pytest.approx(200 * taken, abs=1)
 
 
 def test_sizes_are_as_equal_as_possible() -> None:

@@ -39,9 +39,15 @@ def appeal_refusal(work: Work, worker_id: int, key: str, words: str) -> int:
     row = by_key(work, worker_id, key)
     if row.state != "refused":
         raise RuleError("wrong-state", f"this batch was not refused: it is {row.state}")
-    if work.now > row.ended_at + work.plan.pay.appeal_days * DAY:
+    if not in_time(work, row):
         raise RuleError("too-late", "the time to appeal is over")
     return _open(work, worker_id, words, kind="refusal", assignment_id=row.id)
+
+
+def in_time(work: Work, row: Found) -> bool:
+    """Whether the refusal of a batch can still be appealed."""
+    until = (row.ended_at or 0) + work.plan.pay.appeal_days * DAY
+    return bool(row.state == "refused" and work.now <= until)
 
 
 def disagree(work: Work, worker_id: int, place_key: str, position: int, words: str) -> int:

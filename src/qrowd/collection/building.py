@@ -27,11 +27,10 @@ from qrowd.collection.schema import (
     topic,
 )
 from qrowd.collection.sets import couples, cut
-from qrowd.collection.store import Store, Work, analyze, new_id
+from qrowd.collection.store import NUMBERING, Store, Work, analyze, new_id
 from qrowd.errors import InputError, RuleError
 
 CHUNK = 5_000
-_NUMBERING = -1  # the lock under which sets get their numbers; campaigns have theirs from 1 on
 
 
 @dataclass(frozen=True)
@@ -234,6 +233,7 @@ def _add_pool(work: Work, material: Material) -> None:
         )
         sets += [(topics[name], part) for part in parts]
     make_sets(work, "pool", sets, chance)
+    analyze(work.db, "topic", "document", "pair", "member", "judging_set")
     refresh_priorities(work)
 
 
@@ -245,7 +245,7 @@ def make_sets(
     sole = int(role == "pool" and not work.plan.preferences)
     mixed = chance.sample(list(sets), len(sets))
     if work.db.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
-        work.db.execute(select(func.pg_advisory_xact_lock(_NUMBERING)))
+        work.db.execute(select(func.pg_advisory_xact_lock(NUMBERING)))
     last = int(work.db.scalar(select(func.coalesce(func.max(judging_set.c.id), 0))) or 0)
     rows, members = [], []
     for number, (topic_id, pairs) in enumerate(mixed, last + 1):
@@ -340,7 +340,6 @@ def set_priorities(work: Work, priorities: Mapping[tuple[str, str], float]) -> i
 
 def refresh_priorities(work: Work) -> None:
     """Give every set of the pool the priority of its highest pair."""
-    analyze(work.db, "topic", "document", "pair", "member", "judging_set")
     highest = (
         select(func.max(pair.c.priority))
         .join_from(member, pair, pair.c.id == member.c.pair_id)

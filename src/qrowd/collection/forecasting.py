@@ -21,7 +21,7 @@ from qrowd.collection.passing import (
     level_of,
     majority_accuracy,
     passing,
-    qualified_share,
+    tests_per_worker,
     useless,
 )
 from qrowd.collection.plan import Plan
@@ -179,7 +179,7 @@ def forecast(plan: Plan, material: Material) -> Forecast:
     each = len(gold) // hidden if hidden else None
     rows = passing(plan, gold, material.qualification) if hidden and gold else ()
     workers = max(plan.sets.target, math.ceil(batches / each) if each else 1)
-    tests = workers / qualified_share(rows) if plan.qualification.sets else 0.0
+    tests = workers * tests_per_worker(plan, material.qualification)
     done_again = batches * pay / accepted_share(plan, rows)
     return Forecast(
         pairs=len(set(material.pool)),

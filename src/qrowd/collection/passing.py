@@ -161,6 +161,14 @@ def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
     return max(0.05, kept / (sum(come.values()) or 1.0))
 
 
-def qualified_share(rows: Sequence[Passing]) -> float:
-    """The share of those who come that pass the qualification."""
-    return max(0.05, sum(CROWD[row.worker] * row.qualification for row in rows)) if rows else 1.0
+def tests_per_worker(plan: Plan, tests: Sequence[GoldRow]) -> float:
+    """How many qualifications are taken, and paid, for each worker who passes one."""
+    if not plan.qualification.sets:
+        return 0.0
+    taken = passed = 0.0
+    for worker in WORKERS:
+        qualified = qualifies(plan, tests, worker)
+        fails = (1 - qualified) ** (1 / plan.qualification.tries)
+        taken += CROWD[worker.name] * sum(fails**n for n in range(plan.qualification.tries))
+        passed += CROWD[worker.name] * qualified
+    return taken / max(0.05, passed)

@@ -33,6 +33,7 @@ from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError, U
 Found: TypeAlias = Any  # a row; its columns are attributes
 
 READ_ONLY = "qrowd_read_only"
+UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
 NETWORK_DRIVES = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ncpfs", "glusterfs", "lustre")
 BUSY_MS = 30_000
 
@@ -49,7 +50,8 @@ def new_id(result: Found) -> int:
 
 def analyze(db: Connection, *tables: str) -> None:
     """Let PostgreSQL count tables that have just grown: by old counts it may join them row by row,
-    for hours. SQLite needs no counts here.
+    for hours. Another one that counts the same tables waits until this transaction ends. SQLite
+    needs no counts here.
     """
     if db.dialect.name == "postgresql":
         db.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
@@ -295,14 +297,21 @@ def _begin_sqlite(db: Connection) -> None:
     # SQLite's own waiting sleeps for longer and longer: whoever came first might come last
     until = time.monotonic() + BUSY_MS / 1000
     db.exec_driver_sql("PRAGMA busy_timeout = 1")
+    try:
+        _begin_immediate(db, until)
+    finally:
+        db.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+
+def _begin_immediate(db: Connection, until: float) -> None:
     while True:
         try:
             db.exec_driver_sql("BEGIN IMMEDIATE")
-            break
         except sql_errors.OperationalError as error:
             if "locked" not in str(error.orig) or time.monotonic() > until:
                 raise
-    db.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
+        else:
+            return
 
 
 def _refuse_unusable(path: Path, new: bool) -> None:

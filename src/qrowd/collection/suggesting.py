@@ -58,7 +58,7 @@ def with_budget(draft: Draft) -> Plan:
     found, plan = outlook(draft), draft.plan
     if found is None:
         return plan
-    wanted = found.likely_cost / 10**plan.pay.digits * MORE + plan.pay.qualification
+    wanted = found.likely_cost / 10**plan.pay.digits * MORE
     return set_key(plan, "pay", "budget", max(_rounded(wanted, 1.0), plan.pay.hit))
 
 

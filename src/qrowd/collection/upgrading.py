@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, func, inspect, select
 
-from qrowd.collection.store import Store, has_tables
+from qrowd.collection.store import UPGRADING, Store, has_tables
 from qrowd.collection.triggers import create_triggers, drop_triggers
 from qrowd.errors import StoreError
 
@@ -106,7 +106,7 @@ def _configured(store: Store) -> Iterator[Config]:
         config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
         config.attributes["connection"] = db
         if db.dialect.name == "postgresql":  # two servers may start at once
-            db.execute(text("SELECT pg_advisory_xact_lock(-1)"))
+            db.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
         if inspect(db).has_table("campaign"):
             drop_triggers(db)
         yield config

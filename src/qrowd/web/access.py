@@ -185,7 +185,7 @@ def refuse_forged(request: Request, plain: str, sent: str) -> None:
         raise RuleError("no-access", "this request did not come from our page; reload it")
 
 
-async def _store(request: Request) -> Store:  # not async, each would take a turn in a thread
+async def _store(request: Request) -> Store:  # async: otherwise it would run in a thread
     return store_of(request)
 
 

@@ -104,7 +104,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
 class Guard:
     """Refuses bodies that are too large; puts the safety headers on every response.
 
-    Plain ASGI: Starlette's `BaseHTTPMiddleware` takes longer than saving an answer does.
+    Plain ASGI: Starlette's `BaseHTTPMiddleware` costs a task and a stream for every request.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -51,7 +52,8 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
 def listening_socket(config: uvicorn.Config) -> socket.socket:
     """The socket of several processes; replies leave it at once.
 
-    asyncio sees to that only for sockets of its own: else every reply would take 40 ms longer.
+    asyncio sees to that only for sockets that name TCP, which uvicorn's does not: every reply would
+    take 40 ms longer.
     """
     made = config.bind_socket()
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -81,8 +83,9 @@ class JobsProcess:
     def __exit__(self, *_: object) -> None:
         self.over.set()
         self.keeper.join()
-        self.stop.set()
-        self.process.join(10)
+        if self.process.is_alive():  # `set` waits for whoever waits: a dead process would for ever
+            self.stop.set()
+            self.process.join(10)
         if self.process.is_alive():
             self.process.terminate()
 
@@ -97,4 +100,5 @@ class JobsProcess:
     def _keep(self) -> None:
         while not self.over.wait(AGAIN_AFTER):
             if not self.process.is_alive():
-                self._start()
+                with suppress(OSError):  # no memory, say: tried again
+                    self._start()

@@ -53,9 +53,10 @@ def _text(plan: Plan, found: Forecast) -> str:
         *_likely(plan, found),
         f"wage      {shown(found.hourly)} an hour: {found.minutes_per_batch:.1f} minutes a batch",
         f"work      {found.hours:,.1f} hours in all, {found.workers_needed:,} workers at least",
-        f"accuracy  {found.accuracy:.0%} of documents by majority, with workers like those of "
-        "`qrowd simulate`",
     ]
+    if not plan.preferences and not plan.owner:
+        crowd = "with workers like those of `qrowd simulate`"
+        lines.append(f"accuracy  {found.accuracy:.0%} of documents by majority, {crowd}")
     if found.batches_per_worker is not None:
         lines.append(
             f"gold      {found.gold_sets} sets: {found.batches_per_worker} batches a worker"
@@ -71,9 +72,12 @@ def _text(plan: Plan, found: Forecast) -> str:
 def _likely(plan: Plan, found: Forecast) -> list[str]:
     if found.likely_cost <= found.cost:
         return []
-    test = " with the qualification" if plan.qualification.sets else ""
-    why = "batches that fail a check are paid and done again"
-    return [f"likely    {plan.pay.shown(found.likely_cost)}{test}: {why}"]
+    reasons = [
+        (plan.qualification.sets and plan.pay.qualification, "qualifications are paid"),
+        (found.passing, "batches that fail a check are paid and done again"),
+    ]
+    why = ", ".join(reason for holds, reason in reasons if holds)
+    return [f"likely    {plan.pay.shown(found.likely_cost)}: {why}"]
 
 
 def _passing(plan: Plan, found: Forecast) -> list[str]:

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["own page"], re
 class Batch(BaseModel):
     """One's own batch; pay in minor units, times in milliseconds since 1970.
 
-    `can_appeal`: it was refused, and no appeal is open.
+    `can_appeal`: it was refused not long ago, and no appeal is open.
     """
 
     key: str
@@ -124,7 +124,7 @@ def own_page(worker: Worker) -> Own:
             unsettled=ledger.unsettled(work, worker.worker),
             owed=ledger.unsettled(work, worker.worker, ("owed",)),
             batches=[
-                _batch(row, row.id in waiting)
+                _batch(row, row.id not in waiting and appeals.in_time(work, row))
                 for row in work.db.execute(mine.order_by(assignment.c.id))
             ],
             messages=[
@@ -135,11 +135,11 @@ def own_page(worker: Worker) -> Own:
         )
 
 
-def _batch(row: Any, appealed: bool) -> Batch:
+def _batch(row: Any, can_appeal: bool) -> Batch:
     return Batch(
         key=row.key, kind="judge" if row.kind == "second" else row.kind, state=row.state,
         pay=row.pay, earned=row.earned + row.paid, leased_at=row.leased_at, ended_at=row.ended_at,
-        can_appeal=row.state == "refused" and not appealed,
+        can_appeal=can_appeal,
     )  # fmt: skip
 
 

@@ -37,11 +37,15 @@ export function openDialog(made, closed = () => {}) {
     made.remove();
     closed();
   });
+  made.addEventListener("cancel", (event) => { // Escape
+    event.preventDefault();
+    closeDialog(made);
+  });
   document.body.append(made);
   made.showModal();
 }
 
-// Closed and gone at once: a closed dialog keeps the focus until the next frame, and the keys pressed before it.
+// Closed and gone at once: one that is only closed keeps the focus until the next frame, and takes the keys until then.
 export function closeDialog(made) {
   made.close();
   made.remove();

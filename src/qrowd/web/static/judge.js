@@ -54,10 +54,11 @@ const start = run(async () => {
   await outbox.flush();
   if (document.getElementById("main").dataset.screen === "own") return own();
   if (me.consent_needed || !(store.get(READ + worker) || me.batches.length)) return screens.preview(() => consent(me));
-  const elsewhere = !store.get(READ + worker);
-  store.put(READ + worker, true);
   await next();
-  if (elsewhere) current?.note(t("elsewhere"), 20);
+  if (store.lasting && !store.get(READ + worker) && current) {
+    current.note(t("elsewhere"), 20);
+    store.put(READ + worker, true);
+  }
 });
 
 function consent(me) {
