@@ -116,7 +116,7 @@ def robots_of(store: Store, number: int, **more: object) -> list[Robot]:
 
 def storm(folder: Path, database: str, size: Size) -> list[Line]:
     """Robots who double-click, lose the network, abandon, come late; then all rules recomputed."""
-    store = make_campaign(database, NAME, pairs=size.requests // 25, target=3, lease_minutes=0.2)
+    store = make_campaign(database, NAME, pairs=size.requests // 20, target=3, lease_minutes=0.2)
     made, sent = Timings(), 0
     with running(folder, database) as server:
         for at in range(40):
