@@ -57,7 +57,7 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
     total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
     _refuse_twice(db, path)
     assessors = _workers(work, kind)
-    analyze(db, "incoming")
+    analyze(db, "incoming", "worker", "assignment")
     _refuse_known(work, kind, path)
     known = _store(work, kind)
     db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
@@ -189,6 +189,7 @@ def _store(work: Work, kind: str) -> int:
             ON z.assignment_id = q.assignment_id
     """
     work.db.execute(text(places), names)
+    analyze(work.db, "place")
     done = text(f"""
         INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
         SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
