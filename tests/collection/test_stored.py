@@ -1,0 +1,369 @@
+"""What earlier versions have stored is read, gone on with and undone by this one, on both engines.
+
+`stored/make.py` says how the generations were made, and how a further one is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.collection.conftest import ENGINES, fresh_postgresql
+from tests.collection.making import Clock, Site
+from tests.collection.stored.make import (
+    PASSWORD,
+    UPLOADED,
+    answer_rest,
+    as_suggested,
+    drafts_summary,
+    rules_of,
+    summary,
+    upload,
+)
+
+from qrowd.collection import (
+    adjudication,
+    appeals,
+    audit,
+    concluding,
+    designing,
+    forgetting,
+    ledger,
+    notices,
+    people,
+    upgrading,
+)
+from qrowd.collection.acts import ACTS
+from qrowd.collection.answering import Answer, answer
+from qrowd.collection.assignments import by_id
+from qrowd.collection.designing import STEPS, problems
+from qrowd.collection.drafts import Draft, all_drafts, open_draft
+from qrowd.collection.platforms.leaving import leave, use_code
+from qrowd.collection.release import releases
+from qrowd.collection.schema import assignment, campaign, completion_code, person, worker
+from qrowd.collection.schema import audit as audit_table
+from qrowd.collection.serving import Nothing
+from qrowd.collection.showing import show
+from qrowd.collection.store import Store, open_store
+from qrowd.collection.verifying import broken
+from qrowd.errors import RuleError
+from qrowd.web import access, jobs, passwords
+
+STORED = Path(__file__).parent / "stored"
+GENERATIONS = sorted(path.parent.name for path in STORED.glob("*/expected.json"))
+
+
+@dataclass
+class Kept:
+    """A database of a generation, at the time at which it was left, and what is expected of it."""
+
+    store: Store
+    clock: Clock
+    expected: dict[str, Any]
+
+    def site(self, name: str) -> Site:
+        """One of its campaigns."""
+        return Site(self.store, self.clock, name, itertools.count(1_000_000))
+
+    def refuse_broken(self) -> None:
+        """Every rule must hold in every campaign."""
+        for name in self.store.campaigns():
+            with self.store.read(name) as work:
+                assert (name, broken(work)) == (name, [])
+
+
+def expected_of(generation: str) -> dict[str, Any]:
+    """What must be read from a generation."""
+    text = (STORED / generation / "expected.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def restored(folder: Path, engine: str, request: pytest.FixtureRequest, target: Path) -> str:
+    """The URL of a copy of a generation's database: raw, without any code of qrowd's."""
+    if engine == "sqlite":
+        body = gzip.decompress((folder / "campaigns.db.gz").read_bytes())
+        (target / "campaigns.db").write_bytes(body)
+        return f"sqlite:///{target / 'campaigns.db'}"
+    url = fresh_postgresql(request.getfixturevalue("postgresql"))
+    import psycopg
+
+    with psycopg.connect(url.replace("+psycopg", "")) as db:
+        db.execute(gzip.decompress((folder / "campaigns.sql.gz").read_bytes()))
+    return url
+
+
+@pytest.fixture(params=itertools.product(GENERATIONS, ENGINES), ids="-".join)
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+    """Each database of each generation, brought to this version of the schema."""
+    generation, engine = request.param
+    expected, clock = expected_of(generation), Clock()
+    clock.now = expected["now"]
+    url = restored(STORED / generation, engine, request, tmp_path)
+    store = open_store(url, clock=clock, seed=1, check_version=False)
+    if upgrading.version(store) != upgrading.newest_version():
+        upgrading.upgrade(store)
+    upgrading.refuse_other_version(store)
+    yield Kept(store, clock, expected)
+    store.engine.dispose()
+
+
+# --- campaigns ------------------------------------------------------------------------------------
+
+
+def test_what_is_stored_is_read_and_exported_as_before(kept: Kept, tmp_path: Path) -> None:
+    assert summary(kept.store, tmp_path / "out") == kept.expected["campaigns"]
+    kept.refuse_broken()
+    with kept.store.read("free") as work:
+        (row,) = releases(work)
+    assert json.loads(row.details)["file"] == "release.zip"
+
+
+def test_no_rule_of_a_stored_plan_changes(kept: Kept) -> None:
+    """A plan is stored without its defaults: whoever changes one writes the old one into it."""
+    with kept.store.read("full") as work:
+        now = rules_of(work.plan)
+    for section, rules in kept.expected["rules"].items():
+        assert {name: now[section][name] for name in rules} == rules
+
+
+def record(store: Store) -> list[tuple[str, Any]]:
+    """Every act of the record with its campaign, the newest first."""
+    with store.snapshot() as db:
+        joined = audit_table.join(campaign, campaign.c.id == audit_table.c.campaign_id)
+        query = select(audit_table, campaign.c.name.label("campaign")).select_from(joined)
+        rows = db.execute(query.order_by(audit_table.c.id.desc())).all()
+    return [(str(row.campaign), row) for row in rows]
+
+
+def test_every_act_is_in_a_record() -> None:
+    """An act without a fixture: add it to the scenes of `make.py`, and make a new generation."""
+    done = {act for name in GENERATIONS for act in acts_of(expected_of(name))}
+    assert done - set(ACTS) == {"forget", "undo bonus", "undo pause", "undo stop"}
+    assert set(ACTS) - done == set()
+
+
+def acts_of(expected: dict[str, Any]) -> set[str]:
+    """The acts that a generation's record has."""
+    return {act for one in expected["campaigns"].values() for act in one["acts"]}
+
+
+def test_every_act_that_can_be_undone_is_undone(kept: Kept) -> None:
+    rows = record(kept.store)
+    assert {row.act for _, row in rows} == acts_of(kept.expected)
+    gone = {row.undoes for _, row in rows}
+    able = {name for name, act in ACTS.items() if act.undo is not None}
+    left = [(name, row) for name, row in rows if row.undoes is None and row.id not in gone]
+    undone, refused = set(), []
+    for name, row in left:
+        if row.act not in able:
+            with pytest.raises(RuleError, match="cannot be undone"):
+                kept.site(name).work(audit.undo, "bob", row.id)
+            continue
+        try:
+            number = kept.site(name).work(audit.undo, "bob", row.id)
+        except RuleError as error:
+            refused.append((name, row.act, error.code))
+        else:
+            undone.add(row.act)
+            assert number > row.id
+    assert undone == able & acts_of(kept.expected)
+    # work was given out: of all that was done, only the launch stays
+    had_work = {name for name, one in kept.expected["campaigns"].items() if one["assignments"]}
+    assert sorted(refused) == sorted((name, "launch", "not-allowed") for name in had_work)
+    kept.refuse_broken()
+
+
+def test_open_batches_are_judged_to_their_end(kept: Kept) -> None:
+    a = assignment.c
+    with kept.store.snapshot() as db:
+        joined = assignment.join(campaign, campaign.c.id == a.campaign_id)
+        query = select(a.id, a.key, a.worker_id, a.state, a.kind, campaign.c.name)
+        ongoing = a.state.in_(("active", "finished", "expired"))
+        rows = db.execute(query.select_from(joined).where(ongoing).order_by(a.id)).all()
+    ways = {row.name for row in rows if row.state == "active"}
+    assert ways == {"panel", "prolific", "ranked", "couples", "owner", "peers"}
+    ended, refused = [], []
+    for row in rows:
+        site = kept.site(row.name)
+        offer = site.work(lambda work, number: show(work, by_id(work, number)), row.id)
+        if row.state != "finished":
+            try:
+                answer_rest(site, row.worker_id, offer)
+            except RuleError as error:
+                refused.append(error.code)
+                continue
+        site.work(concluding.finish, row.worker_id, row.key)
+        ended.append(site.work(concluding.submit, row.worker_id, row.key))
+    # a batch that ended days ago, and one whose topic's questions were failed
+    assert sorted(refused) == ["not-allowed", "too-late"]
+    assert {one.state for one in ended} == {"accepted", "submitted", "excluded"}
+    kept.refuse_broken()
+
+
+def test_new_workers_come_to_stored_campaigns(kept: Kept) -> None:
+    turned_away = {}
+    for name in kept.expected["campaigns"]:
+        site = kept.site(name)
+        new = int(site.work(people.enter, "own", "somebody new").id)
+        with kept.store.write(name) as work:
+            people.give_consent(work, new, work.plan.people.consent_version)
+        offer = site.next(new)
+        if isinstance(offer, Nothing):
+            turned_away[name] = offer.code
+            continue
+        answer_rest(site, new, offer)
+        site.work(concluding.finish, new, offer.key)
+        site.work(concluding.submit, new, offer.key)
+    closed = {"free": "not-running", "waiting": "not-running"}
+    assert turned_away == closed | {"full": "no-work-left", "couples": "no-budget"}
+    with kept.store.write("waiting") as work:
+        audit.launch(work, "ada")
+    kept.refuse_broken()
+
+
+def test_notices_appeals_cases_and_debts_are_dealt_with(kept: Kept) -> None:
+    site = kept.site("panel")
+    with kept.store.write("panel") as work:
+        eva = adjudication.seen_as(work, None, "eva")
+        for row in adjudication.queue(work):
+            assert adjudication.decide(work, eva, row.id, 2, "clear now")
+            adjudication.votes(work, eva, row.id)
+        (objection,) = adjudication.disagreements(work)
+        adjudication.decide(work, eva, objection.pair, 0)
+        shown = adjudication.disagreement(work, eva, objection.id)
+        assert (shown.words, shown.gold, shown.reason) == ("look again", 0, "because")
+        adjudication.answer_disagreement(work, "eva", eva, objection.id, right=True, reply="yes")
+        (refusal,) = appeals.open_appeals(work)
+        appeals.answer_appeal(work, "ada", refusal.id, won=True, reply="you are right")
+        assert appeals.appeals_of(work, refusal.worker_id)[0].reply == "you are right"
+        assert [row.text for row in people.messages(work, refusal.worker_id)] == [
+            "thank you",
+            "you are welcome",
+        ]
+        for row in notices.notices(work):
+            notices.dealt_with(work, row.id)
+        assert notices.notices(work) == []
+        assert len(adjudication.decisions(work)) >= 6
+    site.work(audit.perform, "ada", "settle", {}, sure=True)
+    assert site.work(ledger.owed) == []
+    kept.refuse_broken()
+
+
+def test_platform_workers_come_back_and_leave(kept: Kept) -> None:
+    site = kept.site("prolific")
+
+    def enter(name: str) -> int:
+        return int(site.work(people.enter, "prolific", name).id)
+
+    with kept.store.read("prolific") as work:
+        own = (worker.c.campaign_id == work.campaign) & worker.c.forgotten_at.is_not(None)
+        forgotten = work.db.execute(select(worker).where(own)).one()
+        known = {row.platform_id: row.worker_id for row in work.db.execute(select(person))}
+        query = select(completion_code).where(completion_code.c.used_at.is_(None))
+        codes = {row.worker_id: row.code for row in work.db.execute(query)}
+    assert enter("p-gone") == forgotten.id  # by a keyed hash
+    assert enter("p-back") == known["p-back"]
+    assert site.next(enter("p-used")).code == "visit-done"
+    assert site.work(leave, enter("p-failed"), worked=True).address.endswith("?cc=F41LED")
+    looked = enter("p-looked")
+    departure = site.work(leave, looked, worked=False)
+    assert departure.address.endswith(f"?cc={codes[looked]}")
+    assert site.work(use_code, codes[looked])[1] == "no-work"
+    with pytest.raises(RuleError, match="was used already"):
+        site.work(use_code, codes[looked])
+    (asked,) = site.work(forgetting.waiting)
+    site.work(audit.perform, "ada", "settle", {"workers": [asked.number]}, sure=True)
+    forgetting.forget(kept.store, "prolific", asked.number, who="ada", void=True)
+    kept.refuse_broken()
+
+
+def test_accounts_tokens_and_jobs(kept: Kept, tmp_path: Path) -> None:
+    assert passwords.check_password(kept.store, "ada", PASSWORD)[1]
+    number, administrator = passwords.check_password(kept.store, "eva", PASSWORD)
+    assert not administrator
+    tokens = kept.expected["tokens"]
+    assert access.find(kept.store, tokens["administrator"]).administrator
+    eva = access.find(kept.store, tokens["account"])
+    assert eva.account == number
+    for name, role, scope in (("panel", "expert", "judge"), ("prolific", "organiser", "pay")):
+        assert access.member_of(kept.store, eva, name, role, scope).who.role == role
+    leo = access.find(kept.store, tokens["worker"])
+    assert leo.worker == kept.site("panel").work(people.enter, "own", "leo").id
+    with pytest.raises(RuleError, match="not valid any more"):
+        access.find(kept.store, tokens["revoked"])
+    with kept.store.read("panel") as work:
+        before = jobs.latest(work, "export")
+    assert jobs.run_one(kept.store, tmp_path)
+    assert not jobs.run_one(kept.store, tmp_path)
+    with kept.store.read("panel") as work:
+        after = jobs.latest(work, "export")
+    assert before is not None
+    assert after is not None
+    assert after.number > before.number
+    assert after.result == before.result
+
+
+# --- drafts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=GENERATIONS)
+def drafts(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A generation's folder of drafts, and what is expected of each."""
+    with zipfile.ZipFile(STORED / request.param / "drafts.zip") as packed:
+        packed.extractall(tmp_path / "drafts")
+    return tmp_path / "drafts", expected_of(request.param)["drafts"]
+
+
+def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
+    folder, expected = drafts
+    now = drafts_summary(folder)
+    for key, one in expected.items():
+        for section, rules in one.pop("rules").items():
+            assert {name: now[key]["rules"][section][name] for name in rules} == rules
+        del now[key]["rules"]
+    assert now == expected
+    for draft in all_drafts(folder):
+        for version in range(1, draft.version + 1):
+            assert open_draft(folder, draft.key, version).version == version
+        designing.outlook(draft)
+        designing.plan_of(draft)
+
+
+def uploaded(draft: Draft, step: str) -> Answer:
+    """A file like that of the other draft, for a question that asks for one."""
+    (path, *_) = sorted(draft.folder.parent.glob(f"*/files/*/{step}.tsv"))
+    return upload(step, UPLOADED[step], path, source="arranged")
+
+
+def test_drafts_are_answered_on_and_launched(
+    drafts: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    folder, expected = drafts
+    store = open_store(tmp_path / "new.db", new=True)
+    for key, one in expected.items():
+        draft = open_draft(folder, key)
+        # the first question that is open, and last of all what keeps it from being launched
+        assert next(step for step in STEPS if step not in draft.answered) == one["open"][0]
+        for step in one["open"]:
+            given = uploaded(draft, step) if step in UPLOADED else as_suggested(draft, step)
+            draft = answer(draft, given, "new", one["at"] + 1)
+        if one["title"] == "An old draft":
+            assert [[at.step, at.message] for at in problems(draft)] == one["problems"]
+            draft = answer(draft, Answer("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
+        assert problems(draft) == []
+        assert set(draft.answered) == set(STEPS)
+        assert designing.launch(store, draft, "new") > 0
+    assert sorted(store.campaigns()) == ["half-a-campaign", "nearly-ready", "old"]
+    for name in store.campaigns():
+        with store.read(name) as work:
+            assert (work.state, broken(work)) == ("running", [])
+    store.engine.dispose()
