@@ -59,36 +59,89 @@ def make_campaign(
 
 def _fill(work: Work, workers: int, judgements: int, chance: random.Random) -> None:
     """Every worker does the same number of batches of five sets and one gold set, all accepted."""
-    sets = [row[0] for row in work.db.execute(text(
-        "SELECT id FROM judging_set WHERE role = 'pool' ORDER BY id"))]  # fmt: skip
-    gold = [row[0] for row in work.db.execute(text(
-        "SELECT id FROM judging_set WHERE role = 'gold' ORDER BY id"))]  # fmt: skip
+    sets = [
+        row[0]
+        for row in work.db.execute(
+            text("SELECT id FROM judging_set WHERE role = 'pool' ORDER BY id")
+        )
+    ]
+    gold = [
+        row[0]
+        for row in work.db.execute(
+            text("SELECT id FROM judging_set WHERE role = 'gold' ORDER BY id")
+        )
+    ]
     truth = {at: chance.random() < 0.3 for at in sets}
     batches = judgements // (5 * SIZE)
     skill = [0.55 if chance.random() < 0.1 else 0.9 for _ in range(workers)]
     start, span = work.now - 6 * DAY, 6 * DAY
-    _put(work.db, worker, ({"id": n + 1, "campaign_id": work.campaign, "key": f"w{n}",
-         "number": n + 1, "state": "qualified", "made_at": start}
-        for n in range(workers)))  # fmt: skip
-    _put(work.db, assignment, (_batch(work, b, workers, start + span * b // batches)
-                               for b in range(batches)))  # fmt: skip
+    _put(
+        work.db,
+        worker,
+        (
+            {
+                "id": n + 1,
+                "campaign_id": work.campaign,
+                "key": f"w{n}",
+                "number": n + 1,
+                "state": "qualified",
+                "made_at": start,
+            }
+            for n in range(workers)
+        ),
+    )
+    _put(
+        work.db,
+        assignment,
+        (_batch(work, b, workers, start + span * b // batches) for b in range(batches)),
+    )
     _put(work.db, place, _places(batches, workers, sets, gold))
     _put(work.db, event, _events(batches, workers, sets, gold, truth, skill, start, chance))
-    _put(work.db, outcome, ({"assignment_id": b + 1, "set_id": gold[(b // workers) % len(gold)],
-         "check": "binary", "value": 0.9, "at_least": 0.85, "passed": int(b % 7 > 0),
-         "action": "exclude"} for b in range(batches)))  # fmt: skip
-    work.db.execute(text("INSERT INTO answer (place_id, position, event_id) "
-                         "SELECT place_id, position, id FROM event"))  # fmt: skip
-    work.db.execute(text("UPDATE judging_set SET held = (SELECT count(*) FROM place "
-                         "WHERE set_id = judging_set.id AND held = 1)"))  # fmt: skip
+    _put(
+        work.db,
+        outcome,
+        (
+            {
+                "assignment_id": b + 1,
+                "set_id": gold[(b // workers) % len(gold)],
+                "check": "binary",
+                "value": 0.9,
+                "at_least": 0.85,
+                "passed": int(b % 7 > 0),
+                "action": "exclude",
+            }
+            for b in range(batches)
+        ),
+    )
+    work.db.execute(
+        text(
+            "INSERT INTO answer (place_id, position, event_id) "
+            "SELECT place_id, position, id FROM event"
+        )
+    )
+    work.db.execute(
+        text(
+            "UPDATE judging_set SET held = (SELECT count(*) FROM place "
+            "WHERE set_id = judging_set.id AND held = 1)"
+        )
+    )
     _pay(work, batches, workers, start, span)
 
 
 def _batch(work: Work, number: int, workers: int, at: int) -> dict[str, Any]:
     times = {"leased_at": at, "expires_at": at + 1, "latest_end": at + 1, "finished_at": at + 1}
-    return {"id": number + 1, "campaign_id": work.campaign, "worker_id": number % workers + 1,
-            "key": f"a{number}", "kind": "judge", "state": "accepted", "pay": 50, "earned": 50,
-            "ended_at": at + 1, **times}  # fmt: skip
+    return {
+        "id": number + 1,
+        "campaign_id": work.campaign,
+        "worker_id": number % workers + 1,
+        "key": f"a{number}",
+        "kind": "judge",
+        "state": "accepted",
+        "pay": 50,
+        "earned": 50,
+        "ended_at": at + 1,
+        **times,
+    }
 
 
 def _sets_of(batch: int, workers: int, sets: list[int]) -> list[int]:
@@ -104,13 +157,29 @@ def _places(batches: int, workers: int, sets: list[int], gold: list[int]) -> Row
         for ordinal, one in enumerate([*_sets_of(batch, workers, sets), hidden], 1):
             number += 1
             counted = ordinal <= 5
-            yield {"id": number, "assignment_id": batch + 1, "worker_id": batch % workers + 1,
-                   "set_id": one, "kind": "count" if counted else "gold", "ordinal": ordinal,
-                   "key": f"p{number}", "shown": "1 2 3 4 5", "held": int(counted)}  # fmt: skip
+            yield {
+                "id": number,
+                "assignment_id": batch + 1,
+                "worker_id": batch % workers + 1,
+                "set_id": one,
+                "kind": "count" if counted else "gold",
+                "ordinal": ordinal,
+                "key": f"p{number}",
+                "shown": "1 2 3 4 5",
+                "held": int(counted),
+            }
 
 
-def _events(batches: int, workers: int, sets: list[int], gold: list[int], truth: dict[int, bool],
-            skill: list[float], start: int, chance: random.Random) -> Rows:  # fmt: skip
+def _events(
+    batches: int,
+    workers: int,
+    sets: list[int],
+    gold: list[int],
+    truth: dict[int, bool],
+    skill: list[float],
+    start: int,
+    chance: random.Random,
+) -> Rows:
     number, spot = 0, 0
     for batch in range(batches):
         who, at = batch % workers, start + 6 * DAY * batch // batches
@@ -121,16 +190,33 @@ def _events(batches: int, workers: int, sets: list[int], gold: list[int], truth:
                 number += 1
                 right = truth.get(one, (position - 1) % 2 == 1)
                 said = right if chance.random() < skill[who] else not right
-                yield {"id": number, "worker_id": who + 1, "place_id": spot, "position": position,
-                       "kind": "grade", "grade": int(said), "at": at + position,
-                       "milliseconds": 1000 * chance.randint(4, 40),
-                       "key": f"e{number}"}  # fmt: skip
+                yield {
+                    "id": number,
+                    "worker_id": who + 1,
+                    "place_id": spot,
+                    "position": position,
+                    "kind": "grade",
+                    "grade": int(said),
+                    "at": at + position,
+                    "milliseconds": 1000 * chance.randint(4, 40),
+                    "key": f"e{number}",
+                }
 
 
 def _pay(work: Work, batches: int, workers: int, start: int, span: int) -> None:
-    ids = ({"campaign_id": work.campaign, "worker_id": b % workers + 1, "assignment_id": b + 1,
-            "at": start + span * b // batches, "why": "earned", "source": "free", "target": "owed",
-            "amount": 50} for b in range(batches))  # fmt: skip
+    ids = (
+        {
+            "campaign_id": work.campaign,
+            "worker_id": b % workers + 1,
+            "assignment_id": b + 1,
+            "at": start + span * b // batches,
+            "why": "earned",
+            "source": "free",
+            "target": "owed",
+            "amount": 50,
+        }
+        for b in range(batches)
+    )
     _put(work.db, entry, ids)
     work.db.execute(
         text("UPDATE campaign SET free = free - :n, owed = owed + :n WHERE id = :id"),

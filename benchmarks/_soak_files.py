@@ -35,8 +35,9 @@ from qrowd.collection.store import Store, Work, open_store
 
 def picks(folder: Path, database: str, size: Size) -> list[Line]:
     """Each pick compared with all open sets, one by one, in the transaction that leases it."""
-    store = make_campaign(database, NAME, pairs=max(100, size.requests // 50), target=3,
-                          lease_minutes=60)  # fmt: skip
+    store = make_campaign(
+        database, NAME, pairs=max(100, size.requests // 50), target=3, lease_minutes=60
+    )
     rows = [[f"t{at % 20}", f"d{at}", float(at % 3)] for at in range(0, 100, 7)]
     with store.write(NAME) as work:
         audit.perform(work, "soak", "prioritise", {"priorities": rows})
@@ -78,8 +79,13 @@ def backups(folder: Path, database: str, size: Size) -> list[Line]:
 
     def write() -> None:
         while not stop.is_set():
-            said = events.Said(key=f"k{done[0]}", place=offer.sets[0].key, kind="grade", position=1,
-                               grade=done[0] % 2)  # fmt: skip
+            said = events.Said(
+                key=f"k{done[0]}",
+                place=offer.sets[0].key,
+                kind="grade",
+                position=1,
+                grade=done[0] % 2,
+            )
             with store.write(NAME) as work:
                 events.save(work, number, said)
             done[0] += 1
@@ -121,9 +127,14 @@ def erased(folder: Path, database: str, size: Size) -> list[Line]:
         assert isinstance(offer, Offer)
         for shown in offer.sets:
             for document in shown.documents:
-                said = events.Said(key=f"{shown.key}{document.position}", place=shown.key,
-                                   kind="grade", position=document.position, grade=1,
-                                   reason=reason)  # fmt: skip
+                said = events.Said(
+                    key=f"{shown.key}{document.position}",
+                    place=shown.key,
+                    kind="grade",
+                    position=document.position,
+                    grade=1,
+                    reason=reason,
+                )
                 events.save(work, ann, said)
         concluding.finish(work, ann, offer.key)
         concluding.submit(work, ann, offer.key)

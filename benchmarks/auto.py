@@ -57,8 +57,10 @@ def crowd(name: str) -> tuple[Judgements, Qrels]:
 def panels(judgements: Judgements, each: int, first: int = 0) -> Iterator[Judgements]:
     """Panels of those who judged nearly everything, and half as many of all assessors."""
     count = judgements.per_assessor
-    pools = {"diligent": np.flatnonzero(count > 0.9 * len(judgements.pairs)),
-             "any": np.arange(len(count))}  # fmt: skip
+    pools = {
+        "diligent": np.flatnonzero(count > 0.9 * len(judgements.pairs)),
+        "any": np.arange(len(count)),
+    }
     for size in SIZES:
         for seed in range(first, first + each):
             pool = "any" if seed % 3 == 2 else "diligent"
@@ -163,8 +165,15 @@ def whole_crowds() -> None:
     for name in CROWDS:
         one = results(*crowd(name))
         auto = one["auto"]
-        figures = (one["mv"].accuracy, one["ds"].accuracy, auto.accuracy, auto.lost, auto.allowed,
-                   auto.log_loss, auto.extra)  # fmt: skip
+        figures = (
+            one["mv"].accuracy,
+            one["ds"].accuracy,
+            auto.accuracy,
+            auto.lost,
+            auto.allowed,
+            auto.log_loss,
+            auto.extra,
+        )
         cells = " | ".join(f"{figure:.3f}" for figure in figures)
         print(f"| {name} | {cells} | {auto.note.removeprefix('chosen: ')} |", flush=True)
 

@@ -31,8 +31,16 @@ from qrowd.data.arrays import Floats
 LEFT_OUT = {"hier-bayes"}  # minutes for hundreds of panels; hier-vb has the same model
 SLOW = {"em-gauss", "glad", "m3v", "mace"}  # left out of the tables with gold, unless --all
 UNSUPERVISED = ("aware-uni", "sgl_apc_msd", "tpc_apc_msd", "sgl_fro_msd", "sgl_kld_msd")
-SUPERVISED = ("sup_apc", "sup_tau", "sup_fro", "sup_kld", "aware-s(gap='apc', power=8)",
-              "aware-s(gap='apc', power=8, shrink=5)", "aware-r", "aware-t")  # fmt: skip
+SUPERVISED = (
+    "sup_apc",
+    "sup_tau",
+    "sup_fro",
+    "sup_kld",
+    "aware-s(gap='apc', power=8)",
+    "aware-s(gap='apc', power=8, shrink=5)",
+    "aware-r",
+    "aware-t",
+)
 
 
 def data_folder() -> Path:
@@ -57,9 +65,13 @@ class Study:
         certain = q.evaluate(self.runs, self.binary, ["AP"])
         graded = q.evaluate(self.runs, self.gold, ["nDCG@10"])
         self.by_gold = q.Scores(
-            self.measures, "", certain.columns, certain.topics, certain.runs,
+            self.measures,
+            "",
+            certain.columns,
+            certain.topics,
+            certain.runs,
             np.concatenate([certain.values, graded.values]),
-        )  # fmt: skip
+        )
         self.random = q.random_scores(self.runs, self.gold.pairs, self.measures)
 
     def label_methods(self, with_gold: bool) -> list[str]:

@@ -32,8 +32,14 @@ from qrowd.data.arrays import Floats
 from qrowd.errors import DataWarning, NotConvergedWarning
 
 HYPER = ("phi_pi", "kappa_pi", "phi_0", "kappa_0", "phi_1", "kappa_1")
-OURS = ("phi_prevalence", "kappa_prevalence", "phi_specificity", "kappa_specificity",
-        "phi_sensitivity", "kappa_sensitivity")  # fmt: skip
+OURS = (
+    "phi_prevalence",
+    "kappa_prevalence",
+    "phi_specificity",
+    "kappa_specificity",
+    "phi_sensitivity",
+    "kappa_sensitivity",
+)
 MODEL = """model {
   phi_pi ~ dbeta(1, 1)
   phi_0 ~ dbeta(1, 1)
@@ -237,8 +243,10 @@ def vb() -> None:
     sampled, _, sampled_cpu = timed(lambda: q.HierBayes().fit(crowd))
     found, _, cpu = timed(lambda: q.HierVB().fit(crowd))
     differ = float(((sampled.relevant > 0.5) != (found.relevant > 0.5)).mean())
-    print(f"\n{name}: hier-bayes {sampled_cpu:.1f} s of CPU, hier-vb {cpu:.2f} s; "
-          f"{differ:.2%} of decisions differ\n")  # fmt: skip
+    print(
+        f"\n{name}: hier-bayes {sampled_cpu:.1f} s of CPU, hier-vb {cpu:.2f} s; "
+        f"{differ:.2%} of decisions differ\n"
+    )
     header("judgements", "iterations", "s", "CPU s", "peak MB before the fit", "and after")
     for size in (100_000, 1_000_000, 10_000_000):
         subprocess.run([sys.executable, "-m", "benchmarks.bayes", "--alone", str(size)], check=True)
@@ -276,8 +284,10 @@ def calibration(crowds: int = 400, first: int = 0) -> None:
     shape, sweeps = (6, 15, 12, 4), 2000
     for kappa_min in (0.1, 1.0):
         found = [ranks(seed, kappa_min, shape, sweeps) for seed in range(first, first + crowds)]
-        print(f"\n{crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs per topic, "
-              f"assessors, votes per pair {shape}; {sweeps} sweeps\n")  # fmt: skip
+        print(
+            f"\n{crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs per topic, "
+            f"assessors, votes per pair {shape}; {sweeps} sweeps\n"
+        )
         header("parameter", f"ranks in {BINS} bins", "chi-square", "p")
         for name in found[0]:
             seen, statistic, p = uniform([each[name] for each in found])

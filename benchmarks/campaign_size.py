@@ -71,8 +71,12 @@ def main() -> None:
             with opened("large") as work:
                 return act(work, *arguments)
 
-        print(timed(f"import of {given.events:,}",
-                    lambda: within(import_judgements, here / "in.tsv", writes=True)))  # fmt: skip
+        print(
+            timed(
+                f"import of {given.events:,}",
+                lambda: within(import_judgements, here / "in.tsv", writes=True),
+            )
+        )
         timed("status", lambda: within(status))
         timed("status again", lambda: within(status))
         timed("export", lambda: within(export, here / "out"))

@@ -70,12 +70,23 @@ def cold_fits() -> None:
         )
         own = cpu(partial(q.get("gp").fit, rows, q.Given(documents=vectors)), 25)
         theirs = [
-            cpu(partial(_peer, GaussianProcessClassifier(DotProduct(1.0), optimizer=optimiser),
-                        features, at, said), 7 if votes < 500 else 3)
+            cpu(
+                partial(
+                    _peer,
+                    GaussianProcessClassifier(DotProduct(1.0), optimizer=optimiser),
+                    features,
+                    at,
+                    said,
+                ),
+                7 if votes < 500 else 3,
+            )
             for optimiser in ("fmin_l_bfgs_b", None)
-        ]  # fmt: skip
-        print(f"| {votes} | {own:.4f} | {theirs[0]:.3f} | {theirs[0] / own:.0f} "
-              f"| {theirs[1]:.3f} | {theirs[1] / own:.1f} |", flush=True)  # fmt: skip
+        ]
+        print(
+            f"| {votes} | {own:.4f} | {theirs[0]:.3f} | {theirs[0] / own:.0f} "
+            f"| {theirs[1]:.3f} | {theirs[1] / own:.1f} |",
+            flush=True,
+        )
 
 
 def _peer(peer: Any, features: Floats, at: Array, said: Array) -> Floats:
@@ -118,10 +129,12 @@ def centred() -> None:
     print("\n| strength | method | 1 vote | 2 votes |\n|---|---|---|---|")
     methods = ("gp", "gp(centred=True)")
     for name, strength in STRENGTHS.items():
-        found = np.array([
-            [_fitted(strength, votes, seed, methods) for votes in (1, 2)]
-            for seed in range(COLLECTIONS)
-        ])  # fmt: skip
+        found = np.array(
+            [
+                [_fitted(strength, votes, seed, methods) for votes in (1, 2)]
+                for seed in range(COLLECTIONS)
+            ]
+        )
         for at, method in enumerate(methods):
             print(f"| {name} | `{method}` | {_cell(found[:, 0, at])} | {_cell(found[:, 1, at])} |")
 
@@ -192,8 +205,10 @@ def _left_out(
 
 def systems() -> None:
     """Lexical and dense runs under merged qrels and under the truth."""
-    print("\n| text | qrels | tau_AP with truth | AP of lexical runs, less truth's "
-          "| of dense runs | lexical less dense |")  # fmt: skip
+    print(
+        "\n| text | qrels | tau_AP with truth | AP of lexical runs, less truth's "
+        "| of dense runs | lexical less dense |"
+    )
     print("|---|---|---|---|---|---|")
     for name, strength in STRENGTHS.items():
         found = {method: [] for method in ("mv", "ds", "gp")}  # type: dict[str, list[list[float]]]
@@ -237,8 +252,10 @@ def _runs(collection: q.Collection, seed: int) -> tuple[q.RunSet, Array]:
                 signal = _matches(collection, topic, names) + random.normal(0, 1.0, len(names))
             signal = (signal - signal.mean()) / (signal.std() or 1.0)
             score = weight * signal + random.normal(0, 1 - weight, len(names))
-            rows += [(f"{kind}{number % 8}", str(truth.topics.names[topic]), str(d), float(s))
-                     for d, s in zip(names, score, strict=True)]  # fmt: skip
+            rows += [
+                (f"{kind}{number % 8}", str(truth.topics.names[topic]), str(d), float(s))
+                for d, s in zip(names, score, strict=True)
+            ]
     runs = q.RunSet.of(*(list(column) for column in zip(*rows, strict=True)))
     return runs, np.array([str(name).startswith("lexical") for name in runs.runs])
 

@@ -211,8 +211,19 @@ def main(worlds: int = 40, only: tuple[str, ...] = ()) -> None:
         "pairs hard for all (spread 2 logits)": replace(usual, difficulty=2.0),
         "assessors copy (0.7) in 4 groups": replace(usual, copying=0.7),
     }
-    keys = ("scores", "places", "width", "bias", "P(A>B) said", "P(A>B) true", "best in set", "set",
-            "places, both", ">= .95 true", ">= .95 said")  # fmt: skip
+    keys = (
+        "scores",
+        "places",
+        "width",
+        "bias",
+        "P(A>B) said",
+        "P(A>B) true",
+        "best in set",
+        "set",
+        "places, both",
+        ">= .95 true",
+        ">= .95 said",
+    )
     print("| world | belief | " + " | ".join(keys) + " |")
     print("|---|---|" + "---:|" * len(keys))
     for scene, setting in scenes.items():

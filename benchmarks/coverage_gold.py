@@ -26,8 +26,15 @@ from qrowd.data.qrels import Qrels
 DRAWS, SIZES, OVER = 200, (5, 20, 82), ("draws", "both")
 MEASURES = ("AP", "nDCG@10")
 METHODS = ("auto", "ebcc", "ds")
-KEYS = ("places held", "place width", "times all gold's", "scores held", "bias",
-        ">= .95 true", ">= .95 said")  # fmt: skip
+KEYS = (
+    "places held",
+    "place width",
+    "times all gold's",
+    "scores held",
+    "bias",
+    ">= .95 true",
+    ">= .95 said",
+)
 
 
 def panel(crowd: Judgements, size: int, seed: int) -> Judgements:

@@ -76,8 +76,10 @@ def coverage(
         samples = statistic(weighted_means(weights, left), weighted_means(weights, right))
         found.append(ends(samples, values[-1]))
     expected = np.mean(values)
-    return {way: float(np.mean([a <= expected <= b for a, b in (one[way] for one in found)]))
-            for way in WAYS}  # fmt: skip
+    return {
+        way: float(np.mean([a <= expected <= b for a, b in (one[way] for one in found)]))
+        for way in WAYS
+    }
 
 
 if __name__ == "__main__":

@@ -35,8 +35,13 @@ from qrowd.evaluation.measure import measures_of
 PAIRS, TOPICS = (300, 700, 1400), (5, 10, 20)
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
-FIVE = ("cmp-gpt4o-binary", "cmp-llama3.2-binary", "gpt-4o-binary-p0", "llama3.2-binary-p0",
-        "mistral-binary-p0")  # fmt: skip
+FIVE = (
+    "cmp-gpt4o-binary",
+    "cmp-llama3.2-binary",
+    "gpt-4o-binary-p0",
+    "llama3.2-binary-p0",
+    "mistral-binary-p0",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,19 +220,27 @@ def other_ways(world: World, samples: int) -> None:
 
 
 def one_way(
-    world: World, machine: Merged | Judgements, truth: Floats, n: int, measures: tuple[str, ...],
-    number: int, how: dict[str, Any],
-) -> list[list[float]]:  # fmt: skip
+    world: World,
+    machine: Merged | Judgements,
+    truth: Floats,
+    n: int,
+    measures: tuple[str, ...],
+    number: int,
+    how: dict[str, Any],
+) -> list[list[float]]:
     """Coverage, width, width of human only, of each measure in one sample."""
     chosen = q.sample(world.merged, n, seed=10_000 * (world.seed + 1) + number)
     few = chosen.labelled(world.gold)
     found = q.correct(world.runs, machine, few, measures, seed=number, **how)
     inside = (found.low <= truth) & (truth <= found.high)
     return [
-        [float(inside[m][known].mean()), float((found.high - found.low)[m][known].mean()),
-         float((found.human_high - found.human_low)[m][known].mean())]
+        [
+            float(inside[m][known].mean()),
+            float((found.high - found.low)[m][known].mean()),
+            float((found.human_high - found.human_low)[m][known].mean()),
+        ]
         for m, known in enumerate(~np.isnan(found.low))
-    ]  # fmt: skip
+    ]
 
 
 def main(samples: int = 1000, seed: int = 0) -> None:

@@ -30,8 +30,21 @@ from qrowd.web.passwords import new_account
 from qrowd.web.settings import Settings
 
 LOGIN, PASSWORD = "benchmark", "a long password"
-PAGES = ("", "/coverage", "/quality", "/workers", "/workers?order=suspicion", "/workers/7",
-         "/money", "/systems", "/gold", "/disputed", "/acts", "/appeals", "/batches")  # fmt: skip
+PAGES = (
+    "",
+    "/coverage",
+    "/quality",
+    "/workers",
+    "/workers?order=suspicion",
+    "/workers/7",
+    "/money",
+    "/systems",
+    "/gold",
+    "/disputed",
+    "/acts",
+    "/appeals",
+    "/batches",
+)
 RUNS, DEPTH = 10, 50
 TIMES = 5
 
@@ -163,8 +176,11 @@ def show(settings: Settings, process: Any) -> None:
                 page.goto(address, wait_until="load")
             took, used = (time.perf_counter() - clock) / TIMES, cpu_of(process.pid) - cpu
             tab = max(map(memory_of, renderers(os.getpid())), default=0.0)
-            print(f"{end or '(live)':34}{size / 1024:8.0f}{used / TIMES:10.2f} s{took:7.2f} s"
-                  f"{tab:6.0f} MB", flush=True)  # fmt: skip
+            print(
+                f"{end or '(live)':34}{size / 1024:8.0f}{used / TIMES:10.2f} s{took:7.2f} s"
+                f"{tab:6.0f} MB",
+                flush=True,
+            )
         browser.close()
 
 

@@ -59,8 +59,10 @@ def expected() -> None:
     for votes in (1, 3, 5):
         at = curves.at(votes)
         exact = q.expected_majority(crowd, gold, votes).mean()
-        print(f"| {votes} | {exact:.4f} | {curves.mean('mv')[at]:.4f} "
-              f"| {low[0, 0, at]:.3f} to {high[0, 0, at]:.3f} |")  # fmt: skip
+        print(
+            f"| {votes} | {exact:.4f} | {curves.mean('mv')[at]:.4f} "
+            f"| {low[0, 0, at]:.3f} to {high[0, 0, at]:.3f} |"
+        )
 
 
 def table() -> None:

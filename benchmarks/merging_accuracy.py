@@ -220,8 +220,10 @@ def errors(rows: list[Row]) -> str:
     if len(vote.topics) < 2:
         return "one topic: no standard errors over topics\n"
     used = vote.pairs_by_topic > 0
-    right = [scores.by_topic["accuracy"][used] * scores.pairs_by_topic[used]
-             for scores in (found[best], vote)]  # fmt: skip
+    right = [
+        scores.by_topic["accuracy"][used] * scores.pairs_by_topic[used]
+        for scores in (found[best], vote)
+    ]
     size = vote.pairs_by_topic[used]
     lead = right[0] - right[1]
     without = (lead.sum() - lead) / (size.sum() - size)

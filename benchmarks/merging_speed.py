@@ -40,22 +40,35 @@ class Slope:
 SLOPES = (
     Slope("`ds` binary", "ds(tol=1e-300)", "DawidSkene", (1_000_000, 2), (5, 25), (2, 5), 150),
     Slope("`ds` five grades", "ds(tol=1e-300)", "DawidSkene", (1_000_000, 5), (5, 15), (2, 5), 25),
-    Slope("`one-coin(labels=soft)`", "one-coin(labels=soft, tol=1e-300)", "OneCoinDawidSkene",
-          (1_000_000, 2), (5, 25), (2, 5), 50),
+    Slope(
+        "`one-coin(labels=soft)`",
+        "one-coin(labels=soft, tol=1e-300)",
+        "OneCoinDawidSkene",
+        (1_000_000, 2),
+        (5, 25),
+        (2, 5),
+        50,
+    ),
     Slope("`mace`", "mace(restarts=1, tol=1e-300)", "MACE", (1_000_000, 2), (3, 8), (1, 3), 50),
     Slope("`kos`", "kos(tol=1e-300)", "KOS", (1_000_000, 2), (5, 25), (2, 4), 50),
     Slope("`glad`", "glad(tol=1e-300)", "GLAD", (100_000, 2), (3, 8), (1, 2), 200),
-)  # fmt: skip
+)
 
 # The tolerance of both is the gain of the log-likelihood per label: 1e-7 here, 1e-5 in crowd-kit.
 HALF = 0.5  # of the tasks have the higher label
 WHOLE: tuple[tuple[str, str, str, dict[str, float], int, float], ...] = (
     ("`ds`, 3 of 10 relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, 0.3),
     ("`ds`, half relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, HALF),
-    ("`ds`, half relevant, tolerance 1e-7 for both", "ds", "DawidSkene",
-     {"tol": 1e-7, "n_iter": 1000}, 1_000_000, HALF),
+    (
+        "`ds`, half relevant, tolerance 1e-7 for both",
+        "ds",
+        "DawidSkene",
+        {"tol": 1e-7, "n_iter": 1000},
+        1_000_000,
+        HALF,
+    ),
     ("`mv`", "mv", "MajorityVote", {}, 10_000_000, HALF),
-)  # fmt: skip
+)
 
 
 def main() -> None:

@@ -114,8 +114,9 @@ def wait_for(page: Page, words: str) -> None:
     page.wait_for_function(
         "words => document.querySelector('.where')?.textContent.includes(words)"
         " && !document.querySelector('.page').hasAttribute('aria-busy')",
-        arg=words, timeout=60_000,
-    )  # fmt: skip
+        arg=words,
+        timeout=60_000,
+    )
 
 
 def run(media: str, documents: int) -> tuple[list[list[float]], list[list[float]]]:

@@ -229,11 +229,14 @@ def steady(folder: Path, database: str, size: Size) -> list[Line]:
     store.engine.dispose()
     who = f"{size.workers} workers who come over {half:.0f} s, one judgement per 10 s"
     return [
-        Line(f"99th percentile of {kind}, {who}", f"<= {limit} ms",
-             f"{found[kind][2]:.0f} ms of {found[kind][0]:,}")
+        Line(
+            f"99th percentile of {kind}, {who}",
+            f"<= {limit} ms",
+            f"{found[kind][2]:.0f} ms of {found[kind][0]:,}",
+        )
         for kind, limit in (("next", 150), ("answers", 100))
         if kind in found
-    ]  # fmt: skip
+    ]
 
 
 def saves(folder: Path, database: str, size: Size) -> list[Line]:
@@ -318,8 +321,17 @@ def abandoned(folder: Path, database: str, size: Size) -> list[Line]:
 
 Row = Callable[[Path, str, Size], list[Line]]
 TABLE: tuple[Row, ...] = (
-    storm, picks, connections, abandoned, backups, erased, steady, saves, large, kills,
-)  # fmt: skip
+    storm,
+    picks,
+    connections,
+    abandoned,
+    backups,
+    erased,
+    steady,
+    saves,
+    large,
+    kills,
+)
 
 
 def table(engine: str, size: Size, rows: tuple[Row, ...] = TABLE) -> Iterator[Line]:

@@ -25,8 +25,16 @@ from qrowd.quality.evidence import Evidence
 SIZES = (10, 20, 50, 100, 200)
 KINDS = {"random": ("random",), "uniform": ("yes", "no"), "pattern": ("pattern",)}
 HONEST = ("good", "sloppy", "biased")
-MIX = {"good": 0.5, "sloppy": 0.2, "biased": 0.1, "random": 0.08, "yes": 0.04, "no": 0.04,
-       "pattern": 0.04, "adversarial": 0.0}  # fmt: skip
+MIX = {
+    "good": 0.5,
+    "sloppy": 0.2,
+    "biased": 0.1,
+    "random": 0.08,
+    "yes": 0.04,
+    "no": 0.04,
+    "pattern": 0.04,
+    "adversarial": 0.0,
+}
 STATISTICS: dict[str, Callable[[Evidence], Floats]] = {
     "distance": lambda e: e.distances.mean,
     "distance / chance": lambda e: e.distances.ratio,
@@ -34,8 +42,12 @@ STATISTICS: dict[str, Callable[[Evidence], Floats]] = {
     "1 - agreement": lambda e: 1 - e.agreement,
     "- trust": lambda e: -e.relative_trust,
 }
-RULES = ("random-spam(comparisons=1)", "uniform-spam(comparisons=1)", "trust(judgements=1)",
-         "suspected")  # fmt: skip
+RULES = (
+    "random-spam(comparisons=1)",
+    "uniform-spam(comparisons=1)",
+    "trust(judgements=1)",
+    "suspected",
+)
 ASSESSORS, CROWDS = 100, 30
 
 
@@ -44,9 +56,17 @@ def crowds(size: int, prevalence: float) -> Iterator[tuple[Evidence, Array]]:
     for seed in range(CROWDS):
         documents = ASSESSORS * size // (5 * 10)
         c = q.simulate(
-            topics=10, documents=documents, assessors=ASSESSORS, votes=5, skew=0, runs=0,
-            prevalence=prevalence, difficulty=0.2, seed=seed, **MIX,
-        )  # fmt: skip
+            topics=10,
+            documents=documents,
+            assessors=ASSESSORS,
+            votes=5,
+            skew=0,
+            runs=0,
+            prevalence=prevalence,
+            difficulty=0.2,
+            seed=seed,
+            **MIX,
+        )
         yield Evidence(c.judgements), c.assessors["kind"].astype(str)
 
 

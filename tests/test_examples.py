@@ -90,8 +90,20 @@ def _texts(names: q.Index) -> q.Documents:
 def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     """Machine labels, and the labels of a human on pairs that were sampled by weight."""
     q.save(crowd, folder / "llm.tsv")
-    main(["sample", str(folder / "llm.tsv"), "--pairs", "60", "--by", "weight", "--runs",
-          str(folder / "runs"), "-o", str(folder / "few.tsv")])  # fmt: skip
+    main(
+        [
+            "sample",
+            str(folder / "llm.tsv"),
+            "--pairs",
+            "60",
+            "--by",
+            "weight",
+            "--runs",
+            str(folder / "runs"),
+            "-o",
+            str(folder / "few.tsv"),
+        ]
+    )
     chosen = pl.read_csv(folder / "few.tsv", separator="\t", infer_schema=False)
     graded = chosen.join(gold.to_polars(), on=["topic", "doc"], how="left")
     graded.write_csv(folder / "few.tsv", separator="\t")

@@ -224,8 +224,11 @@ def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
 def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -> None:
     run, at = CliRunner().invoke, str(files)
     asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv", "--json"]
-    expected = {("random", "ppi"): {"P@10", "DCG@10"}, ("random", "rg"): {"P@10"},
-                ("topic", "ppi"): {"AP", "nDCG@20"}}  # fmt: skip
+    expected = {
+        ("random", "ppi"): {"P@10", "DCG@10"},
+        ("random", "rg"): {"P@10"},
+        ("topic", "ppi"): {"AP", "nDCG@20"},
+    }
     for (by, how), names in expected.items():
         wanted = ["sample", f"{at}/llm.tsv", "--pairs", "250", "--by", by]
         assert run(command, [*wanted, "-o", f"{at}/todo.tsv"]).exit_code == 0

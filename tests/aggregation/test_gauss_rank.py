@@ -27,9 +27,15 @@ def test_ranks_that_say_something_help_and_others_do_no_harm() -> None:
     gains = {0.8: [], 0.0: []}  # type: dict[float, list[float]]
     for insight, seed in ((i, s) for i in gains for s in range(4)):
         made = q.simulate(
-            topics=8, documents=30, votes=3, runs=0, orders=True, consistent=False,
-            insight=insight, seed=seed,
-        )  # fmt: skip
+            topics=8,
+            documents=30,
+            votes=3,
+            runs=0,
+            orders=True,
+            consistent=False,
+            insight=insight,
+            seed=seed,
+        )
         assert made.orders is not None
         given = q.Given(judgements=made.judgements)
         scores = [

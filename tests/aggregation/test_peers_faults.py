@@ -96,8 +96,19 @@ def test_skills_from_agreement_need_no_other_library(spec: str) -> None:
     assert np.corrcoef(merged.assessors["weight"], merged.assessors["accuracy"])[0, 1] > 0.7
 
 
-VOTES = [(0, 0, 1), (0, 1, 1), (0, 2, 0), (1, 0, 0), (1, 1, 0), (1, 2, 0), (2, 0, 1), (2, 1, 1),
-         (2, 2, 1), (3, 0, 1), (3, 1, 0)]  # fmt: skip
+VOTES = [
+    (0, 0, 1),
+    (0, 1, 1),
+    (0, 2, 0),
+    (1, 0, 0),
+    (1, 1, 0),
+    (1, 2, 0),
+    (2, 0, 1),
+    (2, 1, 1),
+    (2, 2, 1),
+    (3, 0, 1),
+    (3, 1, 0),
+]
 
 
 def by_hand() -> tuple[list[float], dict[tuple[int, int, int], float]]:
@@ -214,9 +225,11 @@ def test_sparse_judgements_need_no_dense_matrix(spec: str) -> None:
     random = np.random.default_rng(0)
     docs, said = np.arange(100_000) % 50_000, random.integers(0, 2, 100_000)
     rows = q.Judgements.of(
-        np.repeat("t", 100_000), docs.astype(str), random.integers(0, 20_000, 100_000).astype(str),
+        np.repeat("t", 100_000),
+        docs.astype(str),
+        random.integers(0, 20_000, 100_000).astype(str),
         said,
-    )  # fmt: skip
+    )
     tracemalloc.start()
     try:
         q.get(spec).fit(rows)

@@ -53,8 +53,10 @@ def serve_disputed(folder: Path) -> Iterator[Site]:
             experts.draw_sample(work, 4)
             runs = Place(store, settings.folder, work.campaign).runs
         for name, step in (("bm25", 1), ("dense", -1)):
-            rows = [f"{topic} Q0 {doc} {at} {99 - at} {name}\n"
-                    for at, (topic, doc) in enumerate(made.pool[::step])]  # fmt: skip
+            rows = [
+                f"{topic} Q0 {doc} {at} {99 - at} {name}\n"
+                for at, (topic, doc) in enumerate(made.pool[::step])
+            ]
             (runs / f"{name}.run").write_text("".join(rows))
         yield Site(settings.address, link, store)
 

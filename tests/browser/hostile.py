@@ -12,16 +12,16 @@ PAGES = [
     f"<script src='{E}/a.js'></script>",
     f"<script type=module>import '{E}/m.js'</script>",
     f"<scr<script>ipt>{JS}</scr</script>ipt>",
-    f"<img src=x onerror=\"{JS}\">",
-    f"<body onload=\"{JS}\">",
-    f"<details open ontoggle=\"{JS}\">",
-    f"<input autofocus onfocus=\"{JS}\">",
-    f"<svg onload=\"{JS}\"></svg>",
+    f'<img src=x onerror="{JS}">',
+    f'<body onload="{JS}">',
+    f'<details open ontoggle="{JS}">',
+    f'<input autofocus onfocus="{JS}">',
+    f'<svg onload="{JS}"></svg>',
     f"<svg><script>{JS}</script></svg>",
     f"<svg><image href='{E}/s.png'/><use href='{E}/u.svg#a'/></svg>",
-    f"<svg><animate onbegin=\"{JS}\" attributeName=x dur=1s></svg>",
+    f'<svg><animate onbegin="{JS}" attributeName=x dur=1s></svg>',
     f"<svg><foreignObject><iframe srcdoc='<script>{JS}</script>'></iframe></foreignObject></svg>",
-    f"<math><mtext></p><style><img src=x onerror=\"{JS}\"></style></mtext></math>",
+    f'<math><mtext></p><style><img src=x onerror="{JS}"></style></mtext></math>',
     f"<math href='{E}/math'>click</math>",
     f"<img src='{E}/i.png' srcset='{E}/i2.png 2x'>",
     f"<picture><source srcset='{E}/p.webp'><img src='{E}/p.png'></picture>",
@@ -56,9 +56,9 @@ PAGES = [
     f"<object data='data:text/html,<script>{JS}</script>'></object>",
     f"<template shadowrootmode=open><img src='{E}/shadow.png'><script>{JS}</script></template>",
     f"<noscript><p title='</noscript><img src=x onerror={JS}>'></noscript>",
-    f"<!--><img src=x onerror=\"{JS}\">-->",
+    f'<!--><img src=x onerror="{JS}">-->',
     f"<textarea></textarea><title></title><xmp><img src=x onerror=\"{JS}\"></xmp><plaintext><img src='{E}/plain.png'>",
-    f"<style></style><img src=x onerror=\"{JS}\"></style>",
+    f'<style></style><img src=x onerror="{JS}"></style>',
     f"<p id=main name=getElementById></p><form name=body></form><img name=cookie src='{E}/clobber.png'>",
     f"<marquee onstart=\"{JS}\">text</marquee><isindex action='{E}/isindex'>",
     f"<?xml-stylesheet href='{E}/x.css'?><html xmlns='http://www.w3.org/1999/xhtml'><body>text</body></html>",
@@ -68,14 +68,14 @@ PAGES = [
     f"<button popovertarget=p style='width:300px;height:90px'>click</button><div id=p popover><img loading=eager src='{E}/popover.png'></div>",
     f"<p>\u202e{JS}</p><a href='\x01javascript:{JS}' style='display:block;height:99px'>click</a>",
     f"<a href=' jav&#x09;ascript:{JS}' style='display:block;height:200px'>click</a>",
-]  # fmt: skip
+]
 # Bombs: little to send, much to draw. None may stop the page.
 PAGES += [
     "<div>" * 20_000 + "deep" + "</div>" * 20_000,
     f"<table>{'<tr>' + '<td colspan=1000 rowspan=60000>x' * 200}</table>",
     f"<p style='width:99999999px;height:99999999px;font-size:9999px;position:fixed;inset:0;z-index:9999'>huge <a href='{E}/over'>click</a></p>",
     f"<style>*{{animation:a 1ms infinite;filter:blur(999px)}}@keyframes a{{to{{background:url({E}/keyframes.png)}}}}</style><p>text</p>",
-]  # fmt: skip
+]
 TEXTS = [
     f"<script>{JS}</script><img src={E}/text.png>",
     f"</p><img src=x onerror='{JS}'>",
@@ -96,24 +96,52 @@ PAPERS = [
     pdf([["runs a script with each page"]], page="/AA << /O 4 0 R >>", objects=[RUN]),
     pdf([["a link over the whole page"]], page="/Annots [4 0 R]", objects=[LINK]),
     pdf([["a form that sends itself"]], page="/Annots [4 0 R]", objects=[FORM]),
-    pdf([["goes elsewhere"]], catalog="/OpenAction 4 0 R", objects=[f"<< /S /GoToR /F ({E}/other.pdf) >>"]),
-    pdf([["starts a program"]], catalog="/OpenAction 4 0 R", objects=["<< /S /Launch /F (/bin/sh) >>"]),
-    pdf([["has a file inside"]], catalog="/Names << /EmbeddedFiles << /Names [(a) 5 0 R] >> >>",
-        objects=[f"<< /Length {len(HTML_IN_PDF)} >>\nstream\n{HTML_IN_PDF}\nendstream", FILE]),
+    pdf(
+        [["goes elsewhere"]],
+        catalog="/OpenAction 4 0 R",
+        objects=[f"<< /S /GoToR /F ({E}/other.pdf) >>"],
+    ),
+    pdf(
+        [["starts a program"]],
+        catalog="/OpenAction 4 0 R",
+        objects=["<< /S /Launch /F (/bin/sh) >>"],
+    ),
+    pdf(
+        [["has a file inside"]],
+        catalog="/Names << /EmbeddedFiles << /Names [(a) 5 0 R] >> >>",
+        objects=[f"<< /Length {len(HTML_IN_PDF)} >>\nstream\n{HTML_IN_PDF}\nendstream", FILE],
+    ),
     pdf([[f"<script>{JS.replace('(', '').replace(')', '')}</script>"]]),
-    f"%PDF-1.7 <script>{JS}</script><img src='{E}/polyglot.png'>".encode() + pdf([["PDF and HTML"]]),
+    f"%PDF-1.7 <script>{JS}</script><img src='{E}/polyglot.png'>".encode()
+    + pdf([["PDF and HTML"]]),
     pdf([["x" * 3000] * 100], size="0 0 14400 14400"),
-]  # fmt: skip
+]
 PICTURES = [
     ("image/gif", b"GIF89a=1;/*" + f"<script>{JS}</script>*/{JS}".encode()),
-    ("image/png", picture("png", 300, 200) + f"<script>{JS}</script><img src='{E}/png.png'>".encode()),
+    (
+        "image/png",
+        picture("png", 300, 200) + f"<script>{JS}</script><img src='{E}/png.png'>".encode(),
+    ),
     ("image/png", f"<html><script>{JS}</script><img src='{E}/no-png.png'></html>".encode()),
     ("image/png", picture("png", 30_000, 30_000)),
     ("image/gif", picture("gif", 2000, 2000, frames=40)),
-    ("image/svg+xml", f"<svg xmlns='http://www.w3.org/2000/svg'><a href='{E}/svg-link'><rect width='900' height='900'/></a><foreignObject><p xmlns='http://www.w3.org/1999/xhtml' style='background:url({E}/svg-css.png)'>x</p></foreignObject></svg>".encode()),
-    ("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'><g id='a0'><rect width='9' height='9'/></g>"
-     + b"".join(b"<g id='a%d'>%s</g>" % (at, b"<use href='#a%d'/>" % (at - 1) * 10) for at in range(1, 10)) + b"</svg>"),
+    (
+        "image/svg+xml",
+        f"<svg xmlns='http://www.w3.org/2000/svg'><a href='{E}/svg-link'><rect width='900' height='900'/></a><foreignObject><p xmlns='http://www.w3.org/1999/xhtml' style='background:url({E}/svg-css.png)'>x</p></foreignObject></svg>".encode(),
+    ),
+    (
+        "image/svg+xml",
+        b"<svg xmlns='http://www.w3.org/2000/svg'><g id='a0'><rect width='9' height='9'/></g>"
+        + b"".join(
+            b"<g id='a%d'>%s</g>" % (at, b"<use href='#a%d'/>" % (at - 1) * 10)
+            for at in range(1, 10)
+        )
+        + b"</svg>",
+    ),
     ("text/html; charset=utf-7", f"+ADw-script+AD4-{JS}+ADw-/script+AD4-".encode()),
-    ("application/xhtml+xml", f"<html xmlns='http://www.w3.org/1999/xhtml'><script>{JS}</script><body xml:base='{E}/'><img src='x.png'/></body></html>".encode()),
+    (
+        "application/xhtml+xml",
+        f"<html xmlns='http://www.w3.org/1999/xhtml'><script>{JS}</script><body xml:base='{E}/'><img src='x.png'/></body></html>".encode(),
+    ),
     ("application/javascript", JS.encode()),
-]  # fmt: skip
+]

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 
 
 def pdf(
-    pages: Sequence[Sequence[str]], *, size: str = "0 0 400 500", catalog: str = "", page: str = "",
+    pages: Sequence[Sequence[str]],
+    *,
+    size: str = "0 0 400 500",
+    catalog: str = "",
+    page: str = "",
     objects: Sequence[str] = (),
-) -> bytes:  # fmt: skip
+) -> bytes:
     """A PDF document with the lines of each page; further objects are numbered from 4 on."""
     parts = [
         f"<< /Type /Catalog /Pages 2 0 R {catalog} >>",

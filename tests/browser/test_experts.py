@@ -73,9 +73,12 @@ def test_every_page_of_experts(
     context = browser.new_context(viewport={"width": width, "height": 800})
     page = context.new_page()
     sign_in(page, disputed.address, "eve")
-    for name, path in (("home", "/experts"), ("blind", "/experts/next"),
-                       ("topic", "/experts/topic?topic=leftovers"),
-                       ("missing", "/experts/topic?topic=nothing")):  # fmt: skip
+    for name, path in (
+        ("home", "/experts"),
+        ("blind", "/experts/next"),
+        ("topic", "/experts/topic?topic=leftovers"),
+        ("missing", "/experts/topic?topic=nothing"),
+    ):
         found[name] = visit(page, disputed, path)
     visit(page, disputed, "/experts/next")
     page.get_by_role("button", name="Highly relevant").click()

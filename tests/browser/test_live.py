@@ -22,8 +22,21 @@ from qrowd.web.folders import Place
 from qrowd.web.passwords import new_account
 
 PASSWORD = "a long password"
-PAGES = ("", "/coverage", "/quality", "/systems", "/workers", "/workers/2", "/money", "/acts",
-         "/appeals", "/batches", "/gold", "/disputed", "/extend")  # fmt: skip
+PAGES = (
+    "",
+    "/coverage",
+    "/quality",
+    "/systems",
+    "/workers",
+    "/workers/2",
+    "/money",
+    "/acts",
+    "/appeals",
+    "/batches",
+    "/gold",
+    "/disputed",
+    "/extend",
+)
 
 
 @pytest.fixture(scope="module")

@@ -210,8 +210,10 @@ def test_near_duplicates_are_left_out_and_gold_is_kept() -> None:
 
 
 def test_documents_without_text_are_counted_before_the_work(made: q.Collection) -> None:
-    lacking = q.Vectors.of(made.judgements.pairs.documents.names[:-2].tolist(), np.eye(
-        len(made.judgements.pairs.documents) - 2))  # fmt: skip
+    lacking = q.Vectors.of(
+        made.judgements.pairs.documents.names[:-2].tolist(),
+        np.eye(len(made.judgements.pairs.documents) - 2),
+    )
     many = len(made.judgements.pairs.documents)
     with pytest.raises(InputError, match=f"2 of {many} judged documents have no text"):
         q.vote_by_vote(made.judgements, made.truth, ["mv"], documents=lacking)

@@ -145,27 +145,41 @@ def test_an_old_and_a_new_schema_are_told(here: Path, capsys: pytest.CaptureFixt
         ([("budget = 30.00", "budget = 0.10")], "budget = 0.10", "below the pay of one batch"),
         ([("size = 3", "sise = 3")], "sise = 3", "did you mean size"),
         ([("[people]", "[people]\nworkers = 2")], "target = 3", "above the number of workers"),
-        ([("gold = 1\n", "gold = 2\n"), ("[people]", "[people]\nworkers = 3")],
-         'gold = "gold.tsv"', "workers do 9 batches, 18 are needed"),
+        (
+            [("gold = 1\n", "gold = 2\n"), ("[people]", "[people]\nworkers = 3")],
+            'gold = "gold.tsv"',
+            "workers do 9 batches, 18 are needed",
+        ),
         ([('gold = "gold.tsv"', 'gold = "nothing.tsv"')], 'gold = "nothing', "there is no file"),
         ([("[checks]\n", "[qualification]\nsets = 2\n[checks]\n")], "sets = 2", "the file has 0"),
         ([("at_least = 0.85", "at_least = 1.5")], "at_least = 1.5", "nobody can pass"),
         ([("at_least = 3", "at_least = 1e6")], "at_least = 1e6", "nobody can pass"),
         ([("budget = 30.00", "budget = inf")], "budget = inf", "must be finite"),
-        ([("budget = 30.00", "budget = 1.0\nqualification = 2.0"),
-          ("[checks]\n", "[qualification]\nsets = 2\n[checks]\n")], "budget = 1.0",
-         "below the pay of one qualification and one batch"),
+        (
+            [
+                ("budget = 30.00", "budget = 1.0\nqualification = 2.0"),
+                ("[checks]\n", "[qualification]\nsets = 2\n[checks]\n"),
+            ],
+            "budget = 1.0",
+            "below the pay of one qualification and one batch",
+        ),
         ([('name = "example"', 'name = "a/b"')], 'name = "a/b"', "it is part of addresses"),
         ([('way = "grades"', 'mode = "owner"'), ("target = 3\n", "")], "[sets]", "must be 1"),
         ([("[people]", '[platform]\ncodes = ["done=1"]\n[people]')], "codes", "no outcome 'done'"),
-        ([("[people]", '[platform]\nredirect = "https://x/{who}"\n[people]')], "redirect",
-         "no {who}"),
+        (
+            [("[people]", '[platform]\nredirect = "https://x/{who}"\n[people]')],
+            "redirect",
+            "no {who}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_cannot_be_met_is_refused_at_its_line(
-    here: Path, capsys: pytest.CaptureFixture[str], changes: list[tuple[str, str]], line: str,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: list[tuple[str, str]],
+    line: str,
     what: str,
-) -> None:  # fmt: skip
+) -> None:
     plan = Path("plan.toml")
     for change in changes:
         assert change[0] in plan.read_text()

@@ -30,8 +30,13 @@ def files(tmp_path: Path) -> Path:
 
 def run(files: Path, *arguments: str) -> None:
     reference = ["--reference", str(files / "nist.tsv"), "--bootstrap", "50"]
-    main(["compare", *(str(files / one) if (files / one).exists() else one for one in arguments),
-          *reference])  # fmt: skip
+    main(
+        [
+            "compare",
+            *(str(files / one) if (files / one).exists() else one for one in arguments),
+            *reference,
+        ]
+    )
 
 
 def test_text(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

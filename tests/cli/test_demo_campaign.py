@@ -20,6 +20,8 @@ def test_from_qualification_to_qrels(tmp_path: Path) -> None:
     assert len(judgements.pairs) > 50
     assert section.title == "A campaign"
     assert f"{len(judgements)} judgements count" in section.parts[0].text  # type: ignore[union-attr]
-    kinds = {line.split("\t")[-1] for line in
-             (tmp_path / "campaign" / "controls.tsv").read_text().splitlines()[1:]}  # fmt: skip
+    kinds = {
+        line.split("\t")[-1]
+        for line in (tmp_path / "campaign" / "controls.tsv").read_text().splitlines()[1:]
+    }
     assert kinds == {"gold", "qualification"}

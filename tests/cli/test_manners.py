@@ -116,8 +116,9 @@ def _shell(script: str, folder: Path) -> tuple[int, str]:
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_closed_streams_and_broken_pipes(files: Path) -> None:
     assert _shell("QROWD merge mv - <&-", files) == (
-        2, "qrowd: stdin is closed; name a file instead of -\n"
-    )  # fmt: skip
+        2,
+        "qrowd: stdin is closed; name a file instead of -\n",
+    )
     code, said = _shell("QROWD methods >&-", files)
     assert (code, "stdout is closed" in said) == (2, True)
     assert _shell("QROWD methods | head -n 1 > /dev/null", files) == (0, "")

@@ -80,8 +80,16 @@ def test_screening_keeps_and_accounts(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "kept.tsv"
-    run(files, "crowd.tsv", "--gold", "gold.qrels", "--screen", "gold-accuracy(at_least=.6)",
-        "-o", str(kept))  # fmt: skip
+    run(
+        files,
+        "crowd.tsv",
+        "--gold",
+        "gold.qrels",
+        "--screen",
+        "gold-accuracy(at_least=.6)",
+        "-o",
+        str(kept),
+    )
     said = capsys.readouterr()
     assert "left out by gold-accuracy" in said.out
     assert "judgements kept" in said.err
@@ -96,8 +104,21 @@ def test_screening_as_json_with_a_method_and_weights(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "kept.tsv"
-    run(files, "crowd.tsv", "--screen", "random-spam", "--screen", "few-judgements & trust",
-        "--merge", "mv", "--down-weight", "--json", "-o", str(kept), "-q")  # fmt: skip
+    run(
+        files,
+        "crowd.tsv",
+        "--screen",
+        "random-spam",
+        "--screen",
+        "few-judgements & trust",
+        "--merge",
+        "mv",
+        "--down-weight",
+        "--json",
+        "-o",
+        str(kept),
+        "-q",
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["rules"] == ["random-spam", "few-judgements & trust"]
     assert found["method"] == "mv"

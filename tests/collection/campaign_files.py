@@ -13,10 +13,13 @@ def write_files(folder: Path) -> dict[str, Path]:
     """Topics, documents, pairs, gold and two runs."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
-        "topics": folder / "topics.jsonl", "documents": folder / "documents.jsonl",
-        "pool": folder / "pool.tsv", "gold": folder / "gold.tsv", "run": folder / "one.run",
+        "topics": folder / "topics.jsonl",
+        "documents": folder / "documents.jsonl",
+        "pool": folder / "pool.tsv",
+        "gold": folder / "gold.tsv",
+        "run": folder / "one.run",
         "other": folder / "two.run",
-    }  # fmt: skip
+    }
     topics = [{"topic": name, "query": f"query of {name}"} for name in TOPICS]
     names = [(name, f"{name}-d{at}") for name in TOPICS for at in range(POOL)]
     graded = [(name, f"{name}-g{at}", at % 3) for name in TOPICS for at in range(GOLD)]

@@ -29,8 +29,20 @@ from qrowd.collection.schema import audit as audit_table
 from qrowd.collection.verifying import broken
 from qrowd.errors import RuleError
 
-TABLES = (campaign, topic, document, pair, gold, judging_set, member, worker, assignment, place,
-          appeal, sampled)  # fmt: skip
+TABLES = (
+    campaign,
+    topic,
+    document,
+    pair,
+    gold,
+    judging_set,
+    member,
+    worker,
+    assignment,
+    place,
+    appeal,
+    sampled,
+)
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
 
 

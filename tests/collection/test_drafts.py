@@ -63,8 +63,11 @@ def answered(draft: Draft, paths: dict[str, Path], *, until: str = "") -> Draft:
         elif step == "name":
             given = Answer(step, {"campaign.title": "Which pages help?"})
         else:
-            texts = {name: answering._shown(plan, name) for name in STEPS[step]
-                     if not name.startswith("files.")}  # fmt: skip
+            texts = {
+                name: answering._shown(plan, name)
+                for name in STEPS[step]
+                if not name.startswith("files.")
+            }
             lists = {name: text.replace(", ", "\n") for name, text in texts.items()}
             given = Answer(step, {**texts, **{n: lists[n] for n in lists if "labels" in n}})
         draft = answer(draft, given, "ann", 2)
@@ -86,21 +89,32 @@ def test_a_plan_file_is_written_as_it_is_read() -> None:
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=3),
-    st.floats(0, 1e6), st.integers(1, 1000),
-)  # fmt: skip
+    st.floats(0, 1e6),
+    st.integers(1, 1000),
+)
 def test_any_text_and_number_comes_back(
     text: str, examples: list[str], amount: float, n: int
 ) -> None:
     plan = Plan()
     about = replace(plan.campaign, instructions=text, examples=tuple(examples))
-    plan = replace(plan, campaign=about, pay=replace(plan.pay, budget=amount),
-                   sets=replace(plan.sets, target=n))  # fmt: skip
+    plan = replace(
+        plan,
+        campaign=about,
+        pay=replace(plan.pay, budget=amount),
+        sets=replace(plan.sets, target=n),
+    )
     assert replace(stored_plan(plan_text(plan)), text="") == plan
 
 
 def test_answers_that_are_not_allowed_name_the_key() -> None:
-    bad = (("sets.target", "none"), ("sets.target", "0"), ("pay.hit", "nan"), ("pay.hit", ""),
-           ("campaign.way", "guess"), ("scale.grades", "a b"))  # fmt: skip
+    bad = (
+        ("sets.target", "none"),
+        ("sets.target", "0"),
+        ("pay.hit", "nan"),
+        ("pay.hit", ""),
+        ("campaign.way", "guess"),
+        ("scale.grades", "a b"),
+    )
     for name, text in bad:
         with pytest.raises(InputError, match=name.split(".")[1]):
             change(Plan(), {name: text})
@@ -333,8 +347,12 @@ def test_drafts_are_listed_and_deleted(draft: Draft) -> None:
 
 def test_an_empty_draft_says_what_is_missing(draft: Draft) -> None:
     assert [one.step for one in problems(draft)] == [
-        "name", "topics", "documents", "pool", "gold",
-    ]  # fmt: skip
+        "name",
+        "topics",
+        "documents",
+        "pool",
+        "gold",
+    ]
 
 
 def test_from_answers_to_a_campaign(draft: Draft, paths: dict[str, Path], url: str) -> None:
@@ -367,8 +385,12 @@ def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -
     alone, missing = draft_of_files(draft.folder.parent, "bob", 9, [("plan.toml", text)])
     assert missing == ["topics.jsonl", "documents.jsonl", "pool.tsv", "gold.tsv"]
     assert {one.step for one in problems(alone)} == {"topics", "documents", "pool", "gold"}
-    for bad in ([], [("a.txt", io.BytesIO(b"x"))], [("plan.toml", io.BytesIO(b"\xff"))],
-                [("plan.toml", io.BytesIO(b"[campain]"))]):  # fmt: skip
+    for bad in (
+        [],
+        [("a.txt", io.BytesIO(b"x"))],
+        [("plan.toml", io.BytesIO(b"\xff"))],
+        [("plan.toml", io.BytesIO(b"[campain]"))],
+    ):
         with pytest.raises(QrowdError):
             draft_of_files(draft.folder.parent, "bob", 9, bad)
     assert len(all_drafts(draft.folder.parent)) == 3

@@ -156,12 +156,19 @@ def test_evidence_on_a_worker(site: Site) -> None:
 
 
 COSTS = [
-    ("pause", {}, 0), ("resume", {}, 0), ("close", {}, 0), ("fund", {"amount": 500}, 0),
-    ("raise target", {"target": 3}, 500), ("raise target", {"target": 3, "topic": "t0"}, 200),
-    ("bonus", {"worker": 1, "amount": 70}, 70), ("stop", {"worker": 1}, 0),
-    ("screen out", {"worker": 1}, -80), ("message", {"worker": 1, "text": "hello"}, 0),
-    ("settle", {"workers": [1]}, 0), ("launch", {}, 900),
-]  # fmt: skip
+    ("pause", {}, 0),
+    ("resume", {}, 0),
+    ("close", {}, 0),
+    ("fund", {"amount": 500}, 0),
+    ("raise target", {"target": 3}, 500),
+    ("raise target", {"target": 3, "topic": "t0"}, 200),
+    ("bonus", {"worker": 1, "amount": 70}, 70),
+    ("stop", {"worker": 1}, 0),
+    ("screen out", {"worker": 1}, -80),
+    ("message", {"worker": 1, "text": "hello"}, 0),
+    ("settle", {"workers": [1]}, 0),
+    ("launch", {}, 900),
+]
 
 
 @pytest.mark.parametrize(("act", "details", "cost"), COSTS)

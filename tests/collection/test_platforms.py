@@ -14,8 +14,12 @@ from qrowd.collection.platforms import provider_of
 from qrowd.errors import RuleError, UsageError
 
 PROLIFIC = {"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "v1", "other": "x"}
-MTURK = {"assignmentId": "A1", "hitId": "H1", "workerId": "W1",
-         "turkSubmitTo": "https://workersandbox.mturk.com"}  # fmt: skip
+MTURK = {
+    "assignmentId": "A1",
+    "hitId": "H1",
+    "workerId": "W1",
+    "turkSubmitTo": "https://workersandbox.mturk.com",
+}
 
 
 def test_prolific_comes_and_goes() -> None:
@@ -35,15 +39,24 @@ def test_mturk_previews_and_posts_to_known_hosts_only() -> None:
     departure = provider.leave("completed", "c1", provider.arrive(MTURK))
     assert departure.address == "https://workersandbox.mturk.com/mturk/externalSubmit"
     assert departure.form == {
-        "assignmentId": "A1", "hitId": "H1", "code": "c1",
-        "turkSubmitTo": "https://workersandbox.mturk.com"}  # fmt: skip
+        "assignmentId": "A1",
+        "hitId": "H1",
+        "code": "c1",
+        "turkSubmitTo": "https://workersandbox.mturk.com",
+    }
 
 
 @pytest.mark.parametrize(
     "host",
-    ["https://evil.example", "http://www.mturk.com", "https://www.mturk.com:444", "javascript:1",
-     "https://www.mturk.com.evil.example", "https://evil.example/https://www.mturk.com"],
-)  # fmt: skip
+    [
+        "https://evil.example",
+        "http://www.mturk.com",
+        "https://www.mturk.com:444",
+        "javascript:1",
+        "https://www.mturk.com.evil.example",
+        "https://evil.example/https://www.mturk.com",
+    ],
+)
 def test_mturk_refuses_other_hosts(host: str) -> None:
     provider = provider_of(Platform(preset="mturk"))
     with pytest.raises(RuleError, match="is not a host to send work to"):
@@ -51,8 +64,12 @@ def test_mturk_refuses_other_hosts(host: str) -> None:
 
 
 def test_any_other_platform() -> None:
-    section = Platform(preset="generic", person="id", keep=("batch",),
-                       redirect="https://panel.example/done?c={code}&w={worker}")  # fmt: skip
+    section = Platform(
+        preset="generic",
+        person="id",
+        keep=("batch",),
+        redirect="https://panel.example/done?c={code}&w={worker}",
+    )
     arrival = provider_of(section).arrive({"id": "ä&b", "batch": "7"})
     departure = provider_of(section).leave("completed", "c 1", arrival)
     assert departure.address == "https://panel.example/done?c=c%201&w=%C3%A4%26b"

@@ -34,8 +34,9 @@ MV = q.get("mv")
 
 def made(site: Site, target: Path, **more: Any) -> Any:
     """A release, asked for twice."""
-    return release(site.store, "tiny", target, Figures(merge=MV, method="mv"), who="ada",
-                   sure=True, **more)  # fmt: skip
+    return release(
+        site.store, "tiny", target, Figures(merge=MV, method="mv"), who="ada", sure=True, **more
+    )
 
 
 def judged(site: Site, people: str = "ann bob cat") -> Site:

@@ -279,8 +279,12 @@ def test_no_lease_without_money_and_volunteers_need_none(made: Any) -> None:
     site = made(("budget = 100.00", "budget = 1.50"))
     assert isinstance(site.next(site.worker("ann")), Offer)
     assert site.next(site.worker("bob")).code == "no-budget"
-    free = made(("hit = 1.00", "hit = 0"), ("screen_out = 0.20", "screen_out = 0"),
-                ("budget = 100.00", "budget = 0"), ('"tiny"', '"free"'))  # fmt: skip
+    free = made(
+        ("hit = 1.00", "hit = 0"),
+        ("screen_out = 0.20", "screen_out = 0"),
+        ("budget = 100.00", "budget = 0"),
+        ('"tiny"', '"free"'),
+    )
     assert isinstance(free.next(free.worker("ann")), Offer)
 
 
@@ -314,8 +318,11 @@ def test_preferences_are_couples_that_connect_a_topic(made: Any) -> None:
 
 
 def test_an_owner_judges_a_whole_topic_and_a_second_assessor_a_sample(made: Any) -> None:
-    site = made(("seed = 1", 'seed = 1\nmode = "owner"'), ("target = 2", "target = 1"),
-                ("gold = 1\n", "gold = 1\nsecond_share = 0.5\n"))  # fmt: skip
+    site = made(
+        ("seed = 1", 'seed = 1\nmode = "owner"'),
+        ("target = 2", "target = 1"),
+        ("gold = 1\n", "gold = 1\nsecond_share = 0.5\n"),
+    )
     ann, bob = site.worker("ann"), site.worker("bob")
     offer = site.next(ann)
     assert sum(len(shown.documents) for shown in offer.sets) == 7
@@ -529,8 +536,14 @@ def everywhere(site: Site, folder: Path, url: str) -> dict[str, list[str]]:
 def test_a_forgotten_person_is_nowhere(made: Any, tmp_path: Path, url: str) -> None:
     site = made(more="[people]\nrecognise = true\n")
     name, number, address, reason = SECRETS
-    ann = site.work(people.enter, "prolific", number, name=name, address=address,
-                    parameters={"PROLIFIC_PID": number}).id  # fmt: skip
+    ann = site.work(
+        people.enter,
+        "prolific",
+        number,
+        name=name,
+        address=address,
+        parameters={"PROLIFIC_PID": number},
+    ).id
     offer = site.next(ann)
     for shown in offer.sets:
         for document in shown.documents:

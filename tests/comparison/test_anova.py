@@ -19,8 +19,15 @@ TERMS = (
     "approach*systems",
     "measure*systems",
 )
-DF = {"size": 28, "approach": 17, "measure": 1, "systems": 1, "approach*measure": 17,
-      "approach*systems": 17, "measure*systems": 1}  # fmt: skip
+DF = {
+    "size": 28,
+    "approach": 17,
+    "measure": 1,
+    "systems": 1,
+    "approach*measure": 17,
+    "approach*systems": 17,
+    "measure*systems": 1,
+}
 PRINTED = {
     "5.1": (
         (1.37679, 232.49984),
@@ -148,7 +155,13 @@ def test_terms_with_one_level_vanish() -> None:
     y, factors = made_grid({"size": 29, "approach": 18, "measure": 2, "systems": 1}, 2)
     table = anova(y, factors, subject="size")
     assert [t.name for t in table.terms] == [
-        "size", "approach", "measure", "approach*measure", "error", "total"]  # fmt: skip
+        "size",
+        "approach",
+        "measure",
+        "approach*measure",
+        "error",
+        "total",
+    ]
     assert (table.n, table["error"].df) == (1044, 980)
 
 

@@ -98,8 +98,9 @@ def _by_loops(weights: Floats, sample: PairSample, share: float) -> tuple[list[f
         ]
         seen = sum(v for v, _, _ in own)
         mean = sum(v * e for v, e, _ in own) / seen
-        variance = sum((v / seen) ** 2 * (1 - p) * (e - mean) ** 2 / (1 - v / seen)
-                       for v, e, p in own)  # fmt: skip
+        variance = sum(
+            (v / seen) ** 2 * (1 - p) * (e - mean) ** 2 / (1 - v / seen) for v, e, p in own
+        )
         values.append(total * mean)
         errors.append(total * variance**0.5)
     return values, errors

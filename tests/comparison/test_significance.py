@@ -53,11 +53,14 @@ def test_randomisation_by_sampling_is_near_scipys_and_seeded(
     p = paired_test(gaps, 0 * gaps, "randomisation", seed=3)
     expected = [
         stats.permutation_test(
-            (row, 0 * row), lambda x, y: np.mean(x - y), permutation_type="samples",
-            n_resamples=9999, rng=1,
+            (row, 0 * row),
+            lambda x, y: np.mean(x - y),
+            permutation_type="samples",
+            n_resamples=9999,
+            rng=1,
         ).pvalue
         for row in gaps
-    ]  # fmt: skip
+    ]
     assert p == pytest.approx(expected, abs=0.02)
     assert np.array_equal(p, paired_test(gaps, 0 * gaps, "randomisation", seed=3))
     assert (p > 0).all()

@@ -19,8 +19,10 @@ def test_tfidf_by_hand() -> None:
     pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
     texts = {"a": "fish fish soup", "b": "Soup of the day", "c": "x", "d": ""}
     vectors = q.tfidf(q.Documents.of(texts))
-    weight = {word: 1 + np.log(5 / (1 + df)) for word, df in
-              {"fish": 1, "soup": 2, "of": 1, "the": 1, "day": 1}.items()}  # fmt: skip
+    weight = {
+        word: 1 + np.log(5 / (1 + df))
+        for word, df in {"fish": 1, "soup": 2, "of": 1, "the": 1, "day": 1}.items()
+    }
     a = {"fish": 2 * weight["fish"], "soup": weight["soup"]}
     b = {word: weight[word] for word in ("soup", "of", "the", "day")}
     length = [np.sqrt(sum(x * x for x in row.values())) for row in (a, b)]

@@ -141,8 +141,10 @@ def test_row_order_does_not_matter(spec: str) -> None:
 @every_method
 def test_renaming_permutes_posteriors(id: str) -> None:
     rows, _ = crowd(**enough(id))
-    renamed = [(f"T{9 - int(t[1:])}", f"D{9999 - int(d[1:])}", f"A{999 - int(a[1:])}", g)
-               for t, d, a, g in rows]  # fmt: skip
+    renamed = [
+        (f"T{9 - int(t[1:])}", f"D{9999 - int(d[1:])}", f"A{999 - int(a[1:])}", g)
+        for t, d, a, g in rows
+    ]
     one, other = fit(id, judgements(rows)), fit(id, judgements(renamed))
     at = {d: i for i, d in enumerate(other.pairs.document_names)}
     back = [at[f"D{9999 - int(d[1:])}"] for d in one.pairs.document_names]
@@ -327,8 +329,19 @@ def test_through_the_command_line(
     files = {name: str(tmp_path / name) for name in ("crowd.tsv", "m.qrels", "p.tsv", "a.tsv")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        main(["merge", repr(quick(id)), files["crowd.tsv"], "-o", files["m.qrels"],
-              "--probabilities", files["p.tsv"], "--assessors", files["a.tsv"]])  # fmt: skip
+        main(
+            [
+                "merge",
+                repr(quick(id)),
+                files["crowd.tsv"],
+                "-o",
+                files["m.qrels"],
+                "--probabilities",
+                files["p.tsv"],
+                "--assessors",
+                files["a.tsv"],
+            ]
+        )
     merged = fit(id, rows)
     assert np.array_equal(q.read_probabilities(files["p.tsv"]).posterior, merged.posterior)
     assert q.read_qrels(files["m.qrels"]) == merged.qrels()

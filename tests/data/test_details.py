@@ -19,9 +19,11 @@ def test_details_can_be_had_by_name() -> None:
 
 def test_what_is_said_of_gold_is_no_caution() -> None:
     crowd = q.Judgements.of(
-        ["t"] * 12, [f"d{i % 4}" for i in range(12)], ["ann"] * 4 + ["bob"] * 4 + ["eve"] * 4,
+        ["t"] * 12,
+        [f"d{i % 4}" for i in range(12)],
+        ["ann"] * 4 + ["bob"] * 4 + ["eve"] * 4,
         [0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 1, 1],
-    )  # fmt: skip
+    )
     plain = q.MajorityVote().fit(crowd, q.Given(gold=q.Qrels.of(["t"], ["d1"], [1])))
     assert plain.fit.notes
     assert not any(isinstance(note, Caution) for note in plain.fit.notes)

@@ -14,9 +14,15 @@ def test_binary_adds_up_the_grades() -> None:
     posterior = np.array([[0.1, 0.3, 0.6], [0.5, 0.4, 0.1]])
     samples = np.array([[0, 2, 2], [1, 0, 0]], np.int8)
     merged = Merged(
-        pairs, Scale((0, 1, 2)), posterior, AssessorTable(Index.of([])), Fit("none"),
-        np.array([True, False]), samples=samples, decided=np.array([2, 0], np.int8),
-    )  # fmt: skip
+        pairs,
+        Scale((0, 1, 2)),
+        posterior,
+        AssessorTable(Index.of([])),
+        Fit("none"),
+        np.array([True, False]),
+        samples=samples,
+        decided=np.array([2, 0], np.int8),
+    )
     low, high = merged.binary(1), merged.binary(2)
     assert np.allclose(low.relevant, [0.9, 0.5])
     assert np.allclose(high.posterior, [[0.4, 0.6], [0.9, 0.1]])

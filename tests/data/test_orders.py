@@ -48,8 +48,10 @@ def test_preferences_are_ballots_of_two() -> None:
     found = made.comparisons()
     names = made.pairs.document_names
     assert sorted(zip(names[found.first], names[found.second], strict=True)) == [
-        ("a", "b"), ("a", "c"), ("b", "c"),
-    ]  # fmt: skip
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
 
 
 def test_comparisons_of_a_ballot() -> None:
@@ -62,8 +64,10 @@ def test_comparisons_of_a_ballot() -> None:
 def test_values_become_places() -> None:
     made = q.Orders.of_values(["t"] * 3, list("abc"), ["x"] * 3, [10.5, 90, 10.5])
     assert dict(zip(made.pairs.document_names[made.pair], made.place.tolist(), strict=True)) == {
-        "b": 1, "a": 2, "c": 2,
-    }  # fmt: skip
+        "b": 1,
+        "a": 2,
+        "c": 2,
+    }
 
 
 def test_topics_and_pools() -> None:

@@ -87,8 +87,15 @@ def test_gold_that_is_scored_was_not_given(results: LabelResults, made: q.Collec
 
 def test_an_approach_without_gold_is_fitted_once(plan: Plan, results: LabelResults) -> None:
     tasks = [str(task) for task in tasks_of(plan)]
-    assert tasks == ["with (1)", "with (2)", "with (3)", "without (no gold)",
-                     "mv (1)", "mv (2)", "mv (3)"]  # fmt: skip
+    assert tasks == [
+        "with (1)",
+        "with (2)",
+        "with (3)",
+        "without (no gold)",
+        "mv (1)",
+        "mv (2)",
+        "mv (3)",
+    ]
     assert len(results.frame) == 3 * results.frame.n_unique(["topic", "doc"])
 
 
@@ -97,8 +104,9 @@ def test_figures_are_those_of_score_labels(results: LabelResults, made: q.Collec
     scores = q.score_labels(merged.soft(), made.gold, ties="nonrelevant")
     table = results.table()
     rows = list(zip(table["approach"], table["answers"], strict=True))
-    assert rows == [(name, how) for name in ("with", "without", "mv")
-                    for how in ("quantised", "fractional")]  # fmt: skip
+    assert rows == [
+        (name, how) for name in ("with", "without", "mv") for how in ("quantised", "fractional")
+    ]
     at = rows.index(("without", "quantised"))
     assert table["accuracy"][at] == pytest.approx(scores["accuracy"])
     assert table["map"][at] == pytest.approx(scores["map"])
@@ -131,11 +139,11 @@ def test_differences_have_an_interval_over_topics(results: LabelResults) -> None
         ('"mv"]', '"aware-uni"]', 7, "aware-uni merges scores"),
         ('"map"', '"mop"', 8, "no statistics 'mop'; did you mean map"),
         ('without = "ds(clamp=false)"', 'without = "dz"', 11, "no method 'dz'"),
-        ('[names]', '[names]\nother = "mv"', 10, "no approach of [grid] has this name"),
+        ("[names]", '[names]\nother = "mv"', 10, "no approach of [grid] has this name"),
         ('judgements = "crowd.tsv"', 'pools = "trec11"', 3, "name a file, or let gold be made"),
         ('"fractional"', '"fraction"', 14, "no answers 'fraction'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int, message: str) -> None:
     assert old in PLAN
     with pytest.raises(InputError) as wrong:
@@ -154,8 +162,9 @@ def test_graded_gold_needs_a_cut(plan: Plan, made: q.Collection, tmp_path: Path)
     assert load(cut).gold.grade.tolist() == made.gold.grade.tolist()
 
 
-def test_the_commands(folder: Path, monkeypatch: pytest.MonkeyPatch,
-                      capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_the_commands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(folder)
     main(["experiment", "run", "plan.toml", "-q"])
     main(["experiment", "table", "labels"])

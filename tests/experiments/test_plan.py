@@ -122,8 +122,10 @@ def test_the_printed_topic_sets() -> None:
     sizes = {name: {len(one.test) for one in sets} for name, sets in topics.items()}
     assert sizes == {"train3": {7}, "train5": {5}, "train7": {3}}
     assert {name: len(sets) for name, sets in topics.items()} == {
-        "train3": 15, "train5": 20, "train7": 35
-    }  # fmt: skip
+        "train3": 15,
+        "train5": 20,
+        "train7": 35,
+    }
     assert topics["train3"][8] == topics["train3"][9]  # as printed
     assert len(preset("trec21-aware").grid.approaches) == 18
 

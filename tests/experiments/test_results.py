@@ -62,9 +62,13 @@ def test_anova_is_that_of_the_means(book: run.Book) -> None:
     table = results.anova()
     assert table.n == 3 * 3 * 2
     assert [(t.name, t.df) for t in table.terms] == [
-        ("size", 2), ("approach", 2), ("measure", 1), ("approach*measure", 2), ("error", 10),
+        ("size", 2),
+        ("approach", 2),
+        ("measure", 1),
+        ("approach*measure", 2),
+        ("error", 10),
         ("total", 17),
-    ]  # fmt: skip
+    ]
     frame = results.frame
     mine = frame.filter(frame["approach"] == "mv")["rmse"].mean()
     rest = frame["rmse"].mean()
@@ -82,10 +86,12 @@ def test_the_interval_is_that_of_topics_where_sets_are_topics(book: run.Book) ->
     found = results.estimate({"sup_fro": 1.0, "mv": -1.0}, measure="AP")
     frame = results.frame.filter(results.frame["measure"] == "AP")
     by_set = [
-        [frame.filter((frame["approach"] == name) & (frame["set"] == at))["tau_ap"].mean()
-         for at in (1, 2, 3, 4)]
+        [
+            frame.filter((frame["approach"] == name) & (frame["set"] == at))["tau_ap"].mean()
+            for at in (1, 2, 3, 4)
+        ]
         for name in ("sup_fro", "mv")
-    ]  # fmt: skip
+    ]
     difference = np.array(by_set[0]) - np.array(by_set[1])
     assert found.value == pytest.approx(difference.mean())
     low, high = ttest_1samp(difference, 0.0).confidence_interval(0.95)
@@ -96,8 +102,10 @@ def test_the_interval_is_that_of_topics_where_sets_are_topics(book: run.Book) ->
 def test_every_approach_against_one(book: run.Book) -> None:
     table = against(Results.of(book, "tau_ap", "one"), "mv", size=[2])
     assert table["approach"] == ["aware-uni", "sup_fro"]
-    assert all(low < value < high for value, low, high in
-               zip(table["less mv"], table["low"], table["high"], strict=True))  # fmt: skip
+    assert all(
+        low < value < high
+        for value, low, high in zip(table["less mv"], table["low"], table["high"], strict=True)
+    )
     with pytest.raises(UnknownNameError, match="no approach of this plan 'mw'"):
         against(Results.of(book), "mw")
     with pytest.raises(UnknownNameError, match="no size of this plan '9'; known: 2, 3, 5"):
@@ -124,8 +132,11 @@ def test_agreement_by_loops(material: Material) -> None:
     seen = {runs.documents.names[d] for one in lists[: len(runs)] for d in one[:3]}
     frame = material.crowd.to_polars().filter(topic="411", assessor="NEUEM1")
     names = material.gold.pairs.document_names
-    gold = {d: g for t, d, g in zip(material.gold.pairs.topic_names, names, material.gold.grade,
-                                    strict=True) if t == "411"}  # fmt: skip
+    gold = {
+        d: g
+        for t, d, g in zip(material.gold.pairs.topic_names, names, material.gold.grade, strict=True)
+        if t == "411"
+    }
     right = [gold[d] == g for d, g in zip(frame["doc"], frame["grade"], strict=True) if d in seen]
     at = table["assessor"].index("NEUEM1")
     assert table["411"][at] == pytest.approx(np.mean(right))
@@ -147,8 +158,10 @@ def test_differences_of_single_assessors_by_the_long_way(material: Material) -> 
 
     def less(topics: list[str]) -> float:
         scored, found = q.Index.of(topics), []
-        for own, gold in ((each.soft(0.95, 0.05), material.gold.soft(0.95, 0.05)),
-                          (each, material.gold)):  # fmt: skip
+        for own, gold in (
+            (each.soft(0.95, 0.05), material.gold.soft(0.95, 0.05)),
+            (each, material.gold),
+        ):
             truth = q.evaluate(runs, gold, ["AP"])[scored].means()[0, 0]
             values = q.evaluate(runs, own, ["AP"])[scored].means()[0]
             found.append(float(np.mean([q.tau_ap(one, truth) for one in values])))
@@ -195,13 +208,18 @@ def test_more_topics_against_fewer(book: run.Book) -> None:
         [means["two"][name] - means["one"][name] for name in table["approach"]]
     )
     by_set = [
-        [r.frame.filter((r.frame["approach"] == "mv") & (r.frame["set"] == at))["rmse"].mean()
-         for at in range(1, len(r.sets) + 1)] for r in (two, one)
-    ]  # fmt: skip
-    left = np.array([  # without 411, 416, 417, 420
-        by_set[0][1 - out // 2] - np.mean([by_set[1][at] for at in range(4) if at != out])
-        for out in range(4)
-    ])  # fmt: skip
+        [
+            r.frame.filter((r.frame["approach"] == "mv") & (r.frame["set"] == at))["rmse"].mean()
+            for at in range(1, len(r.sets) + 1)
+        ]
+        for r in (two, one)
+    ]
+    left = np.array(
+        [  # without 411, 416, 417, 420
+            by_set[0][1 - out // 2] - np.mean([by_set[1][at] for at in range(4) if at != out])
+            for out in range(4)
+        ]
+    )
     half = 3.182446305284263 * np.sqrt(3 / 4 * ((left - left.mean()) ** 2).sum())
     assert table["high"][0] - table["two less one"][0] == pytest.approx(half)
 
@@ -232,9 +250,10 @@ def test_significant_differences_by_loops(material: Material) -> None:
         values = q.evaluate(runs, material.gold, [measure]).values[0, 0]
         p = [
             ttest_rel(values[:, a], values[:, b]).pvalue
-            for a in range(len(runs)) for b in range(a + 1, len(runs))
+            for a in range(len(runs))
+            for b in range(a + 1, len(runs))
             if (values[:, a] != values[:, b]).any()
-        ]  # fmt: skip
+        ]
         assert table["pairs"][at] == 28
         assert table["certain"][at] == (np.array(p) < 0.05).sum()
         assert table["kept"][at] <= min(table["certain Holm"][at], table["random Holm"][at])
@@ -253,13 +272,26 @@ def test_names_at_the_ends_of_lines_do_not_touch() -> None:
 
 def test_pictures(book: run.Book, material: Material) -> None:
     pytest.importorskip("matplotlib", reason="pictures are an extra")
-    effects_of_one = {"main-approach", "main-measure", "main-size", "approach-size",
-                      "measure-size", "approach-measure"}  # fmt: skip
+    effects_of_one = {
+        "main-approach",
+        "main-measure",
+        "main-size",
+        "approach-size",
+        "measure-size",
+        "approach-measure",
+    }
     found = effects.pictures(book, material)
-    expected = {f"{statistic}-{group}-{name}" for statistic in ("tau_ap", "rmse")
-                for group in ("one", "two") for name in effects_of_one}  # fmt: skip
-    expected |= {f"{statistic}-{name}" for statistic in ("tau_ap", "rmse")
-                 for name in ("topics", "single", "single-measure")}  # fmt: skip
+    expected = {
+        f"{statistic}-{group}-{name}"
+        for statistic in ("tau_ap", "rmse")
+        for group in ("one", "two")
+        for name in effects_of_one
+    }
+    expected |= {
+        f"{statistic}-{name}"
+        for statistic in ("tau_ap", "rmse")
+        for name in ("topics", "single", "single-measure")
+    }
     assert set(found) == expected
     assert "SIMULATED" in found["tau_ap-one-approach-size"].caption
     assert ">sup_fro<" in found["tau_ap-one-approach-size"].svg
@@ -300,10 +332,21 @@ def test_all_42_pictures_of_two_run_sets(tmp_path: Path) -> None:
     text += 'three = [["411", "416", "417"], ["416", "417", "420"]]\n'
     plan = replace(parse_plan(text), folder=str(tmp_path))
     found = effects.pictures(run.run(plan, tmp_path / "out", workers=1), load(plan))
-    seven = ("main-approach", "main-size", "main-measure", "main-runs", "approach-size",
-             "approach-measure", "approach-runs")  # fmt: skip
-    wanted = [f"{statistic}-{group}-{name}" for statistic in ("tau_ap", "rmse")
-              for group in ("one", "two", "three") for name in seven]  # fmt: skip
+    seven = (
+        "main-approach",
+        "main-size",
+        "main-measure",
+        "main-runs",
+        "approach-size",
+        "approach-measure",
+        "approach-runs",
+    )
+    wanted = [
+        f"{statistic}-{group}-{name}"
+        for statistic in ("tau_ap", "rmse")
+        for group in ("one", "two", "three")
+        for name in seven
+    ]
     assert len(wanted) == 42
     assert set(wanted) <= set(found)
     assert {"tau_ap-single-runs", "rmse-single-runs"} <= set(found)

@@ -84,8 +84,14 @@ def test_cells_by_the_long_way(whole: run.Book, material: Material) -> None:
         "sup_fro": learned,
     }
     for approach, scores in expected.items():
-        place = {"approach": approach, "size": 5, "panel": 2, "topics": "two", "set": 2,
-                 "measure": "AP"}  # fmt: skip
+        place = {
+            "approach": approach,
+            "size": 5,
+            "panel": 2,
+            "topics": "two",
+            "set": 2,
+            "measure": "AP",
+        }
         means, gold = scores[test].means()[0, 0], truth[test].means()[0, 0]
         for kind, reference in (("certain", gold), ("random", blurred)):
             assert _value(frame, "tau_ap", gold=kind, **place) == pytest.approx(
@@ -285,8 +291,9 @@ def test_pairs_that_a_panel_did_not_judge_are_not_judged(tmp_path: Path, plan: P
     q.save(made.runs, tmp_path / "all.run")
     data = replace(plan.data, judgements="crowd.tsv", gold="gold.qrels", made=False)
     grid = replace(plan.grid, approaches=("mv", "binmv"), gold=("certain",))
-    own = replace(plan, data=data, grid=grid, topics={}, runs={"A": "all.run"},
-                  folder=str(tmp_path))  # fmt: skip
+    own = replace(
+        plan, data=data, grid=grid, topics={}, runs={"A": "all.run"}, folder=str(tmp_path)
+    )
     frame = run.cells(run.run(own, tmp_path / "out", workers=1))
     members = cells.panels_of(own, 12, 2)[0]
     crowd = made.judgements.of_assessors(q.Index(made.judgements.assessors.names[members]))

@@ -79,14 +79,26 @@ def main(path: Path) -> None:
     }
     sampler = MCMC(
         NUTS(model, target_accept_prob=0.95, init_strategy=init_to_value(values=start)),
-        num_warmup=1500, num_samples=6000, num_chains=2, progress_bar=False,
-    )  # fmt: skip
+        num_warmup=1500,
+        num_samples=6000,
+        num_chains=2,
+        progress_bar=False,
+    )
     sampler.run(jax.random.key(1), **arrays)
     kept = sampler.get_samples()
     posterior = {}
-    for name in ("phi_prevalence", "phi_specificity", "phi_sensitivity", "kappa_prevalence",
-                 "kappa_specificity", "kappa_sensitivity", "prevalence", "specificity",
-                 "sensitivity", "relevant"):  # fmt: skip
+    for name in (
+        "phi_prevalence",
+        "phi_specificity",
+        "phi_sensitivity",
+        "kappa_prevalence",
+        "kappa_specificity",
+        "kappa_sensitivity",
+        "prevalence",
+        "specificity",
+        "sensitivity",
+        "relevant",
+    ):
         values = np.asarray(kept[name])
         if name.startswith("kappa"):
             values = np.log(values)

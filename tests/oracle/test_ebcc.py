@@ -42,14 +42,21 @@ def by_loops(said: Said, member: Floats, gold: dict[int, int], steps: int) -> Fl
     pairs, size, subtypes = member.shape
     assessors = 1 + max(j for _, j, _ in said)
     for _ in range(steps):
-        mu = [[[[4.0 if g == k else 1.0 for g in range(size)] for _ in range(subtypes)]
-               for k in range(size)] for _ in range(assessors)]  # fmt: skip
+        mu = [
+            [
+                [[4.0 if g == k else 1.0 for g in range(size)] for _ in range(subtypes)]
+                for k in range(size)
+            ]
+            for _ in range(assessors)
+        ]
         for i, j, g in said:
             for k in range(size):
                 for m in range(subtypes):
                     mu[j][k][m][g] += member[i, k, m]
-        eta = [[0.1 / subtypes + sum(member[i, k, m] for i in range(pairs))
-                for m in range(subtypes)] for k in range(size)]  # fmt: skip
+        eta = [
+            [0.1 / subtypes + sum(member[i, k, m] for i in range(pairs)) for m in range(subtypes)]
+            for k in range(size)
+        ]
         nu = [1.0 + sum(member[i, k].sum() for i in range(pairs)) for k in range(size)]
         new = np.zeros_like(member)
         for i in range(pairs):

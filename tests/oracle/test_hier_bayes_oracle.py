@@ -162,9 +162,15 @@ def ranks_of(replicates: int, bins: int = 8, thin: int = 20) -> dict[str, list[i
         random = np.random.default_rng([11, replicate])
         crowd, truth, z = from_prior(random, 3, 6, 5)
         merged = fitted(
-            crowd, sweeps=500, warmup=100, scans=2, draws=10_000, chains=2, kappa_min=1.0,
+            crowd,
+            sweeps=500,
+            warmup=100,
+            scans=2,
+            draws=10_000,
+            chains=2,
+            kappa_min=1.0,
             seed=replicate,
-        )  # fmt: skip
+        )
         chains = merged.details["chains"]
         drawn = {name: chains.pooled(name)[::thin] for name in truth}
         assert merged.samples is not None

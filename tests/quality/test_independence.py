@@ -47,10 +47,12 @@ def test_products_by_plain_loops() -> None:
     residuals: dict[int, list[list[float]]] = {}
     for pair, who, grade in zip(rows.pair, rows.assessor, rows.grade, strict=True):
         expected = [
-            sum(merged.posterior[pair, g] * table[f"p({h}|{true})"][who]
-                for g, true in enumerate(grades))
+            sum(
+                merged.posterior[pair, g] * table[f"p({h}|{true})"][who]
+                for g, true in enumerate(grades)
+            )
             for h in grades
-        ]  # fmt: skip
+        ]
         width = sum(p * (1 - p) for p in expected) ** 0.5
         one = [((code == grade) - p) / width for code, p in enumerate(expected)]
         residuals.setdefault(int(pair), []).append(one)

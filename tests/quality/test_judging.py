@@ -22,8 +22,13 @@ def crowd() -> tuple[q.Judgements, q.Qrels]:
     docs = np.array([f"d{k:03d}" for k in range(300)])
     truth = (random.random(300) < 0.4).astype(int)
     flip, own = random.random(300) < 0.2, random.random(300) < 0.2
-    said = {"a": truth ^ flip, "b": truth ^ flip, "c": truth ^ own,
-            "opposite": 1 - truth, "yes": np.ones(300, int)}  # fmt: skip
+    said = {
+        "a": truth ^ flip,
+        "b": truth ^ flip,
+        "c": truth ^ own,
+        "opposite": 1 - truth,
+        "yes": np.ones(300, int),
+    }
     names = np.repeat(list(said), 300)
     rows = np.tile(topics, 5), np.tile(docs, 5), names, np.concatenate(list(said.values()))
     return q.Judgements.of(*rows), q.Qrels.of(topics, docs, truth)

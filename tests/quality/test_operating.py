@@ -30,10 +30,11 @@ def by_brute_force(gold: list[int], worker: Worker) -> tuple[float, float, float
     passed = [0.0, 0.0, 0.0]
     for said in itertools.product((0, 1), repeat=len(gold)):
         p = math.prod(
-            (worker.hit if z else worker.false_alarm) if s else
-            1 - (worker.hit if z else worker.false_alarm)
+            (worker.hit if z else worker.false_alarm)
+            if s
+            else 1 - (worker.hit if z else worker.false_alarm)
             for s, z in zip(said, gold, strict=True)
-        )  # fmt: skip
+        )
         ranks = [
             r
             for r in itertools.permutations(range(1, len(gold) + 1))
@@ -60,8 +61,10 @@ def test_enumeration_equals_brute_force(gold: list[int], worker: Worker) -> None
     assert found.p.sum() == pytest.approx(1)
     expected = by_brute_force(gold, worker)
     shares = (
-        found.passing(binary=0.85), found.passing(ndcg=0.62), found.passing(binary=0.85, ndcg=0.62)
-    )  # fmt: skip
+        found.passing(binary=0.85),
+        found.passing(ndcg=0.62),
+        found.passing(binary=0.85, ndcg=0.62),
+    )
     assert shares == pytest.approx(expected, abs=1e-12)
 
 

@@ -28,9 +28,16 @@ def kinds(c: Collection, screened: q.Screened) -> set[str]:
 def test_all_rules_are_there_with_the_papers_thresholds() -> None:
     rules = registry.cards("rule")
     assert list(rules) == [
-        "binary-score", "few-judgements", "gold-accuracy", "ndcg-score", "random-spam",
-        "suspected", "too-fast", "trust", "uniform-spam",
-    ]  # fmt: skip
+        "binary-score",
+        "few-judgements",
+        "gold-accuracy",
+        "ndcg-score",
+        "random-spam",
+        "suspected",
+        "too-fast",
+        "trust",
+        "uniform-spam",
+    ]
     assert q.BinaryScore().at_least == 0.85
     assert q.NdcgScore().at_least == 0.62
     assert q.TooFast().seconds == 6

@@ -51,8 +51,9 @@ def test_sequences_runs_entropy_and_topics(crowd: q.Judgements) -> None:
         assert topics[who] == len({crowd.pairs.topic[pair] for pair, _ in mine})
         shares = np.array(list(Counter(grades).values())) / len(grades)
         assert entropy[who] == pytest.approx(-(shares * np.log2(shares)).sum())
-        equal = [np.mean([a == b for a, b in zip(grades, grades[n:], strict=False)])
-                 for n in (1, 2, 3)]  # fmt: skip
+        equal = [
+            np.mean([a == b for a, b in zip(grades, grades[n:], strict=False)]) for n in (1, 2, 3)
+        ]
         assert repeats[who] == pytest.approx(max(equal))
 
 
@@ -139,8 +140,9 @@ def test_pattern_disagreement_equals_a_loop_over_windows(
 
 
 def test_who_always_says_the_same_has_the_distance_of_chance(crowd: q.Judgements) -> None:
-    c = q.simulate(yes=0.3, no=0.3, good=0.4, sloppy=0, biased=0, random=0, pattern=0,
-                   adversarial=0, seed=2)  # fmt: skip
+    c = q.simulate(
+        yes=0.3, no=0.3, good=0.4, sloppy=0, biased=0, random=0, pattern=0, adversarial=0, seed=2
+    )
     evidence = Evidence(c.judgements)
     lazy = np.isin(c.assessors["kind"].astype(str), ["yes", "no"])
     assert evidence.distances.ratio[lazy] == pytest.approx(1.0)
@@ -228,10 +230,22 @@ def test_spammers_are_told_from_honest_assessors(
     honest: list[float] = []
     for seed in range(12):
         c = q.simulate(
-            topics=10, documents=100, assessors=100, votes=5, skew=0, runs=0, seed=seed,
-            good=0.5, sloppy=0.2, biased=0.1, random=0.08, yes=0.04, no=0.04, pattern=0.04,
+            topics=10,
+            documents=100,
+            assessors=100,
+            votes=5,
+            skew=0,
+            runs=0,
+            seed=seed,
+            good=0.5,
+            sloppy=0.2,
+            biased=0.1,
+            random=0.08,
+            yes=0.04,
+            no=0.04,
+            pattern=0.04,
             adversarial=0,
-        )  # fmt: skip
+        )
         evidence = Evidence(c.judgements)
         values = evidence.distances.ratio if statistic == "ratio" else evidence.pattern_disagreement
         kind = c.assessors["kind"].astype(str)

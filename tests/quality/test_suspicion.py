@@ -11,9 +11,15 @@ from qrowd.quality.suspicion import TYPES, suspect
 from qrowd.simulation.collection import Collection
 
 MIX = {
-    "good": 0.4, "sloppy": 0.15, "biased": 0.1, "random": 0.1,
-    "yes": 0.07, "no": 0.07, "pattern": 0.06, "adversarial": 0.05,
-}  # fmt: skip
+    "good": 0.4,
+    "sloppy": 0.15,
+    "biased": 0.1,
+    "random": 0.1,
+    "yes": 0.07,
+    "no": 0.07,
+    "pattern": 0.06,
+    "adversarial": 0.05,
+}
 ALIKE = {"yes": "uniform", "no": "uniform", "pattern": "uniform"}
 
 
@@ -76,10 +82,15 @@ def test_a_scale_without_relevant_grades_has_types_too() -> None:
     random = np.random.default_rng(0)
     truth = random.integers(1, 5, 200)
     rows = [
-        ("t", f"d{d:03}", f"a{a}", int(truth[d] if random.random() < (0.9, 0.25)[a > 6] else
-         random.integers(1, 5)))
-        for d in range(200) for a in range(9)
-    ]  # fmt: skip
+        (
+            "t",
+            f"d{d:03}",
+            f"a{a}",
+            int(truth[d] if random.random() < (0.9, 0.25)[a > 6] else random.integers(1, 5)),
+        )
+        for d in range(200)
+        for a in range(9)
+    ]
     made = q.Judgements.of(*map(list, zip(*rows, strict=True)), scale=q.Scale((1, 2, 3, 4)))
     evidence = Evidence(made)
     assert not evidence.two_sided

@@ -90,8 +90,14 @@ def test_in_the_command(
     assert head.split("\t")[:4] == ["parameter", "name", "mean", "sd"]
     assert first.startswith("phi_prevalence\t")
     drawn = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert drawn == ["assessors.svg", "clouds.svg", "populations.svg", "ranks.svg", "traces.svg",
-                     "voted.svg"]  # fmt: skip
+    assert drawn == [
+        "assessors.svg",
+        "clouds.svg",
+        "populations.svg",
+        "ranks.svg",
+        "traces.svg",
+        "voted.svg",
+    ]
     assert "traces.svg" in capsys.readouterr().err
 
 

@@ -60,5 +60,8 @@ def test_what_the_model_does_not_have_is_refused() -> None:
 def test_in_the_command(tmp_path: Path) -> None:
     main(["simulate", "--preset", "carpenter", "--topics", "4", "-o", str(tmp_path / "made"), "-q"])
     assert q.read_judgements(tmp_path / "made" / "crowd.tsv.gz").topics.names.tolist() == [
-        "t01", "t02", "t03", "t04"
-    ]  # fmt: skip
+        "t01",
+        "t02",
+        "t03",
+        "t04",
+    ]

@@ -104,9 +104,14 @@ def test_shares_by_largest_remainder() -> None:
 def test_difficulty_brings_errors_together_but_not_up() -> None:
     def errors(difficulty: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         c = q.simulate(
-            topics=40, documents=50, assessors=8, votes=8, runs=0, difficulty=difficulty,
+            topics=40,
+            documents=50,
+            assessors=8,
+            votes=8,
+            runs=0,
+            difficulty=difficulty,
             **only("sloppy"),
-        )  # fmt: skip
+        )
         return (~right(c)).reshape(-1, 8).astype(float)
 
     apart, together = errors(0.0), errors(0.5)

@@ -10,8 +10,11 @@ import pytest
 import qrowd as q
 from qrowd.simulation.trec21 import TOPICS, printed_agreement, retrieved_share, simulate_pools
 
-TABLE_1 = {"AP": (0.7023, 0.5802), "DCG(dcg='jk',base=10)": (0.7222, 0.5998),
-           "RBP": (0.6732, 0.5341)}  # fmt: skip
+TABLE_1 = {
+    "AP": (0.7023, 0.5802),
+    "DCG(dcg='jk',base=10)": (0.7222, 0.5998),
+    "RBP": (0.6732, 0.5341),
+}
 
 
 def test_printed_agreement_is_the_table() -> None:

@@ -163,8 +163,12 @@ def test_a_token_makes_none_that_allows_more(server: Server) -> None:
 
 def _sent(plan: str, documents: str) -> list[tuple[str, tuple[str, bytes]]]:
     """A plan and its files, as they are sent."""
-    files = {"plan.toml": plan, "t.tsv": "topic\ttitle\n1\tone\n", "p.tsv": "topic\tdoc\n1\ta\n",
-             "d.jsonl": documents}  # fmt: skip
+    files = {
+        "plan.toml": plan,
+        "t.tsv": "topic\ttitle\n1\tone\n",
+        "p.tsv": "topic\tdoc\n1\ta\n",
+        "d.jsonl": documents,
+    }
     return [("files", (name, text.encode())) for name, text in files.items()]
 
 

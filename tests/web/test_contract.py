@@ -16,8 +16,13 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis makes up
 
 PATIENCE = 300  # seconds, on a busy machine
 ROLES = ("worker", "expert", "organiser", "administrator", "nobody")
-PUBLIC = {("get", "/api/campaigns/{name}/about"), ("post", "/api/campaigns/{name}/enter"),
-          ("post", "/api/set-up"), ("post", "/api/sign-in"), ("post", "/api/join")}  # fmt: skip
+PUBLIC = {
+    ("get", "/api/campaigns/{name}/about"),
+    ("post", "/api/campaigns/{name}/enter"),
+    ("post", "/api/set-up"),
+    ("post", "/api/sign-in"),
+    ("post", "/api/join"),
+}
 
 
 SERVER = ("/api/accounts", "/api/invitations", "/api/roles")
@@ -88,8 +93,15 @@ def values_of(server: Server, role: str) -> dict[str, Any]:
     """Names that exist, so that made-up requests reach something."""
     worker = server.site.work(people.enter, links.PLATFORM, "ann").id
     offer = server.site.next(worker)
-    return {"name": "tiny", "key": offer.sets[0].key, "position": 1, "number": 1, "kind": "merge",
-            "file": "merged.qrels", "role": role}  # fmt: skip
+    return {
+        "name": "tiny",
+        "key": offer.sets[0].key,
+        "position": 1,
+        "number": 1,
+        "kind": "merge",
+        "file": "merged.qrels",
+        "role": role,
+    }
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -113,8 +125,14 @@ def _fuzz(operation: Any, headers: dict[str, str], values: dict[str, Any], reach
 
     quiet = list(HealthCheck)
 
-    @settings(max_examples=4, deadline=None, suppress_health_check=quiet, database=None,
-              derandomize=True, phases=(Phase.generate,))  # fmt: skip
+    @settings(
+        max_examples=4,
+        deadline=None,
+        suppress_health_check=quiet,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate,),
+    )
     @given(case=operation.as_strategy())
     def check(case: Any) -> None:
         for name in case.path_parameters or {}:
@@ -133,9 +151,15 @@ def _excluded() -> list[Any]:
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
 
-    names = ("positive_data_acceptance", "negative_data_rejection", "ignored_auth",
-             "unsupported_method", "missing_required_header", "use_after_free",
-             "ensure_resource_availability")  # fmt: skip
+    names = (
+        "positive_data_acceptance",
+        "negative_data_rejection",
+        "ignored_auth",
+        "unsupported_method",
+        "missing_required_header",
+        "use_after_free",
+        "ensure_resource_availability",
+    )
     found = [getattr(checks, name) for name in names if hasattr(checks, name)]
     assert not_a_server_error not in found
     return found

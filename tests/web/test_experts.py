@@ -285,8 +285,11 @@ def _gold_place() -> Any:
 def _runs(server: Server) -> None:
     organiser = server.token("organiser")
     for name, step in (("mine", 1), ("theirs", -1)):
-        rows = [f"t{t} Q0 d{t}-{d} {at} {9 - at} {name}\n" for t in range(3)
-                for at, d in enumerate(range(7)[::step])]  # fmt: skip
+        rows = [
+            f"t{t} Q0 d{t}-{d} {at} {9 - at} {name}\n"
+            for t in range(3)
+            for at, d in enumerate(range(7)[::step])
+        ]
         sent = {"file": (f"{name}.run", "".join(rows))}
         assert server.client.post(f"{API}/runs", files=sent, headers=organiser).is_success
 

@@ -102,10 +102,11 @@ def test_files_that_unpack_to_too_much_are_refused(
         assert "larger than 1 MB" in reply.json()["error"]["message"]
     ada = desk(server, "organiser")
     reply = server.client.post(
-        "/campaigns/tiny/extend", files={"runs": ("mine.run", bomb)},
+        "/campaigns/tiny/extend",
+        files={"runs": ("mine.run", bomb)},
         data={"forgery": forgery_token(server.settings, ada.token), "depth": "20"},
         headers={"Cookie": f"{OFFICE_COOKIE}={ada.token}"},
-    )  # fmt: skip
+    )
     assert "larger than 1 MB" in words(reply)
 
 

@@ -25,8 +25,21 @@ from qrowd.web.settings import Settings
 
 AT = "/campaigns/tiny"
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
-PAGES = ("", "/coverage", "/quality", "/systems", "/workers", "/workers/1", "/money", "/acts",
-         "/appeals", "/batches", "/gold", "/disputed", "/extend")  # fmt: skip
+PAGES = (
+    "",
+    "/coverage",
+    "/quality",
+    "/systems",
+    "/workers",
+    "/workers/1",
+    "/money",
+    "/acts",
+    "/appeals",
+    "/batches",
+    "/gold",
+    "/disputed",
+    "/extend",
+)
 
 
 @pytest.fixture
@@ -161,7 +174,7 @@ ACTS = [
     ("/workers/1", "exclude", {}, "judged again by somebody else"),
     ("/batches", "refuse", {}, "can appeal for 14 days"),
     ("/gold", "retire gold", {}, "gold sets are left"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("page", "act", "more", "words"), ACTS)
@@ -241,8 +254,10 @@ def test_more_pool_is_told_asked_and_withdrawn(office: Server) -> None:
     assert token
     assert seen
     sent = {"forgery": token[1], "seen": seen[1], "depth": "20"}
-    files = {"pool": ("pool.tsv", "topic\tdoc\nt0\tn1\nt1\tn1\n"),
-             "documents": ("d.tsv", "doc\ttext\nn1\thello\n")}  # fmt: skip
+    files = {
+        "pool": ("pool.tsv", "topic\tdoc\nt0\tn1\nt1\tn1\n"),
+        "documents": ("d.tsv", "doc\ttext\nn1\thello\n"),
+    }
     empty = office.client.post(f"{AT}/extend", data=sent)
     assert (empty.status_code, "Choose at least one file" in empty.text) == (422, True)
     bad = office.client.post(f"{AT}/extend", data=sent, files={"pool": ("x.pdf", b"%PDF-1.4 \0")})
@@ -287,15 +302,24 @@ def test_odd_addresses_and_answers(office: Server) -> None:
     for query in ("/workers?page=99&order=odd&state=odd", "/coverage?page=0", "/disputed?page=-1"):
         assert office.client.get(AT + query).status_code == 200
     token = fields(office.client.get(AT).text, "pause")["forgery"]
-    for sent in ({"act": "forget"}, {"act": "raise target"}, {"act": "bonus", "worker": "x"},
-                 {"act": "bonus", "worker": "1"}, {"act": "fund", "amount": "nan"},
-                 {"act": "settle"}, {"act": "refuse", "assignment": "99"}):  # fmt: skip
+    for sent in (
+        {"act": "forget"},
+        {"act": "raise target"},
+        {"act": "bonus", "worker": "x"},
+        {"act": "bonus", "worker": "1"},
+        {"act": "fund", "amount": "nan"},
+        {"act": "settle"},
+        {"act": "refuse", "assignment": "99"},
+    ):
         for sure in ("", "yes"):
             reply = office.client.post(f"{AT}/act", data={"forgery": token, "sure": sure, **sent})
             assert 400 <= reply.status_code < 500, (sent, reply.text)
-    for sent in ({"kind": "odd"}, {"kind": "merge", "method": "nonsense"},
-                 {"kind": "merge", "method": "aware"},
-                 {"kind": "systems", "method": "mv", "measures": "nonsense"}):  # fmt: skip
+    for sent in (
+        {"kind": "odd"},
+        {"kind": "merge", "method": "nonsense"},
+        {"kind": "merge", "method": "aware"},
+        {"kind": "systems", "method": "mv", "measures": "nonsense"},
+    ):
         reply = office.client.post(f"{AT}/find", data={"forgery": token, **sent})
         assert reply.status_code == 422, sent
 

@@ -169,11 +169,16 @@ def test_roles_are_given_and_taken(server: Server) -> None:
     assert "no longer organiser" in server.client.post("/accounts/roles", data=form).text
     sign_in(server, "bob")
     assert server.client.get("/campaigns/tiny").status_code == 403
-    for bad in ({"login": "x"}, {"login": "x", "role": "expert", "campaign": "none"},
-                {"login": "ann", "administrator": True}):  # fmt: skip
+    for bad in (
+        {"login": "x"},
+        {"login": "x", "role": "expert", "campaign": "none"},
+        {"login": "ann", "administrator": True},
+    ):
         assert server.client.post("/api/invitations", json=bad, headers=admin).status_code in (
-            404, 409, 422,
-        )  # fmt: skip
+            404,
+            409,
+            422,
+        )
 
 
 @pytest.mark.parametrize(

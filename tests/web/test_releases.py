@@ -31,8 +31,11 @@ def judged(server: Server, tmp_path: Path) -> Server:
     organiser = server.token("organiser")
     for name, step in (("mine", 1), ("theirs", -1)):
         order = range(7)[::step]
-        rows = [f"t{t} Q0 d{t}-{d} {at} {9 - at} {name}\n" for t in range(3)
-                for at, d in enumerate(order)]  # fmt: skip
+        rows = [
+            f"t{t} Q0 d{t}-{d} {at} {9 - at} {name}\n"
+            for t in range(3)
+            for at, d in enumerate(order)
+        ]
         sent = {"file": (f"{name}.run", "".join(rows))}
         reply = server.client.post(f"{API}/runs", files=sent, headers=organiser)
         assert reply.status_code == 201

@@ -111,9 +111,11 @@ def rows(server: Server) -> dict[str, int]:
     drafts = {
         f"draft {one.key}": one.version for one in all_drafts(drafts_in(server.settings.folder))
     }
-    return {**drafts, **{name: int(number or 0) for name, number in counts.items()}, **{
-        f"state {at}": hash(state) for at, state in enumerate(states)
-    }}  # fmt: skip
+    return {
+        **drafts,
+        **{name: int(number or 0) for name, number in counts.items()},
+        **{f"state {at}": hash(state) for at, state in enumerate(states)},
+    }
 
 
 def refused(reply: Any) -> bool:

@@ -87,8 +87,14 @@ def judge_batch(walk: Walk, worker: dict[str, str], wrong: bool = False) -> dict
 
 def test_nearly_every_operation_succeeds(walk: Walk) -> None:
     server, client = walk.server, walk.server.client
-    first = walk("POST", "/api/set-up", {}, login="ada", password="a long password",
-                 code=set_up_code(server.settings))  # fmt: skip
+    first = walk(
+        "POST",
+        "/api/set-up",
+        {},
+        login="ada",
+        password="a long password",
+        code=set_up_code(server.settings),
+    )
     client.cookies.clear()
     admin = {"Authorization": f"Bearer {first['token']}"}
     walk("POST", "/api/sign-in", {}, login="ada", password="a long password")

@@ -52,10 +52,12 @@ class Wizard:
         sent = {"forgery": forgery_token(server.settings, token), **fields}
         server.client.cookies.clear()
         return server.client.post(
-            f"{self.address}/{step}", data=sent, follow_redirects=False,
+            f"{self.address}/{step}",
+            data=sent,
+            follow_redirects=False,
             files=[(name, (path.name, path.read_bytes())) for name, path in (files or {}).items()],
             headers={"Cookie": f"{OFFICE_COOKIE}={token}"},
-        )  # fmt: skip
+        )
 
     def whole(self, paths: dict[str, Path]) -> None:
         """Answer everything as it is suggested."""
@@ -195,10 +197,12 @@ def test_the_plan_file_both_ways(wizard: Wizard, paths: dict[str, Path], tmp_pat
     def begin(path: Path) -> Any:
         server.client.cookies.clear()
         return server.client.post(
-            "/drafts", data={"forgery": forgery_token(server.settings, token)},
+            "/drafts",
+            data={"forgery": forgery_token(server.settings, token)},
             files=[("plan", (path.name, path.read_bytes()))],
-            headers={"Cookie": f"{OFFICE_COOKIE}={token}"}, follow_redirects=False,
-        )  # fmt: skip
+            headers={"Cookie": f"{OFFICE_COOKIE}={token}"},
+            follow_redirects=False,
+        )
 
     again = begin(packed)
     assert again.headers["location"].partition("?")[0].endswith("/passing")

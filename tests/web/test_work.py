@@ -13,9 +13,12 @@ def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> Non
         for document in shown["documents"]:
             place = f"{shown['key']}/{document['position']}"
             answer = {
-                "key": place, "place": shown["key"], "kind": "grade",
-                "position": document["position"], "grade": int(document["title"].split()[-1]),
-            }  # fmt: skip
+                "key": place,
+                "place": shown["key"],
+                "kind": "grade",
+                "position": document["position"],
+                "grade": int(document["title"].split()[-1]),
+            }
             reply = server.client.post(f"{API}/judging/answers", json=answer, headers=headers)
             assert reply.status_code == 200, reply.text
 

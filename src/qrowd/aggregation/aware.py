@@ -89,9 +89,14 @@ class Aware:
             "each draw: topics and assessors drawn anew, weights relearned",
         )
         return Scores(
-            self.by_each.measures, "draw", draws, Index.of([MEAN]), self.by_each.runs,
-            values[:, :, None], notes,
-        )  # fmt: skip
+            self.by_each.measures,
+            "draw",
+            draws,
+            Index.of([MEAN]),
+            self.by_each.runs,
+            values[:, :, None],
+            notes,
+        )
 
 
 @dataclass(frozen=True, eq=False)

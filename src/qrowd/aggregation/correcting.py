@@ -147,8 +147,11 @@ class _Work:
                 f"{measure!r} is no weighted sum over pairs, so a sample of pairs gives no "
                 "human-only estimate of it; sample whole topics (by topic)"
             )
-            return (self._recalibrated(measure) + self._blank()[:3]
-                    if self.method == "recalibrate" else self._blank())  # fmt: skip
+            return (
+                self._recalibrated(measure) + self._blank()[:3]
+                if self.method == "recalibrate"
+                else self._blank()
+            )
         alone = self._bounded(self.design.human(measure), measure, said)
         if self.method == "recalibrate":
             return self._recalibrated(measure) + alone

@@ -54,11 +54,13 @@ class Pool:
         kept &= ~(few | silent)[pairs.topic]
         if not kept.any():
             raise InputError("no topic has both votes and gold; do topic names match?")
-        notes = _notes({
-            f"{int((few & ~silent).sum())} topics left out: a document has fewer than {at_least} "
-            "votes": few & ~silent,
-            f"{int(silent.sum())} topics left out: no judged document has gold": silent,
-        })  # fmt: skip
+        notes = _notes(
+            {
+                f"{int((few & ~silent).sum())} topics left out: "
+                f"a document has fewer than {at_least} votes": few & ~silent,
+                f"{int(silent.sum())} topics left out: no judged document has gold": silent,
+            }
+        )
         return cls(_only(judgements, kept), truth[kept], notes)
 
 

@@ -173,9 +173,15 @@ def _part_of(progress: Told | None, at: int, parts: int) -> Callable[[int, int],
 
 
 def _stepped(
-    method: Any, pool: Pool, draws: list[Draws], grid: Floats, loop: Loop, given: Given,
-    out: Floats, told: Callable[[int, int], None],
-) -> None:  # fmt: skip
+    method: Any,
+    pool: Pool,
+    draws: list[Draws],
+    grid: Floats,
+    loop: Loop,
+    given: Given,
+    out: Floats,
+    told: Callable[[int, int], None],
+) -> None:
     """Topic by topic, all randomisations at a time."""
     for topic, one in enumerate(draws):
         steps = method.steps(one.pairs, loop.randomisations, given)
@@ -189,9 +195,15 @@ def _stepped(
 
 
 def _refitted(
-    method: Any, pool: Pool, draws: list[Draws], grid: Floats, loop: Loop, given: Given,
-    out: Floats, told: Callable[[int, int], None],
-) -> None:  # fmt: skip
+    method: Any,
+    pool: Pool,
+    draws: list[Draws],
+    grid: Floats,
+    loop: Loop,
+    given: Given,
+    out: Floats,
+    told: Callable[[int, int], None],
+) -> None:
     """All topics at a time, randomisation by randomisation."""
     unsettled = 0
     for at in range(len(grid)):

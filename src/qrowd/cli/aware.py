@@ -121,10 +121,20 @@ def _help(card: Card) -> str:
 
 
 def _aware(
-    method: Any, *, runs: tuple[str, ...], run_names: str, judgements: tuple[str, ...],
-    columns: str | None, measures: tuple[str, ...], replicates: int, seed: int, quiet: bool,
-    gold: str | None, gold_rel: int | None, **options: Any,
-) -> None:  # fmt: skip
+    method: Any,
+    *,
+    runs: tuple[str, ...],
+    run_names: str,
+    judgements: tuple[str, ...],
+    columns: str | None,
+    measures: tuple[str, ...],
+    replicates: int,
+    seed: int,
+    quiet: bool,
+    gold: str | None,
+    gold_rel: int | None,
+    **options: Any,
+) -> None:
     """Read what the options name, merge the scores, write."""
     from qrowd.aggregation.aware import aware, check_gold
 
@@ -143,9 +153,17 @@ def _aware(
 
 
 def _write(
-    done: Aware, *, assessors: str | None, intervals: bool, level: float, seed: int,
-    output: str | None, as_json: bool, quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    done: Aware,
+    *,
+    assessors: str | None,
+    intervals: bool,
+    level: float,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     if assessors:
         put(done.weights(), assessors)
     if intervals:

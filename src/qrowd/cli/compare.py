@@ -29,22 +29,41 @@ _OVER = ("estimate", "reference", "symmetric")
     callback=once,
     help="The reference scores, such as those under gold.",
 )
-@click.option("--systems", is_flag=True,
-              help="Instead test the runs of one file of scores against each other.")  # fmt: skip
-@click.option("--baseline", metavar="RUN", default="",
-              help="With --systems: test every run against this one only.")  # fmt: skip
+@click.option(
+    "--systems",
+    is_flag=True,
+    help="Instead test the runs of one file of scores against each other.",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    default="",
+    help="With --systems: test every run against this one only.",
+)
 @click.option(
     "--topics", metavar="FILE", help="Compare on these topics only: a file with one topic per line."
 )
 @click.option(
-    "--leave-out", metavar="FILE",
+    "--leave-out",
+    metavar="FILE",
     help="Topics to leave out, such as those a method was trained on: a file with one topic per "
     "line, or qrels.",
-)  # fmt: skip
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="Compare this measure only. Repeatable.")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
-              help="Bootstrap samples of topics for the intervals; 0 for none.")  # fmt: skip
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Compare this measure only. Repeatable.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples of topics for the intervals; 0 for none.",
+)
 @click.option(
     "--level",
     type=float,
@@ -52,27 +71,54 @@ _OVER = ("estimate", "reference", "symmetric")
     show_default=True,
     help="Confidence level of the intervals.",
 )
-@click.option("--test", type=click.Choice(_TESTS), default="randomisation", show_default=True,
-              help="Test between estimates (or systems), paired over topics.")  # fmt: skip
-@click.option("--correction", type=click.Choice(_CORRECTIONS), default="holm", show_default=True,
-              help="Correction for the number of tests.")  # fmt: skip
+@click.option(
+    "--test",
+    type=click.Choice(_TESTS),
+    default="randomisation",
+    show_default=True,
+    help="Test between estimates (or systems), paired over topics.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(_CORRECTIONS),
+    default="holm",
+    show_default=True,
+    help="Correction for the number of tests.",
+)
 @click.option(
     "--alpha", type=float, default=0.05, show_default=True, help="Significance level of the marks."
 )
-@click.option("--over", type=click.Choice(_OVER), default="estimate", show_default=True,
-              help="The ranking whose top tau_AP weighs most.")  # fmt: skip
-@click.option("--rank-ties", type=click.Choice(("independent", "together")),
-              default="independent", show_default=True,
-              help="How tau_AP breaks ties: in each ranking separately, or alike.")  # fmt: skip
+@click.option(
+    "--over",
+    type=click.Choice(_OVER),
+    default="estimate",
+    show_default=True,
+    help="The ranking whose top tau_AP weighs most.",
+)
+@click.option(
+    "--rank-ties",
+    type=click.Choice(("independent", "together")),
+    default="independent",
+    show_default=True,
+    help="How tau_AP breaks ties: in each ranking separately, or alike.",
+)
 @click.option("--latex", is_flag=True, help="Print LaTeX.")
 @output_option
 @json_option
 @seed_option
 def command(
-    scores: tuple[str, ...], reference: str | None, systems: bool, baseline: str,
-    topics: str | None, leave_out: str | None, measures: tuple[str, ...], output: str | None,
-    latex: bool, as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+    scores: tuple[str, ...],
+    reference: str | None,
+    systems: bool,
+    baseline: str,
+    topics: str | None,
+    leave_out: str | None,
+    measures: tuple[str, ...],
+    output: str | None,
+    latex: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Compare rankings of systems with a reference ranking, or systems with each other.
 
     SCORES are files that `qrowd evaluate -o` wrote; each is named by its file, or as in
@@ -111,9 +157,13 @@ def _check(scores: tuple[str, ...], reference: str | None, systems: bool, baseli
 
 
 def _estimates(
-    scores: tuple[str, ...], reference: str, measures: tuple[str, ...], *, rank_ties: str,
+    scores: tuple[str, ...],
+    reference: str,
+    measures: tuple[str, ...],
+    *,
+    rank_ties: str,
     **options: Any,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     from qrowd.comparison.compare import compare
     from qrowd.io.scores import read_scores
 
@@ -123,9 +173,14 @@ def _estimates(
 
 
 def _systems(
-    file: str, measures: tuple[str, ...], baseline: str, *, topics: Index | None,
-    leave_out: Index | None, **options: Any,
-) -> SystemComparison:  # fmt: skip
+    file: str,
+    measures: tuple[str, ...],
+    baseline: str,
+    *,
+    topics: Index | None,
+    leave_out: Index | None,
+    **options: Any,
+) -> SystemComparison:
     from qrowd.comparison.systems import compare_systems
     from qrowd.io.scores import read_scores
 

@@ -31,26 +31,54 @@ def command() -> None:
 @command.command()
 @documents_option
 @qrels_option
-@click.option("--qrels-rel", type=int, default=1, show_default=True, metavar="GRADE",
-              help="Relevant from this grade on.")  # fmt: skip
-@click.option("--near", type=click.FloatRange(0, 1), default=0.95, show_default=True,
-              metavar="COSINE", help="Two documents are near-duplicates from this "
-              "cosine on.")  # fmt: skip
-@click.option("--topic", metavar="TOPIC",
-              help="The topic whose densities to show. Default: the one with most relevant "
-              "documents.")  # fmt: skip
-@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
-              help="Confidence level of the interval.")  # fmt: skip
+@click.option(
+    "--qrels-rel",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="GRADE",
+    help="Relevant from this grade on.",
+)
+@click.option(
+    "--near",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    metavar="COSINE",
+    help="Two documents are near-duplicates from this cosine on.",
+)
+@click.option(
+    "--topic",
+    metavar="TOPIC",
+    help="The topic whose densities to show. Default: the one with most relevant documents.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the interval.",
+)
 @click.option("--figures", metavar="FOLDER", help="Draw the similarities.")
 @output_option
 @json_option
 @seed_option
 @quiet_option
 def check(
-    documents: tuple[str, ...], vectors: str | None, without_text: str, qrels: str, qrels_rel: int,
-    near: float, topic: str | None, level: float, figures: str | None, output: str | None,
-    as_json: bool, seed: int, quiet: bool,
-) -> None:  # fmt: skip
+    documents: tuple[str, ...],
+    vectors: str | None,
+    without_text: str,
+    qrels: str,
+    qrels_rel: int,
+    near: float,
+    topic: str | None,
+    level: float,
+    figures: str | None,
+    output: str | None,
+    as_json: bool,
+    seed: int,
+    quiet: bool,
+) -> None:
     """Are relevant documents more alike to each other than to others?
 
     Only then can methods that read documents (gp, mev, mvnn) gain from it. Prints the mean cosine

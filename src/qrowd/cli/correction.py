@@ -25,30 +25,39 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
-        "--human", metavar="FILE", callback=once,
+        "--human",
+        metavar="FILE",
+        callback=once,
         help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
         "row, or qrels (then --sampled says how they were chosen).",
     ),
     click.option(
-        "--correct", type=click.Choice(("ppi", "recalibrate", "rg")),
+        "--correct",
+        type=click.Choice(("ppi", "recalibrate", "rg")),
         help="Correct the scores under machine labels by the human ones: prediction-powered "
         "inference, recalibrated labels, or Rogan and Gladen's formula (P only).",
     ),
     click.option(
-        "--sampled", type=click.Choice(("random", "topic")),
+        "--sampled",
+        type=click.Choice(("random", "topic")),
         help="How human labels without probabilities were chosen: pairs at random, or whole "
         "topics at random.",
     ),
     click.option(
-        "--quantiles", type=click.Choice(("t", "bootstrap")), default="t", show_default=True,
+        "--quantiles",
+        type=click.Choice(("t", "bootstrap")),
+        default="t",
+        show_default=True,
         help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
         "bootstrap.",
     ),
     click.option(
-        "--labels-needed", type=click.FloatRange(min=0, min_open=True), metavar="H",
+        "--labels-needed",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="H",
         help="Also print how many human labels would make every interval at most H to each side.",
     ),
-)  # fmt: skip
+)
 
 
 def human_options(function: F) -> F:
@@ -74,11 +83,22 @@ def measures_for(human: Sample | Qrels, correct: str, sampled: str | None) -> tu
 
 
 def deliver_corrected(
-    runs: RunSet, machine: Qrels | Judgements | Merged, known: Sample | Qrels,
-    measures: tuple[Measure, ...], output: str | None, as_json: bool, level: float, *,
-    human: str, correct: str,
-    sampled: str | None, quantiles: str, labels_needed: float | None, seed: int, **_: Any,
-) -> None:  # fmt: skip
+    runs: RunSet,
+    machine: Qrels | Judgements | Merged,
+    known: Sample | Qrels,
+    measures: tuple[Measure, ...],
+    output: str | None,
+    as_json: bool,
+    level: float,
+    *,
+    human: str,
+    correct: str,
+    sampled: str | None,
+    quantiles: str,
+    labels_needed: float | None,
+    seed: int,
+    **_: Any,
+) -> None:
     """Corrected scores to a file, as JSON, or for eyes."""
     from qrowd.aggregation.correcting import correct as corrected
     from qrowd.data.qrels import Qrels
@@ -87,9 +107,16 @@ def deliver_corrected(
         raise UsageError("--correct needs machine labels: --judgements or --probabilities")
     try:
         found = corrected(
-            runs, machine, known, measures, method=correct, sampled=sampled, level=level,
-            quantiles=quantiles, seed=seed,
-        )  # fmt: skip
+            runs,
+            machine,
+            known,
+            measures,
+            method=correct,
+            sampled=sampled,
+            level=level,
+            quantiles=quantiles,
+            seed=seed,
+        )
     except InputError as error:
         raise error if error.file else error.at(human) from None
     needed = found.labels_needed(labels_needed) if labels_needed else {}

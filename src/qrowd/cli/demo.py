@@ -22,9 +22,14 @@ DRAWS = 1000
 
 @click.command
 @click.option(
-    "-o", "--output", "folder", metavar="FOLDER", default="demo", show_default=True,
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="demo",
+    show_default=True,
     help="Output folder; created if needed.",
-)  # fmt: skip
+)
 @seed_option
 @quiet_option
 def command(folder: str, seed: int, quiet: bool) -> None:
@@ -54,9 +59,14 @@ def command(folder: str, seed: int, quiet: bool) -> None:
     save_collection(made, Path(folder))
     say(f"merging by {', '.join(METHODS)}; scoring {len(made.runs)} systems", quiet)
     done = study(
-        made.judgements, made.runs, made.gold, methods=METHODS, measures=MEASURES,
-        draws=DRAWS, seed=seed,
-    )  # fmt: skip
+        made.judgements,
+        made.runs,
+        made.gold,
+        methods=METHODS,
+        measures=MEASURES,
+        draws=DRAWS,
+        seed=seed,
+    )
     done = replace(done, known=made.assessors)
     sections = _campaign(Path(folder), seed, quiet)
     page = Path(folder) / "report.html"

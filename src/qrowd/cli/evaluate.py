@@ -40,14 +40,20 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @runs_option
 @click.option("--qrels", metavar="FILE", callback=once, help="Score the runs under these qrels.")
 @click.option(
-    "--judgements", multiple=True, metavar="FILE", callback=once,
+    "--judgements",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
     help="Score under each assessor of these judgements (--per-assessor), or under the result of "
     "merging them (--method). Repeatable.",
-)  # fmt: skip
-@click.option("--method", metavar="SPEC",
-              help="Merge the judgements with this method first: ds, hier-bayes, "
-              "\"ds(max_iter=50)\", ... (see `qrowd methods`). --draws uses the method's own "
-              "posterior draws if it has them.")  # fmt: skip
+)
+@click.option(
+    "--method",
+    metavar="SPEC",
+    help="Merge the judgements with this method first: ds, hier-bayes, "
+    '"ds(max_iter=50)", ... (see `qrowd methods`). --draws uses the method\'s own '
+    "posterior draws if it has them.",
+)
 @gold_option
 @documents_option
 @click.option("--per-assessor", is_flag=True, help="Give each assessor a score of their own.")
@@ -57,64 +63,106 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
 )
 @click.option(
-    "--probabilities", "--merged", metavar="FILE", callback=once,
+    "--probabilities",
+    "--merged",
+    metavar="FILE",
+    callback=once,
     help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
     "or draws with --draws.",
-)  # fmt: skip
-@click.option("--draws", type=click.IntRange(1, 100_000), metavar="N",
-              help="Score under N qrels drawn from the probabilities.")  # fmt: skip
+)
 @click.option(
-    "--recalibrate", metavar="FILE", callback=once,
+    "--draws",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Score under N qrels drawn from the probabilities.",
+)
+@click.option(
+    "--recalibrate",
+    metavar="FILE",
+    callback=once,
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
-)  # fmt: skip
+)
 @human_options
 @click.option(
-    "--informed", is_flag=True,
+    "--informed",
+    is_flag=True,
     help="Use the runs' rankings as evidence of relevance besides the votes: better scores when "
     "pairs have few votes (see Uncertainty in the documentation).",
-)  # fmt: skip
+)
 @click.option(
-    "--unjudged", type=click.FloatRange(0, 1), default=0.0, metavar="P",
+    "--unjudged",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="P",
     help="For expected measures: the probability that a document outside the pool is relevant.",
-)  # fmt: skip
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
-              "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
-              "DCG@10.")  # fmt: skip
-@click.option("--rel", type=click.IntRange(min=0), metavar="GRADE",
-              help="Relevant from this grade on, for every measure that does not say so itself "
-              "(trec_eval's -l); nDCG and other measures with gains stay graded.")  # fmt: skip
+)
 @click.option(
-    "--topics", type=click.Choice(("qrels", "both")), default="qrels", show_default=True,
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
+    "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
+    "DCG@10.",
+)
+@click.option(
+    "--rel",
+    type=click.IntRange(min=0),
+    metavar="GRADE",
+    help="Relevant from this grade on, for every measure that does not say so itself "
+    "(trec_eval's -l); nDCG and other measures with gains stay graded.",
+)
+@click.option(
+    "--topics",
+    type=click.Choice(("qrels", "both")),
+    default="qrels",
+    show_default=True,
     help="Average over all judged topics (a run without a topic scores 0 there), or only over "
     "topics that a run also has.",
-)  # fmt: skip
-@click.option("--keep", type=click.Choice(("topics", "means")), default="topics",
-              show_default=True, help="Keep the scores of each draw by topic, or only their "
-              "means.")  # fmt: skip
+)
 @click.option(
-    "--intervals", is_flag=True,
+    "--keep",
+    type=click.Choice(("topics", "means")),
+    default="topics",
+    show_default=True,
+    help="Keep the scores of each draw by topic, or only their means.",
+)
+@click.option(
+    "--intervals",
+    is_flag=True,
     help="Print intervals of places (under fixed qrels of scores too), and the probability of "
     "being the best run (in JSON also of beating each other run).",
-)  # fmt: skip
-@click.option("--over", type=click.Choice(("draws", "topics", "both")),
-              help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
-              "Default: all that there is.")  # fmt: skip
+)
+@click.option(
+    "--over",
+    type=click.Choice(("draws", "topics", "both")),
+    help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
+    "Default: all that there is.",
+)
 @click.option(
     "--level", type=float, default=0.9, show_default=True, help="Confidence level of the intervals."
 )
-@click.option("-q", "--per-topic", is_flag=True,
-              help="Print every topic (files always have them).")  # fmt: skip
+@click.option("-q", "--per-topic", is_flag=True, help="Print every topic (files always have them).")
 @click.option("--quiet", is_flag=True, help="Print no messages.")
 @output_option
 @json_option
 @seed_option
 def command(
-    runs: tuple[str, ...], run_names: str, measures: tuple[str, ...], rel: int | None,
-    intervals: bool, over: str | None, level: float, per_topic: bool, quiet: bool,
-    output: str | None, as_json: bool, **sources: Any,
-) -> None:  # fmt: skip
+    runs: tuple[str, ...],
+    run_names: str,
+    measures: tuple[str, ...],
+    rel: int | None,
+    intervals: bool,
+    over: str | None,
+    level: float,
+    per_topic: bool,
+    quiet: bool,
+    output: str | None,
+    as_json: bool,
+    **sources: Any,
+) -> None:
     """Score runs under qrels, under each assessor, or under uncertain relevance.
 
     Prints the mean of each run, best first. -o writes every topic (`run topic measure value`), or
@@ -164,11 +212,20 @@ def command(
 
 
 def _check_sources(
-    qrels: str | None, judgements: tuple[str, ...], probabilities: str | None,
-    per_assessor: bool, method: str | None, gold: str | None, draws: int | None,
-    recalibrate: str | None, informed: bool, documents: tuple[str, ...], vectors: str | None,
-    correct: str | None, **_: Any,
-) -> None:  # fmt: skip
+    qrels: str | None,
+    judgements: tuple[str, ...],
+    probabilities: str | None,
+    per_assessor: bool,
+    method: str | None,
+    gold: str | None,
+    draws: int | None,
+    recalibrate: str | None,
+    informed: bool,
+    documents: tuple[str, ...],
+    vectors: str | None,
+    correct: str | None,
+    **_: Any,
+) -> None:
     """One source of relevance, and only options that say something about it."""
     named = dict(zip(_SOURCES, (qrels, judgements, probabilities), strict=True))
     given = [name for name, value in named.items() if value]
@@ -193,10 +250,19 @@ def _check_sources(
 
 
 def _source(
-    qrels: str | None, judgements: tuple[str, ...], columns: str | None, per_assessor: bool,
-    method: str | None, gold: str | None, gold_rel: int | None, probabilities: str | None,
-    documents: tuple[str, ...], vectors: str | None, without_text: str, **_: Any,
-) -> Qrels | Judgements | Merged:  # fmt: skip
+    qrels: str | None,
+    judgements: tuple[str, ...],
+    columns: str | None,
+    per_assessor: bool,
+    method: str | None,
+    gold: str | None,
+    gold_rel: int | None,
+    probabilities: str | None,
+    documents: tuple[str, ...],
+    vectors: str | None,
+    without_text: str,
+    **_: Any,
+) -> Qrels | Judgements | Merged:
     """What the options say to score under."""
     if qrels:
         return load_qrels(qrels)
@@ -218,9 +284,13 @@ def _source(
 
 
 def _belief(
-    recalibrate: str | None, gold_rel: int | None, informed: bool, draws: int | None, seed: int,
+    recalibrate: str | None,
+    gold_rel: int | None,
+    informed: bool,
+    draws: int | None,
+    seed: int,
     **_: Any,
-) -> Belief:  # fmt: skip
+) -> Belief:
     from qrowd.aggregation.scoring import Belief
 
     sample = load_gold(recalibrate, gold_rel)

@@ -18,25 +18,57 @@ from qrowd.cli.output import show
 
 @click.command()
 @judgements_argument
-@click.option("--human", required=True, metavar="FILE", callback=once,
-              help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
-              "added to each row.")  # fmt: skip
-@click.option("--gold-rel", type=int, metavar="GRADE",
-              help="Make human labels binary: this grade and higher ones are relevant. "
-              "Default: --rel.")  # fmt: skip
-@click.option("--runs", multiple=True, metavar="FILE", callback=once,
-              help="Also show how well each judge ranks these runs. Repeatable.")  # fmt: skip
-@click.option("-m", "--measure", default="nDCG@10", show_default=True, metavar="MEASURE",
-              help="The measure by which runs are ranked.")  # fmt: skip
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
-              show_default=True, help="Confidence level of the intervals.")  # fmt: skip
+@click.option(
+    "--human",
+    required=True,
+    metavar="FILE",
+    callback=once,
+    help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
+    "added to each row.",
+)
+@click.option(
+    "--gold-rel",
+    type=int,
+    metavar="GRADE",
+    help="Make human labels binary: this grade and higher ones are relevant. Default: --rel.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
+    help="Also show how well each judge ranks these runs. Repeatable.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    default="nDCG@10",
+    show_default=True,
+    metavar="MEASURE",
+    help="The measure by which runs are ranked.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
 @output_option
 @json_option
 def command(
-    judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    human: str, gold_rel: int | None, runs: tuple[str, ...], measure: str, level: float,
-    output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    human: str,
+    gold_rel: int | None,
+    runs: tuple[str, ...],
+    measure: str,
+    level: float,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Compare machine judges with a few human labels, one line per judge, the best first.
 
     Columns: pairs judged, rate of relevant answers, pairs with a human label, Cohen's kappa and its

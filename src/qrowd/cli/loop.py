@@ -35,46 +35,105 @@ if TYPE_CHECKING:
 @judgements_argument
 @gold_option
 @documents_option
-@click.option("--methods", metavar="LIST",
-              help="Methods, separated by commas: mv,gp,'mev(votes=2)'. Default: mv and ds; with "
-              "documents mv, mvnn, mev and gp.")  # fmt: skip
-@click.option("--sweep", "sweeps", multiple=True, metavar="METHOD.PARAMETER=VALUES",
-              help="Also a method with each of these values of a parameter, as in "
-              "mvnn.similarity=0.1,0.5,0.9; may repeat.")  # fmt: skip
-@click.option("--votes", type=click.IntRange(min=1), default=5, show_default=True,
-              help="Votes per document at the end.")  # fmt: skip
-@click.option("--randomisations", type=click.IntRange(min=1), default=50, show_default=True,
-              help="How often all of it is done again, all methods on the same draws.")  # fmt: skip
-@click.option("--every", type=click.IntRange(min=1), metavar="K",
-              help="Score after each K votes on a topic. Default: 1 or, where a method must be "
-              "fitted anew, a tenth of the documents.")  # fmt: skip
-@click.option("--ties", type=click.Choice(("expected", "coin", "prevalence")), default="expected",
-              show_default=True, help="A label that is tied counts as half right, is decided by a "
-              "fair coin, or by a coin with the share of relevant votes so far.")  # fmt: skip
-@click.option("--request", type=click.Choice(("resample", "simulated")), default="resample",
-              show_default=True, help="A vote is one of the document's real votes, drawn with "
-              "replacement, or that of a simulated assessor who errs as somebody of the crowd does "
-              "on gold.")  # fmt: skip
-@click.option("--at-least", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Leave out topics where a judged document has fewer real votes.")  # fmt: skip
-@click.option("--near", type=click.FloatRange(0, 1, min_open=True), metavar="COSINE",
-              help="Leave out near-duplicates: of documents of a topic with this cosine or more, "
-              "keep one (one with gold, if any). Default: keep all.")  # fmt: skip
+@click.option(
+    "--methods",
+    metavar="LIST",
+    help="Methods, separated by commas: mv,gp,'mev(votes=2)'. Default: mv and ds; with "
+    "documents mv, mvnn, mev and gp.",
+)
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="METHOD.PARAMETER=VALUES",
+    help="Also a method with each of these values of a parameter, as in "
+    "mvnn.similarity=0.1,0.5,0.9; may repeat.",
+)
+@click.option(
+    "--votes",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Votes per document at the end.",
+)
+@click.option(
+    "--randomisations",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How often all of it is done again, all methods on the same draws.",
+)
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Score after each K votes on a topic. Default: 1 or, where a method must be "
+    "fitted anew, a tenth of the documents.",
+)
+@click.option(
+    "--ties",
+    type=click.Choice(("expected", "coin", "prevalence")),
+    default="expected",
+    show_default=True,
+    help="A label that is tied counts as half right, is decided by a "
+    "fair coin, or by a coin with the share of relevant votes so far.",
+)
+@click.option(
+    "--request",
+    type=click.Choice(("resample", "simulated")),
+    default="resample",
+    show_default=True,
+    help="A vote is one of the document's real votes, drawn with "
+    "replacement, or that of a simulated assessor who errs as somebody of the crowd does "
+    "on gold.",
+)
+@click.option(
+    "--at-least",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Leave out topics where a judged document has fewer real votes.",
+)
+@click.option(
+    "--near",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="COSINE",
+    help="Leave out near-duplicates: of documents of a topic with this cosine or more, "
+    "keep one (one with gold, if any). Default: keep all.",
+)
 @click.option("--leave-out", metavar="FILE", help="Leave out these topics (one on each line).")
-@click.option("--at", type=float, default=1.0, show_default=True, metavar="VOTES",
-              help="Votes per document of the table of topics.")  # fmt: skip
-@written_option("--table", help="Write the table of topics: accuracy at --at votes per document; "
-                "* better than the first method, # than all others (Wilcoxon, .05).")  # fmt: skip
+@click.option(
+    "--at",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="VOTES",
+    help="Votes per document of the table of topics.",
+)
+@written_option(
+    "--table",
+    help="Write the table of topics: accuracy at --at votes per document; "
+    "* better than the first method, # than all others (Wilcoxon, .05).",
+)
 @click.option("--figures", metavar="FOLDER", help="Draw the curves, and a picture of each sweep.")
 @output_option
 @json_option
 @seed_option
 @quiet_option
 def command(
-    judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    gold: str | None, gold_rel: int | None, documents: tuple[str, ...], vectors: str | None,
-    without_text: str, leave_out: str | None, **options: Any,
-) -> None:  # fmt: skip
+    judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    gold: str | None,
+    gold_rel: int | None,
+    documents: tuple[str, ...],
+    vectors: str | None,
+    without_text: str,
+    leave_out: str | None,
+    **options: Any,
+) -> None:
     """Ask for votes one by one, merge after each, and score against gold.
 
     At each step one of the documents with the fewest votes is picked at random, one vote on it is
@@ -103,10 +162,20 @@ def command(
 
 
 def _run(
-    rows: Judgements, gold: Qrels, content: Documents | Likeness | None, *, methods: str | None,
-    sweeps: tuple[str, ...], at: float, table: str | None, figures: str | None,
-    output: str | None, as_json: bool, quiet: bool, **how: Any,
-) -> None:  # fmt: skip
+    rows: Judgements,
+    gold: Qrels,
+    content: Documents | Likeness | None,
+    *,
+    methods: str | None,
+    sweeps: tuple[str, ...],
+    at: float,
+    table: str | None,
+    figures: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
     from qrowd.budget.expectation import gold_minus_majority
     from qrowd.budget.sweeping import specs_of, swept
     from qrowd.budget.voting import Loop, vote_by_vote
@@ -134,8 +203,14 @@ def _deliver(curves: Curves, gaps: dict[str, float], output: str | None, as_json
     if output:
         put(curves, output)
     if as_json:
-        show_json({"methods": curves.methods, "topics": list(curves.topics),
-                   "summary": curves.summary(), "gold_minus_mv": gaps,
-                   "notes": curves.notes})  # fmt: skip
+        show_json(
+            {
+                "methods": curves.methods,
+                "topics": list(curves.topics),
+                "summary": curves.summary(),
+                "gold_minus_mv": gaps,
+                "notes": curves.notes,
+            }
+        )
     elif not output:
         show(curves.summary())

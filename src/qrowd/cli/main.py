@@ -21,9 +21,11 @@ _NOT_VERBS = frozenset(
 
 
 @click.group(
-    cls=Verbs, package="qrowd.cli", others=_NOT_VERBS,
+    cls=Verbs,
+    package="qrowd.cli",
+    others=_NOT_VERBS,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 @click.version_option(__version__, prog_name="qrowd")
 def command() -> None:
     """Turn the judgements of many assessors into relevance judgements and scores you can trust.

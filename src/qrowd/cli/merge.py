@@ -131,10 +131,18 @@ def _merge(method: Any, *, ties: str, seed: int, quiet: bool, **options: Any) ->
 
 
 def _read(
-    *, judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    gold: str | None, gold_rel: int | None, pairs: str | None, priors: str | None, quiet: bool,
+    *,
+    judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    gold: str | None,
+    gold_rel: int | None,
+    pairs: str | None,
+    priors: str | None,
+    quiet: bool,
     **texts: Any,
-) -> tuple[Judgements, Given]:  # fmt: skip
+) -> tuple[Judgements, Given]:
     """The judgements, and what the method may see beside them."""
     rows = load_judgements(judgements, columns, format, rel, pairs)
     given = _given(load_gold(gold, gold_rel, rel), priors)
@@ -142,9 +150,15 @@ def _read(
 
 
 def _with_texts(
-    rows: Judgements, given: Given, *, documents: tuple[str, ...], vectors: str | None,
-    without_text: str, quiet: bool, **_: Any,
-) -> tuple[Judgements, Given]:  # fmt: skip
+    rows: Judgements,
+    given: Given,
+    *,
+    documents: tuple[str, ...],
+    vectors: str | None,
+    without_text: str,
+    quiet: bool,
+    **_: Any,
+) -> tuple[Judgements, Given]:
     """The same with the documents, for methods that read them."""
     from dataclasses import replace
 
@@ -156,10 +170,19 @@ def _with_texts(
 
 
 def _write(
-    merged: Merged, name: str, *, ties: str, seed: int, quiet: bool, output: str | None,
-    probabilities: str | None, ranking: str | None, assessors: str | None,
-    parameters: str | None, **_: Any,
-) -> None:  # fmt: skip
+    merged: Merged,
+    name: str,
+    *,
+    ties: str,
+    seed: int,
+    quiet: bool,
+    output: str | None,
+    probabilities: str | None,
+    ranking: str | None,
+    assessors: str | None,
+    parameters: str | None,
+    **_: Any,
+) -> None:
     """Every file that was asked for; qrels to stdout where there was none."""
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)

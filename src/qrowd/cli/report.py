@@ -21,58 +21,95 @@ from qrowd.cli.options import (
 @click.command
 @judgements_if_any
 @click.option(
-    "--judgements", "further", multiple=True, metavar="FILE", callback=once,
+    "--judgements",
+    "further",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
     help="The same as naming JUDGEMENTS. Repeatable.",
-)  # fmt: skip
+)
 @gold_option
 @click.option(
-    "--runs", multiple=True, metavar="FILES", callback=once,
+    "--runs",
+    multiple=True,
+    metavar="FILES",
+    callback=once,
     help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
-)  # fmt: skip
+)
 @click.option(
-    "--given", metavar="FILE", callback=once,
+    "--given",
+    metavar="FILE",
+    callback=once,
     help="Qrels that the methods may learn from. Left out of every comparison with gold.",
-)  # fmt: skip
+)
 @click.option(
-    "--screen", "rules", multiple=True, metavar="RULE",
+    "--screen",
+    "rules",
+    multiple=True,
+    metavar="RULE",
     help="Leave out assessors whom this rule doubts, such as random-spam. Repeatable.",
-)  # fmt: skip
+)
 @click.option(
-    "--method", "methods", multiple=True, metavar="METHOD",
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="METHOD",
     help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
     "[default: mv, ds, auto; for more than two grades also wmv-iter]",
-)  # fmt: skip
+)
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
     help="A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]",
-)  # fmt: skip
+)
 @click.option(
-    "--chosen", metavar="METHOD",
+    "--chosen",
+    metavar="METHOD",
     help="The merging method that the intervals are based on.  [default: auto, hier-bayes, "
     "hier-vb or ds if used, else the last one]",
-)  # fmt: skip
+)
 @click.option(
-    "--informed/--no-informed", default=False, show_default=True,
+    "--informed/--no-informed",
+    default=False,
+    show_default=True,
     help="Use the systems' rankings as evidence of relevance in the intervals.",
-)  # fmt: skip
+)
 @click.option(
-    "--draws", type=click.IntRange(2, 100_000), default=1000, show_default=True,
+    "--draws",
+    type=click.IntRange(2, 100_000),
+    default=1000,
+    show_default=True,
     help="Number of qrels drawn from the merged probabilities for the intervals.",
-)  # fmt: skip
+)
 @click.option(
-    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
-    show_default=True, help="Confidence level of the intervals.",
-)  # fmt: skip
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
 @seed_option
 @click.option(
     "--title", default="Judgements of a crowd", show_default=True, help="Title of the page."
 )
 @written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
-    judgements: tuple[str, ...], further: tuple[str, ...], columns: str | None, format: str | None,
-    rel: int | None, gold: str | None, gold_rel: int | None, runs: tuple[str, ...],
-    given: str | None, title: str, output: str, **options: Any,
-) -> None:  # fmt: skip
+    judgements: tuple[str, ...],
+    further: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    gold: str | None,
+    gold_rel: int | None,
+    runs: tuple[str, ...],
+    given: str | None,
+    title: str,
+    output: str,
+    **options: Any,
+) -> None:
     """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
 
     Only JUDGEMENTS are required. --runs adds a ranking of systems with intervals; --gold adds a

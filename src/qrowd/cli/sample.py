@@ -19,24 +19,52 @@ from qrowd.errors import UsageError
 
 @click.command()
 @judgements_argument
-@click.option("--pairs", type=click.IntRange(min=1), required=True, metavar="N",
-              help="How many pairs to choose.")  # fmt: skip
-@click.option("--by", type=click.Choice(("random", "weight", "uncertainty", "topic")),
-              default="random", show_default=True,
-              help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
-              "runs depend on it, how uncertain votes are; or choose whole topics.")  # fmt: skip
-@click.option("--runs", multiple=True, metavar="FILE", callback=once,
-              help="Runs, for --by weight. Repeatable.")  # fmt: skip
-@click.option("-m", "--measure", default="P@10", show_default=True, metavar="MEASURE",
-              help="Whose weights --by weight uses: P@k, DCG@k or RBP.")  # fmt: skip
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    required=True,
+    metavar="N",
+    help="How many pairs to choose.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(("random", "weight", "uncertainty", "topic")),
+    default="random",
+    show_default=True,
+    help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
+    "runs depend on it, how uncertain votes are; or choose whole topics.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
+    help="Runs, for --by weight. Repeatable.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    default="P@10",
+    show_default=True,
+    metavar="MEASURE",
+    help="Whose weights --by weight uses: P@k, DCG@k or RBP.",
+)
 @output_option
 @seed_option
 @quiet_option
 def command(
-    judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    pairs: int, by: str, runs: tuple[str, ...], measure: str, output: str | None, seed: int,
+    judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    pairs: int,
+    by: str,
+    runs: tuple[str, ...],
+    measure: str,
+    output: str | None,
+    seed: int,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Choose pairs for a human to judge, with the probability of each being chosen.
 
     Writes `topic doc probability by`. Add a column `grade` with the human's answers, and

@@ -18,34 +18,54 @@ if TYPE_CHECKING:
 @click.argument("merged", callback=once)
 @click.argument("gold", callback=once)
 @click.option(
-    "--gold-rel", type=int, metavar="GRADE",
+    "--gold-rel",
+    type=int,
+    metavar="GRADE",
     help="Make gold binary: this grade and higher ones are relevant (for graded gold beside 0/1 "
     "labels). Default: --rel.",
-)  # fmt: skip
+)
 @click.option(
-    "--rel", type=int, metavar="GRADE",
+    "--rel",
+    type=int,
+    metavar="GRADE",
     help="Make merged labels binary: this grade and higher ones are relevant.",
-)  # fmt: skip
+)
 @click.option(
-    "--given", metavar="FILE", callback=once,
+    "--given",
+    metavar="FILE",
+    callback=once,
     help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
     "probabilities marks them already.",
-)  # fmt: skip
+)
 @click.option("--per-topic", is_flag=True, help="Also print one line per topic.")
 @click.option(
-    "--calibration", is_flag=True,
+    "--calibration",
+    is_flag=True,
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
-)  # fmt: skip
-@click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Number of bins of the calibration table.")  # fmt: skip
+)
+@click.option(
+    "--bins",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Number of bins of the calibration table.",
+)
 @grades_option
 @output_option
 @json_option
 def command(
-    merged: str, gold: str, gold_rel: int | None, rel: int | None, given: str | None,
-    per_topic: bool, calibration: bool, bins: int, output: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    merged: str,
+    gold: str,
+    gold_rel: int | None,
+    rel: int | None,
+    given: str | None,
+    per_topic: bool,
+    calibration: bool,
+    bins: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Score merged labels against gold.
 
     MERGED is a file of qrels, or of probabilities as `qrowd merge --probabilities` writes them;

@@ -18,28 +18,54 @@ from qrowd.errors import MissingExtraError, UsageError
     help="A database elsewhere: postgresql://...; without it, PLACE/qrowd.db.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535),
-              help="The port to listen on.")  # fmt: skip
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="The port to listen on.",
+)
 @click.option(
     "--address",
     metavar="URL",
     default="",
     help="The public address of this server, if it is behind a proxy.",
 )
-@click.option("--processes", default=1, show_default=True, type=click.IntRange(1, 64),
-              help="How many processes answer requests.")  # fmt: skip
-@click.option("--try", "trial", is_flag=True,
-              help="Make a small campaign in a new folder and print a worker's link to it; the "
-              "folder is removed in the end.")  # fmt: skip
-@click.option("--way", type=click.Choice(["grades", "ranked", "free-ranks", "preferences"]),
-              default="grades", show_default=True,
-              help="How documents are judged with --try.")  # fmt: skip
-@click.option("--language", default="en", show_default=True,
-              help="The language of the pages with --try.")  # fmt: skip
+@click.option(
+    "--processes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="How many processes answer requests.",
+)
+@click.option(
+    "--try",
+    "trial",
+    is_flag=True,
+    help="Make a small campaign in a new folder and print a worker's link to it; the "
+    "folder is removed in the end.",
+)
+@click.option(
+    "--way",
+    type=click.Choice(["grades", "ranked", "free-ranks", "preferences"]),
+    default="grades",
+    show_default=True,
+    help="How documents are judged with --try.",
+)
+@click.option(
+    "--language", default="en", show_default=True, help="The language of the pages with --try."
+)
 def command(
-    place: str, database: str, host: str, port: int, address: str, processes: int, trial: bool,
-    way: str, language: str,
-) -> None:  # fmt: skip
+    place: str,
+    database: str,
+    host: str,
+    port: int,
+    address: str,
+    processes: int,
+    trial: bool,
+    way: str,
+    language: str,
+) -> None:
     """Run the web application on the campaigns in PLACE: a folder, or a database file.
 
     A folder is made if it is not there; its database is PLACE/qrowd.db. Prints where to go; the

@@ -33,9 +33,14 @@ def _option(known: Param) -> click.Option:
 
 @click.command(params=[_option(known) for known in params_of(Setting)])
 @click.option(
-    "-o", "--output", "folder", metavar="FOLDER", default="simulated", show_default=True,
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="simulated",
+    show_default=True,
     help="Output folder; created if needed.",
-)  # fmt: skip
+)
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
 @quiet_option
 def command(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:

@@ -229,11 +229,19 @@ def decisions(
         mine = mine.where(decision.c.pair_id.in_(judged))
     return [
         Decided(
-            row.pair_id, row.topic, row.doc, row.title, row.grade, row.reason, row.code, row.at,
-            row.expert or "", row.expert_id == expert_number,
+            row.pair_id,
+            row.topic,
+            row.doc,
+            row.title,
+            row.grade,
+            row.reason,
+            row.code,
+            row.at,
+            row.expert or "",
+            row.expert_id == expert_number,
         )
         for row in work.db.execute(mine.order_by(decision.c.id.desc()))
-    ]  # fmt: skip
+    ]
 
 
 # --- "I disagree" ---------------------------------------------------------------------------------
@@ -274,9 +282,17 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     said = select(event.c.grade).join_from(answer, event, event.c.id == answer.c.event_id)
     at = and_(answer.c.place_id == row.place_id, answer.c.position == row.position)
     return Disagreement(
-        number, row.pair, row.topic, row.doc, row.title, row.text, row.at, known.grade,
-        known.reason, work.db.scalar(said.where(at)),
-    )  # fmt: skip
+        number,
+        row.pair,
+        row.topic,
+        row.doc,
+        row.title,
+        row.text,
+        row.at,
+        known.grade,
+        known.reason,
+        work.db.scalar(said.where(at)),
+    )
 
 
 def answer_disagreement(

@@ -66,8 +66,17 @@ def _query(work: Work) -> Select[Any]:
     control, graded = p.kind.in_(CONTROLS), e.kind == "grade"
     file = case((control, 2), (not_(graded), 3), (p.surplus == 1, 1), else_=0)
     grade, said = func.coalesce(e.grade, 0), _code(e.kind, SAID)
-    columns = (file, grade, said, e.milliseconds, e.at, e.worker_id, e.position, p.set_id,
-               _code(p.kind, CONTROLS))  # fmt: skip
+    columns = (
+        file,
+        grade,
+        said,
+        e.milliseconds,
+        e.at,
+        e.worker_id,
+        e.position,
+        p.set_id,
+        _code(p.kind, CONTROLS),
+    )
     counts = and_(not_(control), a.state.in_(VALID), e.kind.in_(("grade", *SAID)))
     wanted = counts | and_(control, graded, a.finished_at.is_not(None))
     own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
@@ -87,8 +96,14 @@ def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
     at = np.searchsorted(names.key, number * _SPAN + position)
     by = np.searchsorted(names.worker, who)
     first = grade if file != "other.tsv" else [SAID[code] for code in said.tolist()]
-    columns = {"topic": names.topic[at], "doc": names.doc[at], "assessor": names.assessor[by],
-               "said": first, "seconds": _seconds(took), "time": time}  # fmt: skip
+    columns = {
+        "topic": names.topic[at],
+        "doc": names.doc[at],
+        "assessor": names.assessor[by],
+        "said": first,
+        "seconds": _seconds(took),
+        "time": time,
+    }
     more = {"kind": [CONTROLS[code] for code in kind.tolist()]} if file == "controls.tsv" else {}
     return pl.DataFrame({**columns, **more})
 

@@ -97,14 +97,20 @@ def _gold(draft: Draft, plan: Plan, given: Answer, stored: Mapping[str, Plan]) -
 
 def _refuse_changed(seen: Draft, newest: Draft, step: str) -> None:
     """An error where somebody else has answered the same question meanwhile."""
-    found = [(name, _shown(newest.plan, name)) for name in STEPS[step]
-             if _shown(seen.plan, name) != _shown(newest.plan, name)]  # fmt: skip
+    found = [
+        (name, _shown(newest.plan, name))
+        for name in STEPS[step]
+        if _shown(seen.plan, name) != _shown(newest.plan, name)
+    ]
     if found:
         said = ", ".join(f"{param_of(name).name} = {value or 'nothing'}" for name, value in found)
         who = _changed_by(seen, newest, found[0][0])
-        raise RuleError("conflict", f"{who} has answered this question meanwhile ({said}). "
-                        "Your own answer is below and not saved yet: save it again to replace "
-                        "theirs.")  # fmt: skip
+        raise RuleError(
+            "conflict",
+            f"{who} has answered this question meanwhile ({said}). "
+            "Your own answer is below and not saved yet: save it again to replace "
+            "theirs.",
+        )
 
 
 def _changed_by(seen: Draft, newest: Draft, name: str) -> str:

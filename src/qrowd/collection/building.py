@@ -194,8 +194,13 @@ def _pairs_of(
     for name in wanted:
         ids = (_known(topics, name[0], "topic"), _known(documents, name[1], "document"))
         if ids not in known:
-            rows[ids] = {"campaign_id": work.campaign, "topic_id": ids[0], "document_id": ids[1],
-                         "role": role, "in_pool": int(name in in_pool)}  # fmt: skip
+            rows[ids] = {
+                "campaign_id": work.campaign,
+                "topic_id": ids[0],
+                "document_id": ids[1],
+                "role": role,
+                "in_pool": int(name in in_pool),
+            }
     _insert(work.db, pair, list(rows.values()))
     topic_names = {number: name for name, number in topics.items()}
     document_names = {number: name for name, number in documents.items()}
@@ -279,11 +284,19 @@ def _add_gold_sets(
             f"{one} is used already: gold and qualification share no pair, nor the pool's sets"
         )
     graded = [row for row in rows if row.grade is not None]
-    _insert(work.db, gold, [
-        {"pair_id": made[row.topic, row.document], "grade": row.grade, "reason": row.reason,
-         "passage": row.passage}
-        for row in graded
-    ])  # fmt: skip
+    _insert(
+        work.db,
+        gold,
+        [
+            {
+                "pair_id": made[row.topic, row.document],
+                "grade": row.grade,
+                "reason": row.reason,
+                "passage": row.passage,
+            }
+            for row in graded
+        ],
+    )
     chance = random.Random(f"{work.plan.campaign.seed} {role} {len(rows)}")
     topics = _ids(work, topic)
     sets = [
@@ -307,10 +320,14 @@ def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> lis
 def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
     topics = _ids(work, topic)
     rows = [
-        {"topic_id": _known(topics, one.topic, "topic"), "text": one.text,
-         "choices": json.dumps(one.choices), "right_choice": one.right}
+        {
+            "topic_id": _known(topics, one.topic, "topic"),
+            "text": one.text,
+            "choices": json.dumps(one.choices),
+            "right_choice": one.right,
+        }
         for one in questions
-    ]  # fmt: skip
+    ]
     _insert(work.db, question, rows)
 
 

@@ -28,8 +28,11 @@ _WAYS = {
     "free-ranks": "Each document got a grade, and documents of a set were put in any order.",
     "preferences": "Two documents were compared at a time.",
 }
-_CHECKS = {"binary": "share of check questions that were right", "ndcg": "NDCG on check questions",
-           "seconds": "active seconds per document"}  # fmt: skip
+_CHECKS = {
+    "binary": "share of check questions that were right",
+    "ndcg": "NDCG on check questions",
+    "seconds": "active seconds per document",
+}
 
 
 def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> str:
@@ -119,8 +122,10 @@ def _clarified(work: Work) -> list[str]:
     lines = [f"- {clarifying.day(at)}, topic {d['topic']}: {d['text']}" for at, d in found]
     if not lines:
         return []
-    return ["Topics that were clarified on the way (judgements before that day did not know):",
-            "\n".join(lines)]  # fmt: skip
+    return [
+        "Topics that were clarified on the way (judgements before that day did not know):",
+        "\n".join(lines),
+    ]
 
 
 def _merging(work: Work, figures: Figures) -> list[str]:

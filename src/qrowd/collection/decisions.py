@@ -33,8 +33,15 @@ class Need:
 
 def needs(work: Work, ahead: Outlook) -> list[Need]:
     """The list, the most urgent first."""
-    found = (_state(ahead), _budget(work, ahead), _appeals(work), _by_hand(work), _gold(work),
-             _forgetting(work), _notices(work))  # fmt: skip
+    found = (
+        _state(ahead),
+        _budget(work, ahead),
+        _appeals(work),
+        _by_hand(work),
+        _gold(work),
+        _forgetting(work),
+        _notices(work),
+    )
     return [need for each in found for need in each]
 
 

@@ -39,19 +39,41 @@ STEPS: dict[str, tuple[str, ...]] = {
     "sets": ("sets.size", "hit.sets", "hit.lease_minutes", "hit.longest_minutes"),
     "target": ("sets.target",),
     "gold": ("files.gold", "hit.gold", "hit.first_gold"),
-    "checks": ("checks.binary.at_least", "checks.binary.action", "checks.ndcg.at_least",
-               "checks.ndcg.action", "checks.seconds.at_least", "checks.seconds.action",
-               "checks.screen_out_after"),
-    "qualification": ("qualification.sets", "qualification.pass_share", "qualification.tries",
-                      "qualification.gold", "files.qualification"),
-    "techniques": ("techniques.justification", "techniques.expertise_share",
-                   "techniques.review_share", "techniques.expert_share", "files.questions"),
+    "checks": (
+        "checks.binary.at_least",
+        "checks.binary.action",
+        "checks.ndcg.at_least",
+        "checks.ndcg.action",
+        "checks.seconds.at_least",
+        "checks.seconds.action",
+        "checks.screen_out_after",
+    ),
+    "qualification": (
+        "qualification.sets",
+        "qualification.pass_share",
+        "qualification.tries",
+        "qualification.gold",
+        "files.qualification",
+    ),
+    "techniques": (
+        "techniques.justification",
+        "techniques.expertise_share",
+        "techniques.review_share",
+        "techniques.expert_share",
+        "files.questions",
+    ),
     "words": ("campaign.instructions", "campaign.examples", "campaign.language", "people.consent"),
     "people": ("platform.preset", "people.workers", "people.recognise", "campaign.accept"),
-    "pay": ("pay.hit", "pay.screen_out", "pay.qualification", "pay.review", "pay.currency",
-            "pay.seconds_per_document"),
+    "pay": (
+        "pay.hit",
+        "pay.screen_out",
+        "pay.qualification",
+        "pay.review",
+        "pay.currency",
+        "pay.seconds_per_document",
+    ),
     "budget": ("pay.budget",),
-}  # fmt: skip
+}
 FILES = ("topics", "documents", "pool", "runs", "gold", "qualification", "questions", "priorities")
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 _PLACE = re.compile(r"\[([\w.]+)\] (\w+): (.*)", re.DOTALL)
@@ -137,9 +159,12 @@ def rearranged(draft: Draft, plan: Plan) -> Plan:
         return plan
     rows = arranged(plan, uploads.gold(str(whole)), pool_of(replace(draft, plan=plan)))
     if not rows:
-        raise InputError("no gold set can be made of these grades that spammers would fail: each "
-                         f"topic needs {plan.sets.size} graded documents, some relevant and some "
-                         "not", file="gold")  # fmt: skip
+        raise InputError(
+            "no gold set can be made of these grades that spammers would fail: each "
+            f"topic needs {plan.sets.size} graded documents, some relevant and some "
+            "not",
+            file="gold",
+        )
     place = draft.fresh_folder()
     write_gold(uploads.gold(str(whole)), place / "graded.tsv")
     return set_key(plan, "files", "gold", draft.relative(write_gold(rows, place / "gold.tsv")))
@@ -167,10 +192,13 @@ def problems(draft: Draft) -> list[Problem]:
     files = draft.plan.files
     missing = list(_missing_files(draft))
     found = [
-        *(Problem(step_of(section, key), message)
-          for wrong, section, key, message in complaints(draft.plan) if wrong),
+        *(
+            Problem(step_of(section, key), message)
+            for wrong, section, key, message in complaints(draft.plan)
+            if wrong
+        ),
         *missing,
-    ]  # fmt: skip
+    ]
     if not missing or {one.step for one in missing} <= {"gold"}:
         found += _without_text(draft)
     if pool_of(draft) and (files.gold or not draft.plan.gold_per_hit):
@@ -201,16 +229,22 @@ def _without_text(draft: Draft) -> Iterator[Problem]:
     material, files = material_of(draft), draft.plan.files
     topics = {row.name for row in material.topics}
     full, empty = uploads.texts(_at(draft, files.documents))
-    used = (("pool", material.pool), ("gold", _pairs(material.gold)),
-            ("qualification", _pairs(material.qualification)))  # fmt: skip
+    used = (
+        ("pool", material.pool),
+        ("gold", _pairs(material.gold)),
+        ("qualification", _pairs(material.qualification)),
+    )
     for step, pairs in used:
         strange = {topic for topic, _ in pairs} - topics
         if strange:
             yield Problem(step, f"{_some(strange, 'topic')} of the {step} not in the topics' file")
         lost = {document for _, document in pairs} - full - empty
         if lost:
-            yield Problem(step, f"{_some(lost, 'document')} of the {step} not in the documents' "
-                          "file, so there is no text to show")  # fmt: skip
+            yield Problem(
+                step,
+                f"{_some(lost, 'document')} of the {step} not in the documents' "
+                "file, so there is no text to show",
+            )
         blank = {document for _, document in pairs} & empty
         if blank:
             yield Problem(step, f"{_some(blank, 'document')} of the {step} without any text")

@@ -93,9 +93,18 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
 # The statements of every save, built once: building them anew takes longer than running them.
 _PLACE = (
     select(
-        place.c.id, place.c.shown, place.c.kind, place.c.surplus, place.c.worker_id,
-        place.c.assignment_id, judging_set.c.topic_id, assignment.c.state, assignment.c.leased_at,
-        assignment.c.expires_at, assignment.c.latest_end, assignment.c.kind.label("batch"),
+        place.c.id,
+        place.c.shown,
+        place.c.kind,
+        place.c.surplus,
+        place.c.worker_id,
+        place.c.assignment_id,
+        judging_set.c.topic_id,
+        assignment.c.state,
+        assignment.c.leased_at,
+        assignment.c.expires_at,
+        assignment.c.latest_end,
+        assignment.c.kind.label("batch"),
     )
     .select_from(
         place.join(assignment, assignment.c.id == place.c.assignment_id).join(
@@ -107,7 +116,7 @@ _PLACE = (
         place.c.worker_id == bindparam("worker"),
         assignment.c.campaign_id == bindparam("campaign"),
     )
-)  # fmt: skip
+)
 _REPEATED = (
     select(event.c.id, event.c.at, event.c.stale, receipt.c.digest)
     .select_from(event.outerjoin(receipt, receipt.c.event_id == event.c.id))
@@ -134,10 +143,12 @@ def _refuse_malformed(said: Said) -> None:
         ((said.kind == "grade") != (said.grade is not None), "a grade, and only it, has a grade"),
         ((said.kind == "ranking") != bool(said.ranks), "a ranking, and only it, has ranks"),
         (not 0 <= said.seconds < 1e7, "seconds must be at least 0"),
-        (max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
-         f"a reason or passage has at most {LONGEST_NOTE:,} characters"),
+        (
+            max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
+            f"a reason or passage has at most {LONGEST_NOTE:,} characters",
+        ),
         ("\0" in said.reason + said.passage + said.key, "text must not hold the character 0"),
-    )  # fmt: skip
+    )
     for found, message in wrong:
         if found:
             raise RuleError("malformed", message)

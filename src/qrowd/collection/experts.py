@@ -191,10 +191,12 @@ def error_rate(work: Work, level: float = 0.95) -> ErrorRate:
     last = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
     joined = (
         _counted()
-        .join(sampled, and_(sampled.c.place_id == answer.c.place_id,
-                            sampled.c.position == answer.c.position))
+        .join(
+            sampled,
+            and_(sampled.c.place_id == answer.c.place_id, sampled.c.position == answer.c.position),
+        )
         .join(decision, decision.c.pair_id == member.c.pair_id)
-    )  # fmt: skip
+    )
     query = select(event.c.grade, decision.c.grade.label("expert")).select_from(joined)
     rows = work.db.execute(query.where(_valid(work), decision.c.id.in_(last))).all()
     wrong = sum((row.grade >= rel) != (row.expert >= rel) for row in rows)

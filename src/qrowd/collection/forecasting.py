@@ -92,19 +92,39 @@ def refuse_unmeetable(plan: Plan, material: Material, file: str | Path = "plan")
     workers = plan.people.workers
     broken = (
         (not material.pool, "files", "pool", "the pool is empty"),
-        (0 < workers < plan.sets.target, "sets", "target",
-         f"is above the number of workers, {workers}"),
-        (plan.owner and plan.hit.second_share > 0 and workers == 1, "hit", "second_share",
-         "needs a second assessor"),
-        (len(tests) < tries, "qualification", "sets",
-         f"{plan.qualification.tries} tries of {plan.qualification.sets} sets need {tries}, "
-         f"the file has {len(tests)}"),
+        (
+            0 < workers < plan.sets.target,
+            "sets",
+            "target",
+            f"is above the number of workers, {workers}",
+        ),
+        (
+            plan.owner and plan.hit.second_share > 0 and workers == 1,
+            "hit",
+            "second_share",
+            "needs a second assessor",
+        ),
+        (
+            len(tests) < tries,
+            "qualification",
+            "sets",
+            f"{plan.qualification.tries} tries of {plan.qualification.sets} sets need {tries}, "
+            f"the file has {len(tests)}",
+        ),
         (plan.checks.binary.at_least > 1, "checks.binary", "at_least", "nobody can pass above 1"),
-        (plan.ranked and plan.checks.ndcg.at_least > 1, "checks.ndcg", "at_least",
-         "nobody can pass above 1"),
-        (plan.techniques.expertise_share > 0 and not material.questions, "techniques",
-         "expertise_share", "needs [files] questions"),
-    )  # fmt: skip
+        (
+            plan.ranked and plan.checks.ndcg.at_least > 1,
+            "checks.ndcg",
+            "at_least",
+            "nobody can pass above 1",
+        ),
+        (
+            plan.techniques.expertise_share > 0 and not material.questions,
+            "techniques",
+            "expertise_share",
+            "needs [files] questions",
+        ),
+    )
     for found, section, key, message in broken:
         if found:
             raise wrong(plan, section, key, message, str(file), "people.workers")
@@ -224,6 +244,8 @@ def _warnings(
     if strange and plan.gold_per_hit:
         found.append(f"topic {strange[0]} has gold and no pool: workers can tell its sets as gold")
     if odd and plan.gold_per_hit:
-        found.append(f"gold sets of {odd[0]} documents can be told by their size; pool sets have "
-                     + " or ".join(map(str, sorted(set(sizes)))))  # fmt: skip
+        found.append(
+            f"gold sets of {odd[0]} documents can be told by their size; pool sets have "
+            + " or ".join(map(str, sorted(set(sizes))))
+        )
     return found

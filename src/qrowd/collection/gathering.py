@@ -48,8 +48,15 @@ def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Material
 def _named(plan: Plan, here: Path) -> list[Path]:
     """All files that a plan names."""
     files = plan.files
-    one = (files.topics, files.documents, files.pool, files.gold, files.qualification,
-           files.questions, files.priorities)  # fmt: skip
+    one = (
+        files.topics,
+        files.documents,
+        files.pool,
+        files.gold,
+        files.qualification,
+        files.questions,
+        files.priorities,
+    )
     return [here / name for name in (*one, *files.runs) if name]
 
 
@@ -185,8 +192,12 @@ def gold_rows(path: str | Path) -> list[GoldRow]:
     source, found = Path(path), []
     if not _has_header(source):
         qrels = read_qrels(str(source))
-        names = zip(qrels.pairs.topic_names.tolist(), qrels.pairs.document_names.tolist(),
-                    qrels.grade.tolist(), strict=True)  # fmt: skip
+        names = zip(
+            qrels.pairs.topic_names.tolist(),
+            qrels.pairs.document_names.tolist(),
+            qrels.grade.tolist(),
+            strict=True,
+        )
         return [GoldRow(*row) for row in names]
     for line, row in _table(source, ("topic", "doc", "grade"), ("reason", "passage", "set")):
         try:

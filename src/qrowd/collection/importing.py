@@ -168,8 +168,9 @@ def _refuse_known(work: Work, kind: str, path: str | Path) -> None:
     found = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
     if found is not None:
         message = f"{found[3]} judged {found[1]} {found[2]} in an earlier import; leave this line"
-        raise InputError(f"{message} out, or give the assessor another name", file=str(path),
-                         line=found[0])  # fmt: skip
+        raise InputError(
+            f"{message} out, or give the assessor another name", file=str(path), line=found[0]
+        )
 
 
 def _store(work: Work, kind: str) -> int:

@@ -15,8 +15,13 @@ from qrowd.quality.operating import WORKERS, Outcomes, Worker, named, outcomes
 
 HITS = (1, 5, 10)
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
-CROWD = {"good": 0.5, "sloppy": 0.34, "random": 0.08, "always relevant": 0.04,
-         "always irrelevant": 0.04}  # fmt: skip
+CROWD = {
+    "good": 0.5,
+    "sloppy": 0.34,
+    "random": 0.08,
+    "always relevant": 0.04,
+    "always irrelevant": 0.04,
+}
 PREVALENCE = 0.3  # the share of relevant documents
 SPAMMERS = ("random", "always relevant", "always irrelevant")
 
@@ -81,8 +86,9 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
     asked = plan.qualification.sets * per_set
     least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
-    one = sum(math.comb(asked, n) * right**n * (1 - right) ** (asked - n)
-              for n in range(least, asked + 1))  # fmt: skip
+    one = sum(
+        math.comb(asked, n) * right**n * (1 - right) ** (asked - n) for n in range(least, asked + 1)
+    )
     return 1 - (1 - one) ** plan.qualification.tries
 
 
@@ -110,12 +116,15 @@ def margin(plan: Plan, grades: tuple[int, ...]) -> float:
 def useless(rows: Sequence[Passing]) -> list[str]:
     """What to say where gold tells nobody apart."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
-    worst = max((row for row in rows if row.worker in SPAMMERS), key=lambda row: row.batch,
-                default=None)  # fmt: skip
+    worst = max(
+        (row for row in rows if row.worker in SPAMMERS), key=lambda row: row.batch, default=None
+    )
     if worst is None or worst.batch < min(0.9, good):
         return []
-    return [f"everybody passes this gold: {worst.worker!r} passes {worst.batch:.0%} of batches, a "
-            f"good worker {good:.0%}"]  # fmt: skip
+    return [
+        f"everybody passes this gold: {worst.worker!r} passes {worst.batch:.0%} of batches, a "
+        f"good worker {good:.0%}"
+    ]
 
 
 def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
@@ -135,10 +144,15 @@ def _majority(n: int, right: float) -> float:
     if right in (0.0, 1.0):
         return right
     chance = [
-        math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-                 + k * math.log(right) + (n - k) * math.log1p(-right))
+        math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(right)
+            + (n - k) * math.log1p(-right)
+        )
         for k in range(n // 2, n + 1)
-    ]  # fmt: skip
+    ]
     return min(1.0, sum(chance[1:]) + (0.0 if n % 2 else chance[0] / 2))
 
 

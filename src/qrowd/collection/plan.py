@@ -24,17 +24,27 @@ class About:
 
     name: str = param("", "the campaign's name; it must have one")
     title: str = param("", "what workers read at the top; the name if empty")
-    mode: str = param("crowd", "who judges what: many people judge small batches; the same in the "
-                      "order of priorities; one assessor judges a whole topic",
-                      choices=MODES)  # fmt: skip
-    way: str = param("grades", "a grade per document; grades, and an order within each grade; "
-                     "grades and any order; two documents side by side", choices=WAYS)  # fmt: skip
+    mode: str = param(
+        "crowd",
+        "who judges what: many people judge small batches; the same in the "
+        "order of priorities; one assessor judges a whole topic",
+        choices=MODES,
+    )
+    way: str = param(
+        "grades",
+        "a grade per document; grades, and an order within each grade; "
+        "grades and any order; two documents side by side",
+        choices=WAYS,
+    )
     language: str = param("en", "the language of the pages")
     seed: int = param(0, "random seed of what is made from the plan", at_least=0)
     instructions: str = param("", "what workers read before they start")
     examples: tuple[str, ...] = param((), "worked examples, shown with the instructions")
-    hits_per_session: int = param(1, "batches per visit of somebody whom a platform sent; your own "
-                                  "panel may do any number", at_least=1)  # fmt: skip
+    hits_per_session: int = param(
+        1,
+        "batches per visit of somebody whom a platform sent; your own panel may do any number",
+        at_least=1,
+    )
     accept: str = param("automatic", "who accepts submitted work", choices=("automatic", "by hand"))
 
 
@@ -62,8 +72,11 @@ class Files:
     runs: tuple[str, ...] = param((), "runs whose top documents are the pool")
     depth: int = param(20, "how many documents of each run enter the pool", at_least=1)
     gold: str = param("", "gold: TSV with topic, doc, grade, and if wanted reason, passage, set")
-    qualification: str = param("", "the qualification's pairs, in the form of gold; a pair without "
-                               "a grade is shown and not counted")  # fmt: skip
+    qualification: str = param(
+        "",
+        "the qualification's pairs, in the form of gold; a pair without "
+        "a grade is shown and not counted",
+    )
     questions: str = param(
         "", "questions on topics: JSON lines with topic, question, choices, right"
     )
@@ -86,8 +99,13 @@ class Hit:
     sets: int = param(6, "sets in a batch, gold included", at_least=1, at_most=1000)
     gold: int = param(1, "gold sets in a batch", at_least=0)
     first_gold: int = param(0, "gold sets at the start of a new worker's first batch", at_least=0)
-    repeats: float = param(0.0, "how often a batch repeats one of the worker's own sets, to see "
-                           "whether the answers are the same", at_least=0, at_most=1)  # fmt: skip
+    repeats: float = param(
+        0.0,
+        "how often a batch repeats one of the worker's own sets, to see "
+        "whether the answers are the same",
+        at_least=0,
+        at_most=1,
+    )
     lease_minutes: float = param(
         60, "how long a batch stays reserved without an answer", above=0, at_most=YEAR["minutes"]
     )
@@ -103,8 +121,9 @@ class Hit:
     owner_days: float = param(
         14, "mode owner: how long a topic stays reserved", above=0, at_most=YEAR["days"]
     )
-    second_share: float = param(0.0, "mode owner: share of sets that a second assessor judges too",
-                                at_least=0, at_most=1)  # fmt: skip
+    second_share: float = param(
+        0.0, "mode owner: share of sets that a second assessor judges too", at_least=0, at_most=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +140,9 @@ class Pay:
     appeal_days: float = param(
         14, "how long a refusal can be appealed", at_least=0, at_most=YEAR["days"]
     )
-    seconds_per_document: float = param(20, "how long a document takes, for the hourly wage that "
-                                        "follows", above=0)  # fmt: skip
+    seconds_per_document: float = param(
+        20, "how long a document takes, for the hourly wage that follows", above=0
+    )
 
     def minor(self, amount: float) -> int:
         """An amount in minor units."""
@@ -157,8 +177,11 @@ class Qualification:
     """`[qualification]`: the test before the first batch."""
 
     sets: int = param(0, "sets in a try; 0: no qualification", at_least=0)
-    gold: str = param("all", "which pairs count: all, or one of each set as in Xia et al. (2011)",
-                      choices=("all", "one"))  # fmt: skip
+    gold: str = param(
+        "all",
+        "which pairs count: all, or one of each set as in Xia et al. (2011)",
+        choices=("all", "one"),
+    )
     pass_share: float = param(0.75, "share of counted pairs that must be right", above=0, at_most=1)
     tries: int = param(2, "tries, each with other sets", at_least=1)
 
@@ -167,16 +190,27 @@ class Qualification:
 class Techniques:
     """`[techniques]`: further controls (Piazzon 2019, 2.3), each a switch."""
 
-    justification: str = param("none", "what must come with a grade",
-                               choices=("none", "reason", "passage", "either"))  # fmt: skip
-    expertise_share: float = param(0.0, "share of a topic's questions that must be right before it "
-                                   "is judged; 0: no questions", at_least=0, at_most=1)  # fmt: skip
-    review_share: float = param(0.0, "share of submitted sets that other workers review",
-                                at_least=0, at_most=1)  # fmt: skip
-    review_agreement: float = param(0.6, "an organiser is told of workers who agree less with "
-                                    "their reviewers", at_least=0, at_most=1)  # fmt: skip
-    expert_share: float = param(0.0, "share of judgements that experts judge again", at_least=0,
-                                at_most=1)  # fmt: skip
+    justification: str = param(
+        "none", "what must come with a grade", choices=("none", "reason", "passage", "either")
+    )
+    expertise_share: float = param(
+        0.0,
+        "share of a topic's questions that must be right before it is judged; 0: no questions",
+        at_least=0,
+        at_most=1,
+    )
+    review_share: float = param(
+        0.0, "share of submitted sets that other workers review", at_least=0, at_most=1
+    )
+    review_agreement: float = param(
+        0.6,
+        "an organiser is told of workers who agree less with their reviewers",
+        at_least=0,
+        at_most=1,
+    )
+    expert_share: float = param(
+        0.0, "share of judgements that experts judge again", at_least=0, at_most=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +219,9 @@ class People:
 
     consent: str = param("", "the text that workers agree to; empty: none is asked")
     consent_version: str = param("1", "its version; a new one is asked again")
-    recognise: bool = param(False, "whether a person who asked to be forgotten is recognised on "
-                            "return, by a keyed hash")  # fmt: skip
+    recognise: bool = param(
+        False, "whether a person who asked to be forgotten is recognised on return, by a keyed hash"
+    )
     workers: int = param(0, "how many workers are expected; 0: unknown", at_least=0)
 
 
@@ -194,13 +229,17 @@ class People:
 class Platform:
     """`[platform]`: where workers come from; the preset fills what is empty."""
 
-    preset: str = param("own", "own panel, Prolific, Mechanical Turk, or any other",
-                        choices=("own", "prolific", "mturk", "generic"))  # fmt: skip
+    preset: str = param(
+        "own",
+        "own panel, Prolific, Mechanical Turk, or any other",
+        choices=("own", "prolific", "mturk", "generic"),
+    )
     person: str = param("", "the URL parameter that names the person")
     keep: tuple[str, ...] = param((), "URL parameters to keep")
     redirect: str = param("", "where workers go at the end; {code} {worker} {session} {study}")
-    codes: tuple[str, ...] = param((), "completion codes, as outcome=code; outcomes: completed, "
-                                   "failed, screened-out, no-work")  # fmt: skip
+    codes: tuple[str, ...] = param(
+        (), "completion codes, as outcome=code; outcomes: completed, failed, screened-out, no-work"
+    )
     hosts: tuple[str, ...] = param((), "hosts that may show our pages in a frame, or be posted to")
     jwks: str = param("", "a file with the platform's public keys (JWKS), where visits are signed")
     audience: str = param("", "whom signed visits must be meant for")
@@ -210,8 +249,10 @@ class Platform:
 class Releasing:
     """`[release]`: what a release holds, and what its datasheet says."""
 
-    text: bool = param(False, "whether it holds the documents' titles, addresses and texts; only "
-                       "their ids otherwise")  # fmt: skip
+    text: bool = param(
+        False,
+        "whether it holds the documents' titles, addresses and texts; only their ids otherwise",
+    )
     runs: bool = param(True, "whether it holds the systems' runs")
     licence: str = param("", "under which licence the data may be used")
     purpose: str = param("", "why the judgements were collected")

@@ -79,8 +79,9 @@ def _best(plan: Plan, size: int, left: dict[int, int]) -> tuple[int, ...]:
 def write_gold(rows: Sequence[GoldRow], path: Path) -> Path:
     """A file of gold, as plans name it."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None,
-                           lineterminator="\n")  # fmt: skip
+        lines = csv.writer(
+            file, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n"
+        )
         lines.writerow(COLUMNS)
         for row in rows:
             grade = "" if row.grade is None else row.grade

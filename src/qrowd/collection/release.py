@@ -86,8 +86,12 @@ def release(
         if path.suffix == ".zip":
             _pack(folder, path)
         sha = sha256_of(folder / MANIFEST)
-    details = {"sha256": sha, "judgements": rows["judgements.tsv"], "method": figures.method,
-               "file": path.name}  # fmt: skip
+    details = {
+        "sha256": sha,
+        "judgements": rows["judgements.tsv"],
+        "method": figures.method,
+        "file": path.name,
+    }
     with store.write(name) as work:
         act = audit.record(work, who, "release", details)
     return Released(rows, sha, rows["judgements.tsv"], act)
@@ -243,8 +247,10 @@ def _with_text(work: Work) -> Iterator[str]:
     for row in rows:
         known = {"doc": row.name, "title": row.title, "url": row.url, "media": row.media_type}
         known["text"] = (row.body or b"").decode("utf-8", "replace")
-        yield json.dumps({key: value for key, value in known.items() if value},
-                         ensure_ascii=False) + "\n"  # fmt: skip
+        yield (
+            json.dumps({key: value for key, value in known.items() if value}, ensure_ascii=False)
+            + "\n"
+        )
 
 
 def _copied_runs(work: Work, folder: Path, runs: Sequence[Path]) -> dict[str, int]:

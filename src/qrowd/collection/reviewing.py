@@ -96,5 +96,6 @@ def settle_review(work: Work, row: Found) -> None:
         for found in agreement(work, worker_id):
             if found.agreed < work.plan.techniques.review_agreement * found.compared:
                 text = f"reviewers left {found.agreed} of {found.compared} grades of worker "
-                notices.tell(work, "reviewed", f"{text}w{found.number} as they were",
-                             f"w{found.number}")  # fmt: skip
+                notices.tell(
+                    work, "reviewed", f"{text}w{found.number} as they were", f"w{found.number}"
+                )

@@ -170,14 +170,13 @@ class Body:
     hash: str
 
 
-_BODIES = (
-    select(document.c.title, document.c.url, document.c.media_type, content.c.body, content.c.hash)
-    .select_from(
-        pair.join(document, document.c.id == pair.c.document_id).outerjoin(
-            content, content.c.hash == document.c.content
-        )
+_BODIES = select(
+    document.c.title, document.c.url, document.c.media_type, content.c.body, content.c.hash
+).select_from(
+    pair.join(document, document.c.id == pair.c.document_id).outerjoin(
+        content, content.c.hash == document.c.content
     )
-)  # fmt: skip
+)
 
 
 def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:

@@ -166,10 +166,17 @@ def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     for one in work.db.execute(query):
         checks[one.assignment_id].append((one.check, one.value, one.at_least, bool(one.passed)))
     return [
-        BatchLine(row.id, row.kind, row.state, row.leased_at, row.ended_at, row.earned + row.paid,
-                  tuple(checks[row.id]))
+        BatchLine(
+            row.id,
+            row.kind,
+            row.state,
+            row.leased_at,
+            row.ended_at,
+            row.earned + row.paid,
+            tuple(checks[row.id]),
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _reasons(work: Work, worker_id: int) -> list[Found]:

@@ -103,11 +103,13 @@ def by_topic_and_votes(work: Work) -> list[TopicStatus]:
         found[row.name].append((row.held, int(row.documents), int(row.wanted)))
     return [
         TopicStatus(
-            name, sum(want for _, _, want in rows), sum(held * n for held, n, _ in rows),
+            name,
+            sum(want for _, _, want in rows),
+            sum(held * n for held, n, _ in rows),
             {held: n for held, n, _ in rows},
         )
         for name, rows in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def counts(work: Work, table: Table) -> dict[str, int]:

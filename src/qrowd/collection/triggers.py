@@ -95,63 +95,130 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
     # sets: fixed after their first lease; the counter is what the places say
     *(
         Guard(
-            f"member_fixed_{operation.lower()}", "member", operation,
+            f"member_fixed_{operation.lower()}",
+            "member",
+            operation,
             f"EXISTS (SELECT 1 FROM place WHERE set_id = {row}.set_id)",
             "a set does not change after its first lease",
         )
         for operation, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD"))
     ),
-    Guard("set_counts", "judging_set", "UPDATE", f"NEW.held <> {_HELD.format('NEW.id')}",
-          "held must be the number of held places"),
-    Guard("set_starts_at_none", "judging_set", "INSERT", "NEW.held <> 0",
-          "held must be the number of held places"),
-    Follower("place_holds", "place", "INSERT", "NEW.held = 1",
-             (_RECOUNT.format("1", "NEW.set_id"),)),
-    Follower("place_changes", "place", "UPDATE", "NEW.held <> OLD.held",
-             (_RECOUNT.format("(NEW.held - OLD.held)", "NEW.set_id"),)),
-    Guard("place_stays", "place", "UPDATE",
-          "NEW.set_id <> OLD.set_id OR NEW.worker_id <> OLD.worker_id OR NEW.kind <> OLD.kind"
-          " OR NEW.assignment_id <> OLD.assignment_id", "a place stays what it was leased as"),
+    Guard(
+        "set_counts",
+        "judging_set",
+        "UPDATE",
+        f"NEW.held <> {_HELD.format('NEW.id')}",
+        "held must be the number of held places",
+    ),
+    Guard(
+        "set_starts_at_none",
+        "judging_set",
+        "INSERT",
+        "NEW.held <> 0",
+        "held must be the number of held places",
+    ),
+    Follower(
+        "place_holds", "place", "INSERT", "NEW.held = 1", (_RECOUNT.format("1", "NEW.set_id"),)
+    ),
+    Follower(
+        "place_changes",
+        "place",
+        "UPDATE",
+        "NEW.held <> OLD.held",
+        (_RECOUNT.format("(NEW.held - OLD.held)", "NEW.set_id"),),
+    ),
+    Guard(
+        "place_stays",
+        "place",
+        "UPDATE",
+        "NEW.set_id <> OLD.set_id OR NEW.worker_id <> OLD.worker_id OR NEW.kind <> OLD.kind"
+        " OR NEW.assignment_id <> OLD.assignment_id",
+        "a place stays what it was leased as",
+    ),
     Guard("place_is_kept", "place", "DELETE", _ALWAYS, "places are kept"),
-    Guard("place_held_new", "place", "INSERT",
-          f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
-          "a void assignment holds no place"),
-    Guard("place_held_again", "place", "UPDATE",
-          f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
-          "a void assignment holds no place"),
+    Guard(
+        "place_held_new",
+        "place",
+        "INSERT",
+        f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
+        "a void assignment holds no place",
+    ),
+    Guard(
+        "place_held_again",
+        "place",
+        "UPDATE",
+        f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
+        "a void assignment holds no place",
+    ),
     # assignments: only the ways of the table of moves
-    Guard("assignment_moves", "assignment", "UPDATE",
-          f"NEW.state <> OLD.state AND NOT ({_STEPS})", "there is no way to this state"),
-    Guard("assignment_frees", "assignment", "UPDATE",
-          f"NEW.state IN {_listed(VOID)} AND EXISTS"
-          " (SELECT 1 FROM place WHERE assignment_id = NEW.id AND held = 1)",
-          "a void assignment holds no place"),
+    Guard(
+        "assignment_moves",
+        "assignment",
+        "UPDATE",
+        f"NEW.state <> OLD.state AND NOT ({_STEPS})",
+        "there is no way to this state",
+    ),
+    Guard(
+        "assignment_frees",
+        "assignment",
+        "UPDATE",
+        f"NEW.state IN {_listed(VOID)} AND EXISTS"
+        " (SELECT 1 FROM place WHERE assignment_id = NEW.id AND held = 1)",
+        "a void assignment holds no place",
+    ),
     Guard("assignment_is_kept", "assignment", "DELETE", _ALWAYS, "assignments are kept"),
-    Guard("assignment_stays", "assignment", "UPDATE",
-          "NEW.worker_id <> OLD.worker_id OR NEW.kind <> OLD.kind",
-          "an assignment stays with its worker"),
+    Guard(
+        "assignment_stays",
+        "assignment",
+        "UPDATE",
+        "NEW.worker_id <> OLD.worker_id OR NEW.kind <> OLD.kind",
+        "an assignment stays with its worker",
+    ),
     # events: by the worker who holds the place, while answers are open; the last one counts
-    Guard("event_while_open", "event", "INSERT",
-          f"{_ANSWERS} <> 'active' AND {_PLACE_KIND} NOT IN {_listed(IMPORTED)}",
-          "answers are closed"),
-    Guard("event_by_its_worker", "event", "INSERT",
-          "NEW.worker_id <> (SELECT worker_id FROM place WHERE id = NEW.place_id)",
-          "this place is another worker''s"),
-    Follower("event_counts", "event", "INSERT", "NEW.stale = 0",
-             ("INSERT INTO answer (place_id, position, event_id)"
-              " VALUES (NEW.place_id, NEW.position, NEW.id)"
-              " ON CONFLICT (place_id, position) DO UPDATE SET event_id = excluded.event_id",)),
+    Guard(
+        "event_while_open",
+        "event",
+        "INSERT",
+        f"{_ANSWERS} <> 'active' AND {_PLACE_KIND} NOT IN {_listed(IMPORTED)}",
+        "answers are closed",
+    ),
+    Guard(
+        "event_by_its_worker",
+        "event",
+        "INSERT",
+        "NEW.worker_id <> (SELECT worker_id FROM place WHERE id = NEW.place_id)",
+        "this place is another worker''s",
+    ),
+    Follower(
+        "event_counts",
+        "event",
+        "INSERT",
+        "NEW.stale = 0",
+        (
+            "INSERT INTO answer (place_id, position, event_id)"
+            " VALUES (NEW.place_id, NEW.position, NEW.id)"
+            " ON CONFLICT (place_id, position) DO UPDATE SET event_id = excluded.event_id",
+        ),
+    ),
     # money: accounts follow the entries
-    Follower("entry_moves_money", "entry", "INSERT", _ALWAYS, (
-        "UPDATE campaign SET "
-        + ", ".join(f"{name} = {name} + {_moved(name)}"
-                    for name in ("free", "promised", "owed", "settled"))
-        + f", budget = budget - ({_moved('outside')}) WHERE id = NEW.campaign_id",
-        f"UPDATE assignment SET promised = promised + {_moved('promised')},"
-        f" earned = earned + {_moved('owed')}, paid = paid + {_moved('settled')}"
-        " WHERE id = NEW.assignment_id",
-    )),
-)  # fmt: skip
+    Follower(
+        "entry_moves_money",
+        "entry",
+        "INSERT",
+        _ALWAYS,
+        (
+            "UPDATE campaign SET "
+            + ", ".join(
+                f"{name} = {name} + {_moved(name)}"
+                for name in ("free", "promised", "owed", "settled")
+            )
+            + f", budget = budget - ({_moved('outside')}) WHERE id = NEW.campaign_id",
+            f"UPDATE assignment SET promised = promised + {_moved('promised')},"
+            f" earned = earned + {_moved('owed')}, paid = paid + {_moved('settled')}"
+            " WHERE id = NEW.assignment_id",
+        ),
+    ),
+)
 
 
 def create_triggers(db: Connection) -> None:

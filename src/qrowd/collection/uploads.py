@@ -173,9 +173,13 @@ def check(kind: str, paths: Sequence[Path]) -> None:
             raise FormatError("there is no document in it", file=paths[0].name)
         return
     readers: dict[str, Callable[[str], Sequence[object]]] = {
-        "topics": topics, "pool": pool, "gold": gold, "qualification": gold,
-        "questions": questions, "priorities": priority_rows,
-    }  # fmt: skip
+        "topics": topics,
+        "pool": pool,
+        "gold": gold,
+        "qualification": gold,
+        "questions": questions,
+        "priorities": priority_rows,
+    }
     size = len(runs(tuple(map(str, paths)))) if kind == "runs" else len(readers[kind](first))
     if not size:
         raise FormatError("it is empty", file=paths[0].name)

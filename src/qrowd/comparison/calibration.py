@@ -75,10 +75,18 @@ def calibration_of(answer: Floats, truth: Floats, bins: int = 10) -> Calibration
     empty = count == 0
     predicted[empty] = observed[empty] = low[empty] = high[empty] = np.nan
     return Calibration(
-        np.linspace(0, 1, bins + 1), count, predicted, observed, low, high,
-        brier, reliability, resolution, uncertainty,
+        np.linspace(0, 1, bins + 1),
+        count,
+        predicted,
+        observed,
+        low,
+        high,
+        brier,
+        reliability,
+        resolution,
+        uncertainty,
         within=brier - (reliability - resolution + uncertainty),
-    )  # fmt: skip
+    )
 
 
 def wilson(

@@ -193,9 +193,23 @@ def compare(
         tests = len(aligned) * (len(aligned) - 1) // 2
         notes += beyond_reach(test, count, tests, correction, alpha)
     return Comparison(
-        truth.measures, tuple(aligned), statistics, truth.topics, truth.runs, values, low, high,
-        samples, per_topic, p_values, level, test, correction, alpha, notes,
-    )  # fmt: skip
+        truth.measures,
+        tuple(aligned),
+        statistics,
+        truth.topics,
+        truth.runs,
+        values,
+        low,
+        high,
+        samples,
+        per_topic,
+        p_values,
+        level,
+        test,
+        correction,
+        alpha,
+        notes,
+    )
 
 
 def _check(

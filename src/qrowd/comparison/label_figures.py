@@ -119,11 +119,17 @@ def _measures(sums: dict[str, Floats], scale: Scale) -> dict[str, Floats]:
     confusion, relevant = sums["confusion"], scale.relevant
     size, gold = confusion.sum(axis=(1, 2)), confusion.sum(axis=2)
     right = np.trace(confusion, axis1=1, axis2=2)
-    hard = lm.Counts(*(
-        confusion[:, of_gold][:, :, said].sum(axis=(1, 2))
-        for of_gold, said in ((relevant, relevant), (~relevant, relevant), (relevant, ~relevant),
-                              (~relevant, ~relevant))
-    ))  # fmt: skip
+    hard = lm.Counts(
+        *(
+            confusion[:, of_gold][:, :, said].sum(axis=(1, 2))
+            for of_gold, said in (
+                (relevant, relevant),
+                (~relevant, relevant),
+                (relevant, ~relevant),
+                (~relevant, ~relevant),
+            )
+        )
+    )
     fractional = {"accuracy": lm.ratio(sums["right"], size)}
     fractional |= lm.rates(lm.Counts(*sums["fractional"].T))
     mse = lm.ratio(sums["square"], size)

@@ -83,10 +83,15 @@ def confusion_text(scores: LabelScores) -> str:
 def calibration_text(table: Calibration) -> str:
     """The bins, then the Brier score and its parts."""
     rows = [
-        [f"{row['from']:.2f}-{row['to']:.2f}", int(row["count"]), row["predicted"], row["observed"],
-         f"{row['low']:.3f}-{row['high']:.3f}"]
+        [
+            f"{row['from']:.2f}-{row['to']:.2f}",
+            int(row["count"]),
+            row["predicted"],
+            row["observed"],
+            f"{row['low']:.3f}-{row['high']:.3f}",
+        ]
         for row in table.rows()
-    ]  # fmt: skip
+    ]
     head = aligned(["p", "pairs", "predicted", "observed", "90 % interval"], rows)
     return (
         head + "\n\n" + aligned(["part", "value"], [list(part) for part in table.parts().items()])

@@ -142,9 +142,20 @@ def compare_systems(
     caution = beyond_reach(test, len(scores.topics), len(first), correction, alpha)
     notes = (*scores.notes, *caution)
     return SystemComparison(
-        scores.measures, runs, scores.topics, mean, mean - half, mean + half, p_values, baseline,
-        level, test, correction, alpha, notes,
-    )  # fmt: skip
+        scores.measures,
+        runs,
+        scores.topics,
+        mean,
+        mean - half,
+        mean + half,
+        p_values,
+        baseline,
+        level,
+        test,
+        correction,
+        alpha,
+        notes,
+    )
 
 
 def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:

@@ -109,11 +109,14 @@ def _cell(found: SystemComparison, m: int, run: int, digits: int) -> str:
 def as_dict(found: SystemComparison) -> dict[str, Any]:
     """The rows, the tests, and how all of it was made."""
     tests = [
-        {"measure": found.measures[m], "runs": [found.runs[a], found.runs[b]],
-         "p": float(found.p_values[m, a, b])}
+        {
+            "measure": found.measures[m],
+            "runs": [found.runs[a], found.runs[b]],
+            "p": float(found.p_values[m, a, b]),
+        }
         for m, a, b in np.ndindex(found.p_values.shape)
         if a < b and not np.isnan(found.p_values[m, a, b])
-    ]  # fmt: skip
+    ]
     about = ("baseline", "level", "test", "correction", "alpha")
     result: dict[str, Any] = plain(
         {name: getattr(found, name) for name in about}

@@ -167,12 +167,21 @@ class ClusterTest(Framed):
             if one.groups
         }
         return {
-            "topics": len(self), "inner": self.inner, "outer": self.outer,
-            "separation": self.separation, "low": low, "high": high, "level": self.level,
-            "nearest": self.nearest(), "nearest_without_duplicates": self.nearest(True),
-            "duplicates": self.duplicates, "groups": groups, "histograms": self.histograms(),
-            "densities": self.densities(topic), "notes": self.notes,
-        }  # fmt: skip
+            "topics": len(self),
+            "inner": self.inner,
+            "outer": self.outer,
+            "separation": self.separation,
+            "low": low,
+            "high": high,
+            "level": self.level,
+            "nearest": self.nearest(),
+            "nearest_without_duplicates": self.nearest(True),
+            "duplicates": self.duplicates,
+            "groups": groups,
+            "histograms": self.histograms(),
+            "densities": self.densities(topic),
+            "notes": self.notes,
+        }
 
 
 def cluster_test(
@@ -220,9 +229,15 @@ def _one(cosines: Floats, relevant: Mask, names: Array, near: float) -> TopicCon
     kept = one_of_each(group)
     part = cosines[np.ix_(kept, kept)]
     return TopicContent(
-        inner, outer, len(cosines), int(relevant.sum()), _named(group, names),
-        _hits(cosines, relevant), _hits(part, relevant[kept]), len(kept),
-    )  # fmt: skip
+        inner,
+        outer,
+        len(cosines),
+        int(relevant.sum()),
+        _named(group, names),
+        _hits(cosines, relevant),
+        _hits(part, relevant[kept]),
+        len(kept),
+    )
 
 
 def _named(group: Codes, names: Array) -> tuple[tuple[str, ...], ...]:

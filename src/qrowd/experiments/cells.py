@@ -61,8 +61,9 @@ def _from_judgements(material: Material, method: Any, task: Task) -> Iterator[Fo
         for at, members in enumerate(panels_of(material.plan, len(material.crowd.assessors), size))
     ]
     for name, runs in material.runs.items():
-        scores = _scores_of(material, merged, lambda one, runs=runs: evaluate(
-            runs, one, material.measures))  # fmt: skip
+        scores = _scores_of(
+            material, merged, lambda one, runs=runs: evaluate(runs, one, material.measures)
+        )
         for group, at, one in _sets(material):
             yield name, group, at, scores[Index.of(one.test)].means()
 
@@ -116,13 +117,25 @@ def _from_scores(material: Material, method: Any, task: Task) -> Iterator[Found]
             test = Index.of(one.test)
             scores = material.by_each[name][test]
             accuracies = (
-                _accuracies(material, method, name, one) if shared is None
+                _accuracies(material, method, name, one)
+                if shared is None
                 else shared[:, :, material.by_each[name].topics.find(test)]
-            )  # fmt: skip
-            yield name, group, at, np.stack([
-                _means(panel_scores(values, panel_weights(accuracy, judged_topics(values), panels)))
-                for values, accuracy in zip(scores.values, accuracies, strict=True)
-            ])  # fmt: skip
+            )
+            yield (
+                name,
+                group,
+                at,
+                np.stack(
+                    [
+                        _means(
+                            panel_scores(
+                                values, panel_weights(accuracy, judged_topics(values), panels)
+                            )
+                        )
+                        for values, accuracy in zip(scores.values, accuracies, strict=True)
+                    ]
+                ),
+            )
 
 
 def _topic_accuracies(material: Material, method: Any, name: str) -> Floats | None:
@@ -178,11 +191,19 @@ def _rows(material: Material, task: Task, name: str, group: str, at: int, means:
     for kind in grid.gold:
         truth = material.references[name, kind][test].means()[:, 0]
         for measure, values, reference in zip(grid.measures, means, truth, strict=True):
-            words = {"runs": name, "topics": group, "approach": task.approach,
-                     "measure": measure, "gold": kind}  # fmt: skip
+            words = {
+                "runs": name,
+                "topics": group,
+                "approach": task.approach,
+                "measure": measure,
+                "gold": kind,
+            }
             row: Columns = {key: np.full(len(size), word, object) for key, word in words.items()}
-            row |= {"set": np.full(len(size), at, np.int16), "size": size.astype(np.int16),
-                    "panel": panel.astype(np.int16)}  # fmt: skip
+            row |= {
+                "set": np.full(len(size), at, np.int16),
+                "size": size.astype(np.int16),
+                "panel": panel.astype(np.int16),
+            }
             row |= {one: STATISTIC[one](values, reference) for one in grid.statistics}
             cells.append(row)
     return {key: np.concatenate([cell[key] for cell in cells]) for key in cells[0]}

@@ -39,12 +39,14 @@ def pictures(
     for one in statistics:
         several = [Results.of(book, one, name) for name in groups]
         for results in several:
-            found |= {f"{one}-{results.group}-{name}": figure
-                      for name, figure in figures(results).items()}  # fmt: skip
+            found |= {
+                f"{one}-{results.group}-{name}": figure for name, figure in figures(results).items()
+            }
         if len(several) > 1:
             found[f"{one}-topics"] = by_topics(several)
-        found |= {f"{one}-{name}": figure
-                  for name, figure in of_singles(several[0], material).items()}  # fmt: skip
+        found |= {
+            f"{one}-{name}": figure for name, figure in of_singles(several[0], material).items()
+        }
     return found
 
 
@@ -108,9 +110,10 @@ def of_singles(results: Results, material: Material) -> dict[str, Figure]:
         for name in material.runs
         for measure, values in zip(
             material.measures,
-            Singles.of(material, name).figures(results.statistic, KINDS[0]), strict=True
+            Singles.of(material, name).figures(results.statistic, KINDS[0]),
+            strict=True,
         )
-    }  # fmt: skip
+    }
     caption = f"Single assessors against gold, all topics; {results.book.caption}"
     parts: dict[str, dict[str, dict[str, float]]] = {"single": {"mean": _mean([*found.values()])}}
     for at, factor in enumerate(("runs", "measure")):
@@ -176,12 +179,18 @@ def _draw_lot(axes: Any, found: Means, lot: Sequence[str]) -> None:
     """Some lines in full, with their names; the others thin behind them, where they come in."""
     for label, means in found.items():
         if label not in lot:
-            axes.plot(list(means), list(means.values()), color=INK["muted"], linewidth=0.5,
-                      alpha=0.45)  # fmt: skip
+            axes.plot(
+                list(means), list(means.values()), color=INK["muted"], linewidth=0.5, alpha=0.45
+            )
     for at, label in enumerate(lot):
         means = found[label]
-        axes.plot(list(means), list(means.values()), **_look(at), markersize=4,
-                  markevery=(at * 2, 11) if len(means) > 11 else 1)  # fmt: skip
+        axes.plot(
+            list(means),
+            list(means.values()),
+            **_look(at),
+            markersize=4,
+            markevery=(at * 2, 11) if len(means) > 11 else 1,
+        )
     places = sorted({place for label in lot for place in found[label]})
     if len(places) < 6:
         axes.set_xticks(places, [f"{place:g}" for place in places])
@@ -201,11 +210,23 @@ def _name_ends(axes: Any, ends: Mapping[str, float]) -> None:
         look = _look(at) | {"marker": ""}
         line = {name: look[name] for name in ("color", "linestyle")}
         axes.annotate(
-            label, (1.0, wanted[at]), xytext=(1.1, place), xycoords="axes fraction",
-            textcoords="axes fraction", va="center", fontsize=8.5, color=look["color"],
-            arrowprops={**line, "arrowstyle": "-", "linewidth": 1.2, "relpos": (0.0, 0.5),
-                        "shrinkA": 1, "shrinkB": 1},
-        )  # fmt: skip
+            label,
+            (1.0, wanted[at]),
+            xytext=(1.1, place),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            color=look["color"],
+            arrowprops={
+                **line,
+                "arrowstyle": "-",
+                "linewidth": 1.2,
+                "relpos": (0.0, 0.5),
+                "shrinkA": 1,
+                "shrinkB": 1,
+            },
+        )
 
 
 def _apart(places: Floats, least: float) -> Floats:
@@ -222,8 +243,11 @@ def _apart(places: Floats, least: float) -> Floats:
 
 def _look(at: int) -> dict[str, Any]:
     """The colour, dash and mark of the at-th line."""
-    return {"color": INK[SERIES[at % len(SERIES)]], "linestyle": _DASHES[at % len(_DASHES)],
-            "marker": MARKERS[at % len(MARKERS)]}  # fmt: skip
+    return {
+        "color": INK[SERIES[at % len(SERIES)]],
+        "linestyle": _DASHES[at % len(_DASHES)],
+        "marker": MARKERS[at % len(MARKERS)],
+    }
 
 
 # --- dots -----------------------------------------------------------------------------------------
@@ -240,10 +264,15 @@ def _dots(
         for at, (label, values) in enumerate(means.items()):
             colour = INK[SERIES[at % len(SERIES)]]
             axes.plot(
-                [values[level] for level in levels], range(len(levels)), linestyle="",
-                marker=MARKERS[at % len(MARKERS)], markersize=5 + at % 2 * 1.5, color=colour,
-                markerfacecolor="none" if at % 2 else colour, label=label,
-            )  # fmt: skip
+                [values[level] for level in levels],
+                range(len(levels)),
+                linestyle="",
+                marker=MARKERS[at % len(MARKERS)],
+                markersize=5 + at % 2 * 1.5,
+                color=colour,
+                markerfacecolor="none" if at % 2 else colour,
+                label=label,
+            )
         axes.set(xlabel=statistic, ylim=(len(levels) - 0.5, -0.5))
         axes.set_yticks(range(len(levels)), levels)
         axes.grid()

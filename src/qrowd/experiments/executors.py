@@ -79,8 +79,12 @@ def _on_dask(plan: Plan, tasks: Sequence[Task], on: str, workers: int) -> Iterat
         import distributed
     except ModuleNotFoundError:
         raise MissingExtraError.needed("an experiment on Dask", "dask") from None
-    local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True,
-                             "dashboard_address": None}  # fmt: skip
+    local: dict[str, Any] = {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+    }
     try:
         make: Any = distributed.Client
         client = make(**local) if on == "dask" else make(on, timeout=20)

@@ -112,8 +112,10 @@ class LabelResults:
         """Every approach less a baseline that answers likewise, with intervals."""
         grid = self.book.plan.grid
         statistic = statistic or grid.statistics[0]
-        for what, name, known in (("approach", baseline, grid.approaches),
-                                  ("statistic", statistic, grid.statistics)):  # fmt: skip
+        for what, name, known in (
+            ("approach", baseline, grid.approaches),
+            ("statistic", statistic, grid.statistics),
+        ):
             if name not in known:
                 raise UnknownNameError.among(f"{what} of this plan", name, known)
         rows = [row for row in self._rows() if row[0] != baseline]

@@ -157,16 +157,24 @@ def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
 
 def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     """A made collection with the plan's topics."""
-    named = sorted({name for sets in plan.topics.values() for one in sets for half in one
-                    for name in half})  # fmt: skip
+    named = sorted(
+        {name for sets in plan.topics.values() for one in sets for half in one for name in half}
+    )
     topics = Index.of(named or TOPICS)
     data = plan.data
     made = simulate(
-        topics=len(topics), documents=data.documents, runs=data.systems, assessors=2, votes=1,
-        prevalence=0.04, depth=min(1000, data.documents), seed=data.seed,
-    )  # fmt: skip
-    pairs = Pairs(topics, made.truth.pairs.documents, made.truth.pairs.topic,
-                  made.truth.pairs.document)  # fmt: skip
+        topics=len(topics),
+        documents=data.documents,
+        runs=data.systems,
+        assessors=2,
+        votes=1,
+        prevalence=0.04,
+        depth=min(1000, data.documents),
+        seed=data.seed,
+    )
+    pairs = Pairs(
+        topics, made.truth.pairs.documents, made.truth.pairs.topic, made.truth.pairs.document
+    )
     name = next(iter(plan.runs), "made")
     runs = {name: replace(made.runs, topics=topics)}
     told = f"SIMULATED (the plan's files are not there; seed {data.seed})"

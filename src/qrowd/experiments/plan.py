@@ -54,12 +54,14 @@ class Data:
 
     judgements: str = param("", "a file of judgements; empty: simulated, as `pools` says")
     gold: str = param("", "the qrels that everything is compared with")
-    gold_rel: int = param(0, "make gold binary: relevant from this grade on; 0: as it is",
-                          at_least=0)  # fmt: skip
+    gold_rel: int = param(
+        0, "make gold binary: relevant from this grade on; 0: as it is", at_least=0
+    )
     pools: str = param(
-        "", "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11)",
+        "",
+        "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11)",
         choices=("", "trec21", "trec11"),
-    )  # fmt: skip
+    )
     made: bool = param(False, "make a collection where the files are not there")
     documents: int = param(1800, "documents of a topic, if it is made", at_least=10)
     systems: int = param(129, "runs of a run set, if it is made", at_least=2)
@@ -92,17 +94,25 @@ class Panels:
 class Labels:
     """`[labels]`: which gold is given, which is scored, and how."""
 
-    folds: int = param(0, "parts of the gold, each of which is held out in turn; 0: no labels",
-                       at_least=0)  # fmt: skip
+    folds: int = param(
+        0, "parts of the gold, each of which is held out in turn; 0: no labels", at_least=0
+    )
     answers: tuple[str, ...] = param(("quantised",), "one grade per pair, or its probability too")
-    ties: str = param("coin", "the grade of pairs with two likeliest ones",
-                      choices=("coin", "relevant", "nonrelevant"))  # fmt: skip
+    ties: str = param(
+        "coin",
+        "the grade of pairs with two likeliest ones",
+        choices=("coin", "relevant", "nonrelevant"),
+    )
     seed: int = param(0, "random seed of the folds", at_least=0)
 
 
 SECTIONS: dict[str, type] = {
-    "experiment": About, "data": Data, "grid": Grid, "panels": Panels, "labels": Labels,
-}  # fmt: skip
+    "experiment": About,
+    "data": Data,
+    "grid": Grid,
+    "panels": Panels,
+    "labels": Labels,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

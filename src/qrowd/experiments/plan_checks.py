@@ -7,8 +7,22 @@ from qrowd.evaluation.measure import measures_of
 from qrowd.experiments.plan import Labels, Panels, Plan
 
 STATISTICS = ("tau_ap", "tau", "rmse")
-FIGURES = ("accuracy", "recall", "precision", "specificity", "f1", "balanced_accuracy", "kappa",
-           "lam", "auc", "log_loss", "mse", "rmse", "map", "ndcg")  # fmt: skip
+FIGURES = (
+    "accuracy",
+    "recall",
+    "precision",
+    "specificity",
+    "f1",
+    "balanced_accuracy",
+    "kappa",
+    "lam",
+    "auc",
+    "log_loss",
+    "mse",
+    "rmse",
+    "map",
+    "ndcg",
+)
 GOLDS = ("certain", "random")
 ANSWERS = ("quantised", "fractional")
 
@@ -18,11 +32,15 @@ def check(plan: Plan) -> None:
     _refuse_missing(
         plan,
         (plan.experiment.name, "experiment", "name", "an experiment needs a name"),
-        (plan.grid.approaches, "grid", "approaches", "name at least one, as in \"mv\""),
+        (plan.grid.approaches, "grid", "approaches", 'name at least one, as in "mv"'),
         (plan.data.gold or plan.data.made, "data", "gold", "name the qrels to compare with"),
-        (plan.data.judgements or plan.data.pools, "data", "judgements",
-         "name a file, or say how they are simulated (pools = \"trec21\")"),
-    )  # fmt: skip
+        (
+            plan.data.judgements or plan.data.pools,
+            "data",
+            "judgements",
+            'name a file, or say how they are simulated (pools = "trec21")',
+        ),
+    )
     if plan.labels == Labels():
         _check_scores(plan)
     else:

@@ -102,17 +102,20 @@ class Results:
     def anova_columns(self) -> Table:
         """The analysis of variance as columns; strengths with their intervals, cut at 0 and 1."""
         whole = self.anova()
-        columns = {name: np.asarray(found).tolist() for name, found in
-                   whole.frame_columns().items()}  # fmt: skip
+        columns = {
+            name: np.asarray(found).tolist() for name, found in whole.frame_columns().items()
+        }
         left = [
             replace(self, frame=self._frame_of(sets)).anova() for sets in self._without.values()
         ]
         if left:
             strengths = np.array([[term.strength for term in one.terms] for one in left])
-            found = [jackknifed(term.strength, strengths[:, at])
-                     for at, term in enumerate(whole.terms)]  # fmt: skip
-            columns |= {name: np.clip(bound, 0.0, 1.0).tolist()
-                        for name, bound in _bounds(found).items()}  # fmt: skip
+            found = [
+                jackknifed(term.strength, strengths[:, at]) for at, term in enumerate(whole.terms)
+            ]
+            columns |= {
+                name: np.clip(bound, 0.0, 1.0).tolist() for name, bound in _bounds(found).items()
+            }
         return columns
 
     def _frame_of(self, sets: list[int]) -> Any:
@@ -124,8 +127,10 @@ class Results:
     def _without(self) -> dict[str, list[int]]:
         """The topic sets that do not score a topic, by topic; none if one is in all sets."""
         topics = sorted({name for one in self.sets for name in one.test})
-        left = {name: [at for at, one in enumerate(self.sets, 1) if name not in one.test]
-                for name in topics}  # fmt: skip
+        left = {
+            name: [at for at, one in enumerate(self.sets, 1) if name not in one.test]
+            for name in topics
+        }
         return left if all(left.values()) else {}
 
     def estimate(self, weights: dict[str, float], **where: Any) -> Estimate:
@@ -142,8 +147,9 @@ class Results:
         mine, theirs = (one._by_set({approach: 1.0}, where) for one in (self, other))
         left = [
             mine[np.array(sets) - 1].mean() - theirs[np.array(other._without[name]) - 1].mean()
-            for name, sets in self._without.items() if name in other._without
-        ]  # fmt: skip
+            for name, sets in self._without.items()
+            if name in other._without
+        ]
         return jackknifed(float(mine.mean() - theirs.mean()), np.array(left))
 
     def _by_set(self, weights: dict[str, float], where: dict[str, Any]) -> Floats:

@@ -50,9 +50,13 @@ class Book:
         """The book of an experiment that is to be run into a folder."""
         keys = tuple(key_of(task, material) for task in tasks_of(material.plan))
         return cls(
-            Path(folder), material.plan, qrowd.__version__, material.fingerprint,
-            material.caption, keys,
-        )  # fmt: skip
+            Path(folder),
+            material.plan,
+            qrowd.__version__,
+            material.fingerprint,
+            material.caption,
+            keys,
+        )
 
     @classmethod
     def read(cls, folder: str | Path) -> Book:
@@ -62,8 +66,9 @@ class Book:
             found = json.loads(file.read_text(encoding="utf-8"))
             plan = Plan.unpacked(found["plan"])
             keys = tuple(found["keys"])
-            return cls(Path(folder), plan, found["version"], found["fingerprint"],
-                       found["caption"], keys)  # fmt: skip
+            return cls(
+                Path(folder), plan, found["version"], found["fingerprint"], found["caption"], keys
+            )
         except OSError as error:
             message = f"cannot be read: {error.strerror}; name a folder of `experiment run`"
             raise InputError(message, file=str(file)) from None
@@ -76,8 +81,13 @@ class Book:
         if (self.folder / "experiment.json").exists():
             self._compare(Book.read(self.folder))
             return
-        found = {"plan": self.plan.packed, "version": self.version, "keys": self.keys,
-                 "fingerprint": self.fingerprint, "caption": self.caption}  # fmt: skip
+        found = {
+            "plan": self.plan.packed,
+            "version": self.version,
+            "keys": self.keys,
+            "fingerprint": self.fingerprint,
+            "caption": self.caption,
+        }
         with written(self.folder / "experiment.json") as beside:
             beside.write_text(json.dumps(found, indent=1), encoding="utf-8")
 

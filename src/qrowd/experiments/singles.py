@@ -63,8 +63,10 @@ class Singles:
 
 def single_assessors(material: Material) -> Table:
     """Means of tau and tau_AP over assessors, and half their 95 % intervals over assessors."""
-    table: Table = {name: [] for name in ("runs", "measure", "assessors", "gold",
-                                          "tau", "tau +-", "tau_ap", "tau_ap +-")}  # fmt: skip
+    table: Table = {
+        name: []
+        for name in ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
+    }
     for name, singles in _all(material):
         for at, measure in enumerate(material.measures):
             for kind in KINDS:
@@ -111,11 +113,19 @@ def with_singles(results: Results, material: Material) -> Results:
         for at, one in enumerate(results.sets or [TopicSet(())], 1):
             found = singles.figures(results.statistic, KINDS[0], one.test)
             rows += [
-                {"runs": name, "topics": results.group, "approach": SINGLE, "measure": measure,
-                 "gold": "certain", "set": at, "panel": number, results.statistic: value}
+                {
+                    "runs": name,
+                    "topics": results.group,
+                    "approach": SINGLE,
+                    "measure": measure,
+                    "gold": "certain",
+                    "set": at,
+                    "panel": number,
+                    results.statistic: value,
+                }
                 for measure, values in zip(material.measures, found, strict=True)
                 for number, value in enumerate(values.tolist(), 1)
-            ]  # fmt: skip
+            ]
     certain = results.frame.filter(pl.col("gold") == "certain")
     mine = pl.DataFrame(rows, schema_overrides={"set": pl.Int16, "panel": pl.Int16})
     frame = pl.concat([certain, mine], how="diagonal")

@@ -15,8 +15,11 @@ from qrowd.simulation.trec21 import retrieved_share
 def by_size(results: Results) -> Table:
     """A row per gold, measure and approach (and run set), a column per panel size."""
     plan = results.book.plan
-    rows = [name for name in ("runs", "gold", "measure", "approach")
-            if name == "approach" or results.frame[name].n_unique() > 1]  # fmt: skip
+    rows = [
+        name
+        for name in ("runs", "gold", "measure", "approach")
+        if name == "approach" or results.frame[name].n_unique() > 1
+    ]
     found = results.means([*rows, "size"]).pivot("size", index=rows, values=results.statistic)
     ordered = found.select([*rows, *map(str, plan.panels.sizes)])
     return {name: ordered[name].to_list() for name in ordered.columns}
@@ -55,8 +58,20 @@ def significance(material: Material, level: float = 0.05) -> Table:
     """
     grid = material.plan.grid
     blurred = material.gold.soft(grid.p_rel, grid.p_nonrel)
-    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high",
-               "certain Holm", "random Holm", "kept", "turned")  # fmt: skip
+    columns = (
+        "runs",
+        "measure",
+        "pairs",
+        "certain",
+        "random",
+        "more",
+        "low",
+        "high",
+        "certain Holm",
+        "random Holm",
+        "kept",
+        "turned",
+    )
     table: Table = {name: [] for name in columns}
     for name, runs in material.runs.items():
         hard = evaluate(runs, material.gold, material.measures).values[:, 0]
@@ -76,8 +91,10 @@ def _significant(certain: Floats, random: Floats, level: float) -> list[float]:
     both = strict[0] & strict[1]
     turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
     pairs = len(both)
-    left = [_more(np.delete(certain, at, 0), np.delete(random, at, 0), level)
-            for at in range(len(certain))]  # fmt: skip
+    left = [
+        _more(np.delete(certain, at, 0), np.delete(random, at, 0), level)
+        for at in range(len(certain))
+    ]
     more = jackknifed((plain[1] - plain[0]) / pairs, np.array(left))
     return [pairs, *plain, *more, *(int(one.sum()) for one in (*strict, both, turned))]
 

@@ -62,8 +62,19 @@ def key_of(task: Task, material: Material) -> str:
         task.approach,
         method.card.id,
         {known.name: repr(getattr(method, known.name)) for known in method.card.params},
-        task.sizes, task.fold, asdict(plan.labels), plan.panels.each, plan.panels.seed,
-        grid.measures, grid.statistics, grid.gold, grid.p_rel, grid.p_nonrel, grid.replicates,
-        material.groups, material.fingerprint, qrowd.__version__,
-    ]  # fmt: skip
+        task.sizes,
+        task.fold,
+        asdict(plan.labels),
+        plan.panels.each,
+        plan.panels.seed,
+        grid.measures,
+        grid.statistics,
+        grid.gold,
+        grid.p_rel,
+        grid.p_nonrel,
+        grid.replicates,
+        material.groups,
+        material.fingerprint,
+        qrowd.__version__,
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]

@@ -41,8 +41,14 @@ SYNONYMS = {
 }
 _PLAIN = {2: ("doc", "text"), 3: ("doc", "title", "text"), 4: ("doc", "url", "title", "text")}
 _NAMES = ("docno", "docid", "id")
-_OWN = {"text": "text", "title": "title", "headline": "title", "url": "url", "media": "media",
-        "file": "file"}  # fmt: skip
+_OWN = {
+    "text": "text",
+    "title": "title",
+    "headline": "title",
+    "url": "url",
+    "media": "media",
+    "file": "file",
+}
 _APART = ("dochdr", "dochead", *_NAMES)
 _START = re.compile(rb"<doc(\s[^<>]*)?>", re.IGNORECASE)
 _NO_DOCUMENTS = {

@@ -55,9 +55,13 @@ _DAMAGED = (
     lzma.LZMAError,
 )
 _KINDS = {
-    "campaign": str, "title": str, "figures": dict, "files": dict, "scale": list,
+    "campaign": str,
+    "title": str,
+    "figures": dict,
+    "files": dict,
+    "scale": list,
     "relevant_from": int,
-}  # fmt: skip
+}
 _FIGURES = {"method", "measures", "draws", "level", "informed"}
 _CHANGED = "was changed after the release was made (its checksum differs); get the release again"
 

@@ -38,9 +38,14 @@ SYNONYMS = {
     "language": "language lang",
 }
 _SGML = {
-    "num": "topic", "title": "query", "desc": "description", "narr": "narrative",
-    "dom": "category", "category": "category", "language": "language",
-}  # fmt: skip
+    "num": "topic",
+    "title": "query",
+    "desc": "description",
+    "narr": "narrative",
+    "dom": "category",
+    "category": "category",
+    "language": "language",
+}
 _TAG_OF = {ours: tag for tag, ours in _SGML.items() if tag != "dom"}
 _LABELS = ("Number", "Topic", "Description", "Narrative", "Domain")
 _LABEL = re.compile(rf"\s*({'|'.join(_LABELS)})\s*:\s*", re.IGNORECASE)

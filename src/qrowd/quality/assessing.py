@@ -45,9 +45,20 @@ ABOUT = {
 
 
 MAIN = (
-    "judgements", "type", "agreement", "accuracy", "sensitivity", "specificity", "est_accuracy",
-    "seconds", "longest_run", "entropy", "relative_trust", "random_spam_ratio", "uniform_spam",
-)  # fmt: skip
+    "judgements",
+    "type",
+    "agreement",
+    "accuracy",
+    "sensitivity",
+    "specificity",
+    "est_accuracy",
+    "seconds",
+    "longest_run",
+    "entropy",
+    "relative_trust",
+    "random_spam_ratio",
+    "uniform_spam",
+)
 """The columns that a person looks at first."""
 
 

@@ -67,8 +67,12 @@ def consensus_gain(
     pairs_right = (believed == (truth == 1)) & pairs_known
     topic, n = judgements.pairs.topic, len(judgements.topics)
 
-    counted = ((right, topic[judgements.pair]), (known, topic[judgements.pair]),
-               (pairs_right, topic), (pairs_known, topic))  # fmt: skip
+    counted = (
+        (right, topic[judgements.pair]),
+        (known, topic[judgements.pair]),
+        (pairs_right, topic),
+        (pairs_known, topic),
+    )
     sums = np.stack([np.bincount(at, weights=flags, minlength=n) for flags, at in counted])
     used = sums[:, sums[1] > 0].astype(np.float64)
     return _gain(used, draws, level, np.random.default_rng(seed))

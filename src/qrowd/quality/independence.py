@@ -165,9 +165,19 @@ def _untold(rows: Judgements, level: float) -> Independence:
     counts, unknown = int((rows.per_assessor > 0).sum()), float("nan")
     topics = np.full(len(rows.topics), unknown)
     return Independence(
-        unknown, unknown, unknown, unknown, unknown, 0, counts, tuple(rows.topics), topics, (), "",
+        unknown,
+        unknown,
+        unknown,
+        unknown,
+        unknown,
+        0,
+        counts,
+        tuple(rows.topics),
+        topics,
+        (),
+        "",
         level,
-    )  # fmt: skip
+    )
 
 
 def _sampled(rows: Judgements, most: int) -> Judgements:

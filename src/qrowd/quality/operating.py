@@ -257,8 +257,17 @@ def passing_curves(
 
 
 Curves = dict[tuple[int, ...], dict[str, dict[str, Floats]]]
-_COLUMNS = ("topics", "best_ndcg", "worker", "binary", "ndcg", "both", "accuracy", "exact",
-            "problem")  # fmt: skip
+_COLUMNS = (
+    "topics",
+    "best_ndcg",
+    "worker",
+    "binary",
+    "ndcg",
+    "both",
+    "accuracy",
+    "exact",
+    "problem",
+)
 
 
 def curves_of(gold: Qrels, *, ideal: str = "tied", seed: int = 0) -> Curves:

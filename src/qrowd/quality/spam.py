@@ -57,8 +57,15 @@ def distances(judgements: Judgements) -> Distances:
     total = _per(who, n * grade**2 - 2 * grade * first + second, assessors)
     mean, square = (over(_per(who, part, assessors), seen) for part in (grade, grade**2))
     by_chance = square * comparisons - 2 * mean * others + squares
-    spread = _spread(who, grade, n - over(comparisons, seen)[who],
-                     first - over(others, seen)[who], mean, square, seen)  # fmt: skip
+    spread = _spread(
+        who,
+        grade,
+        n - over(comparisons, seen)[who],
+        first - over(others, seen)[who],
+        mean,
+        square,
+        seen,
+    )
     chance, error = over(by_chance, comparisons), over(spread, by_chance)
     return Distances(over(total, comparisons), chance, comparisons, error)
 

@@ -142,9 +142,15 @@ def assessor_clouds(table: AssessorTable, chains: Chains, n: int = CLOUDS) -> Fi
         for axes, who in zip(grid.flat, chosen, strict=False):
             axes.plot([0, 1], [1, 0], color=INK["muted"], linestyle=_DASHED, linewidth=0.8)
             axes.plot(
-                specificity[keep, who], sensitivity[keep, who], ".", markersize=3.6, alpha=0.5,
-                color=INK["one"], markeredgewidth=0, clip_on=False,
-            )  # fmt: skip
+                specificity[keep, who],
+                sensitivity[keep, who],
+                ".",
+                markersize=3.6,
+                alpha=0.5,
+                color=INK["one"],
+                markeredgewidth=0,
+                clip_on=False,
+            )
             axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.set_title(f"{names[who]}: {per[who]}", fontsize=9)
             axes.set_aspect("equal")

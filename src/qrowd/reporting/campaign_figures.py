@@ -30,9 +30,13 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
         left.set(xlim=(0, 1.18), xlabel="pass a batch", **_percents("x"))
         for place, (name, shares) in enumerate(after.items()):
             right.plot(
-                range(1, len(shares) + 1), shares, color=colours[place], label=name,
-                marker=MARKERS[place % len(MARKERS)], markersize=4,
-            )  # fmt: skip
+                range(1, len(shares) + 1),
+                shares,
+                color=colours[place],
+                label=name,
+                marker=MARKERS[place % len(MARKERS)],
+                markersize=4,
+            )
         right.set(xlabel="batches done", ylabel="still there", ylim=(-0.03, 1.04), **_percents("y"))
         right.grid()
         handles, labels = right.get_legend_handles_labels()
@@ -40,6 +44,8 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
 
     shares = ", ".join(f"{name} {share:.0%}" for name, share in batch.items())
     alt = f"Bars and curves: how often kinds of workers pass a batch ({shares}), and who is left."
-    caption = ("Left: the share of batches whose checks each kind of worker passes. Right: the "
-               "share of them who have not been screened out after so many batches.")  # fmt: skip
+    caption = (
+        "Left: the share of batches whose checks each kind of worker passes. Right: the "
+        "share of them who have not been screened out after so many batches."
+    )
     return Figure(drawn("survivors", 8.2, 3.4, draw), alt, caption)

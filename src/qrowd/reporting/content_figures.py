@@ -21,8 +21,15 @@ def similarities(test: ClusterTest) -> Figure:
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, (which, name), colour in zip(panels, _NAMES.items(), ("one", "two"), strict=True):
-            axes.bar(edges[:-1], shares[which], np.diff(edges), align="edge", color=INK[colour],
-                     edgecolor=INK["page"], linewidth=0.6)  # fmt: skip
+            axes.bar(
+                edges[:-1],
+                shares[which],
+                np.diff(edges),
+                align="edge",
+                color=INK[colour],
+                edgecolor=INK["page"],
+                linewidth=0.6,
+            )
             axes.set(title=name, xlabel="cosine", xlim=(0, 1))
             axes.grid(axis="y")
         panels[0].set_ylabel("share of pairs of documents")

@@ -87,9 +87,17 @@ def assessors(
         for kind, look in known.items():
             chosen = np.array([name == kind for name in kinds])
             axes.scatter(
-                specificity[chosen], sensitivity[chosen], s=size[chosen], alpha=0.75, **look,
-                edgecolors=INK["page"], linewidths=0.6, label=kind, clip_on=False, zorder=3,
-            )  # fmt: skip
+                specificity[chosen],
+                sensitivity[chosen],
+                s=size[chosen],
+                alpha=0.75,
+                **look,
+                edgecolors=INK["page"],
+                linewidths=0.6,
+                label=kind,
+                clip_on=False,
+                zorder=3,
+            )
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="specificity", ylabel="sensitivity")
         axes.set_aspect("equal")
         axes.grid()
@@ -128,9 +136,15 @@ def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
                 predicted[used], low[used], high[used], color=INK["three"], alpha=0.35, linewidth=3
             )
             axes.scatter(
-                predicted[used], observed[used], s=14 + 160 * np.sqrt(count[used] / count.sum()),
-                color=INK["three"], edgecolors=INK["page"], linewidths=0.6, clip_on=False, zorder=3,
-            )  # fmt: skip
+                predicted[used],
+                observed[used],
+                s=14 + 160 * np.sqrt(count[used] / count.sum()),
+                color=INK["three"],
+                edgecolors=INK["page"],
+                linewidths=0.6,
+                clip_on=False,
+                zorder=3,
+            )
             axes.set_title(name, fontsize=10)
             axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
             axes.set_aspect("equal")
@@ -174,9 +188,15 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
             axes.plot(getattr(found, column[0])[0][order], rows, "o", color=colour, markersize=5)
             if true is not None:
                 axes.plot(
-                    true[order], rows, linestyle="none", marker="|", markersize=11,
-                    markeredgewidth=1.8, color=INK["ink"], label="gold",
-                )  # fmt: skip
+                    true[order],
+                    rows,
+                    linestyle="none",
+                    marker="|",
+                    markersize=11,
+                    markeredgewidth=1.8,
+                    color=INK["ink"],
+                    label="gold",
+                )
             axes.grid(axis="x")
         if gold is not None:
             left.legend(loc="lower right")
@@ -216,9 +236,13 @@ def agreement(
         known: Array = ~(np.isnan(low) | np.isnan(high))
         rows = place[known[order]]
         axes.hlines(
-            rows, low[order][known[order]], high[order][known[order]], color=INK["three"],
-            linewidth=4, alpha=0.35,
-        )  # fmt: skip
+            rows,
+            low[order][known[order]],
+            high[order][known[order]],
+            color=INK["three"],
+            linewidth=4,
+            alpha=0.35,
+        )
         axes.plot(value[order], place, "o", color=INK["three"], markersize=6)
         axes.set_yticks(place, [names[at] for at in order])
         axes.set_ylim(len(names) - 0.4, -0.6)

@@ -56,9 +56,13 @@ def accuracy_by_parameter(
         axes = figure.subplots()
         for at, count in enumerate(votes):
             axes.plot(
-                values, means[:, curves.at(count)], marker="o", markersize=3.5,
-                color=INK[SERIES[at % len(SERIES)]], label=f"{count:g}",
-            )  # fmt: skip
+                values,
+                means[:, curves.at(count)],
+                marker="o",
+                markersize=3.5,
+                color=INK[SERIES[at % len(SERIES)]],
+                label=f"{count:g}",
+            )
         axes.set(xlabel=name, ylabel="accuracy on gold")
         axes.grid()
         axes.legend(title="votes per document", loc="center left", bbox_to_anchor=(1.02, 0.5))

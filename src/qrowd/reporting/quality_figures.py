@@ -100,8 +100,13 @@ def _squares(cells: Array, colour: str, alpha: float) -> Any:
 def _kappa_legend(axes: Any) -> None:
     from matplotlib.patches import Patch
 
-    shown = [("one", 1.0, "1"), ("one", 0.6, "0.6"), ("one", 0.2, "0.2"), ("two", 0.2, "-0.2"),
-             ("two", 0.6, "-0.6")]  # fmt: skip
+    shown = [
+        ("one", 1.0, "1"),
+        ("one", 0.6, "0.6"),
+        ("one", 0.2, "0.2"),
+        ("two", 0.2, "-0.2"),
+        ("two", 0.6, "-0.6"),
+    ]
     handles = [
         Patch(color=INK[c], alpha=alpha, linewidth=0, label=name) for c, alpha, name in shown
     ]
@@ -109,9 +114,13 @@ def _kappa_legend(axes: Any) -> None:
 
 
 def speed(
-    seconds: Floats, value: Floats, judgements: Offsets, kinds: Sequence[str], what: str,
+    seconds: Floats,
+    value: Floats,
+    judgements: Offsets,
+    kinds: Sequence[str],
+    what: str,
     bound: float = 6.0,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Speed against accuracy: who is too fast to have read."""
     size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
     known = looks(kinds)
@@ -123,9 +132,16 @@ def speed(
         for kind, look in known.items():
             chosen = np.array([name == kind for name in kinds])
             axes.scatter(
-                seconds[chosen], value[chosen], s=size[chosen], alpha=0.75, label=kind, **look,
-                edgecolors=INK["page"], linewidths=0.6, zorder=3,
-            )  # fmt: skip
+                seconds[chosen],
+                value[chosen],
+                s=size[chosen],
+                alpha=0.75,
+                label=kind,
+                **look,
+                edgecolors=INK["page"],
+                linewidths=0.6,
+                zorder=3,
+            )
         low, high = seconds.min(), seconds.max()
         ticks = [t for t in (0.5, 1, 2, 3, 6, 12, 25, 50, 100, 200, 400) if low <= t <= high]
         axes.set_xticks(sorted({*ticks, bound}), [f"{t:g}" for t in sorted({*ticks, bound})])
@@ -149,17 +165,23 @@ def speed_of(table: AssessorTable) -> Figure | None:
     """Speed against the best that is known of accuracy; nothing if no time is known."""
     if "seconds" not in table.columns:
         return None
-    names = {"accuracy": "accuracy on gold", "est_accuracy": "estimated accuracy",
-             "agreement": "agreement with the others"}  # fmt: skip
+    names = {
+        "accuracy": "accuracy on gold",
+        "est_accuracy": "estimated accuracy",
+        "agreement": "agreement with the others",
+    }
     column = next(name for name in names if name in table.columns)
     known = ~(np.isnan(table["seconds"]) | np.isnan(table[column])) & (table["seconds"] > 0)
     if not known.any():
         return None
     kinds = [str(kind) for kind in table["type"][known]]
     return speed(
-        table["seconds"][known], table[column][known], table["judgements"][known], kinds,
+        table["seconds"][known],
+        table[column][known],
+        table["judgements"][known],
+        kinds,
         names[column],
-    )  # fmt: skip
+    )
 
 
 def passing(

@@ -100,12 +100,19 @@ def revoke(db: Connection, now: int, plain: str) -> None:
 
 _TOKEN = (
     select(
-        token.c.role, token.c.scopes, token.c.campaign_id, token.c.worker_id, token.c.account_id,
-        token.c.expires_at, token.c.revoked_at, account.c.login, account.c.administrator,
+        token.c.role,
+        token.c.scopes,
+        token.c.campaign_id,
+        token.c.worker_id,
+        token.c.account_id,
+        token.c.expires_at,
+        token.c.revoked_at,
+        account.c.login,
+        account.c.administrator,
     )
     .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
     .where(token.c.hash == bindparam("hash"))
-)  # fmt: skip
+)
 _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 
 

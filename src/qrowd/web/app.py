@@ -89,10 +89,30 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.store, app.state.settings = held, settings
     problems.install(app)
     app.add_middleware(Guard)
-    api = (accounts, members, campaigns, work, own, experts, manage, workers, extensions, results,
-           releases)  # fmt: skip
-    running = (live, findings, quality, worker_pages, inviting, acting, record, adjudicated,
-               publishing)  # fmt: skip
+    api = (
+        accounts,
+        members,
+        campaigns,
+        work,
+        own,
+        experts,
+        manage,
+        workers,
+        extensions,
+        results,
+        releases,
+    )
+    running = (
+        live,
+        findings,
+        quality,
+        worker_pages,
+        inviting,
+        acting,
+        record,
+        adjudicated,
+        publishing,
+    )
     before = (signing, account_pages, home, launching, grading, wizard)
     pages = (judging, reader, *before, *running, queue, pair, objections)
     for part in (*api, *pages):

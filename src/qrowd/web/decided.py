@@ -66,12 +66,17 @@ def _together(runs: q.RunSet, old: q.Qrels, new: q.Qrels, measure: str) -> list[
     order = np.argsort(-np.abs(mean), kind="stable")
     return [
         {
-            "run": str(one.runs.names[at]), "before": before[at], "after": after[at],
-            "moved": mean[at], "low": mean[at] - half[at], "high": mean[at] + half[at],
-            "place_before": places[0][at], "place_after": places[1][at],
+            "run": str(one.runs.names[at]),
+            "before": before[at],
+            "after": after[at],
+            "moved": mean[at],
+            "low": mean[at] - half[at],
+            "high": mean[at] + half[at],
+            "place_before": places[0][at],
+            "place_after": places[1][at],
         }
         for at in order.tolist()
-    ]  # fmt: skip
+    ]
 
 
 def _single(

@@ -87,10 +87,14 @@ def _suspects(table: q.AssessorTable) -> list[list[Any]]:
     chosen = [at for at in worst if kinds[at] in SUSPICIOUS][:SUSPECTS]
     names = table.assessors.names
     return [
-        [str(names[at]), str(kinds[at]), float(table["informedness"][at]),
-         int(table["judgements"][at])]
+        [
+            str(names[at]),
+            str(kinds[at]),
+            float(table["informedness"][at]),
+            int(table["judgements"][at]),
+        ]
         for at in chosen
-    ]  # fmt: skip
+    ]
 
 
 def disputed(

@@ -192,8 +192,10 @@ def refresh_all(store: Store, folder: Path) -> int:
     asked = 0
     for number in found:
         with store.write(int(number)) as work:
-            kinds = ["quality", *(["systems"] if any(Place(store, folder, number).runs.iterdir())
-                                  else [])]  # fmt: skip
+            kinds = [
+                "quality",
+                *(["systems"] if any(Place(store, folder, number).runs.iterdir()) else []),
+            ]
             asked += sum(_refresh(work, kind) for kind in kinds)
     return asked
 

@@ -70,9 +70,14 @@ def _make(place: Path, content: bytes) -> None:
     known = {name: value for name, value in os.environ.items() if not name.startswith("QROWD_")}
     with suppress(subprocess.TimeoutExpired):  # then it is one that cannot be shown
         subprocess.run(
-            command, input=content, env=known, timeout=5 * SECONDS, check=False,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            input=content,
+            env=known,
+            timeout=5 * SECONDS,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     if not (made / LIST).exists():
         _write(made, Pages([]))
     try:

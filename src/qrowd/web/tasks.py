@@ -81,9 +81,13 @@ def exported(place: Place, *, checks: bool = False) -> Iterator[Material]:
             return
         both = _frame(folder / "judgements.tsv").vstack(asked)
         yield Material(
-            judgements, gold, grades.relevant_from, q.read_judgements(asked, scale=scale),
-            _qrels(known, gold), q.read_judgements(both, scale=scale),
-        )  # fmt: skip
+            judgements,
+            gold,
+            grades.relevant_from,
+            q.read_judgements(asked, scale=scale),
+            _qrels(known, gold),
+            q.read_judgements(both, scale=scale),
+        )
 
 
 def _frame(path: Path) -> pl.DataFrame:

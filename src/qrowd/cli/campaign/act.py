@@ -23,9 +23,13 @@ from qrowd.cli.output import say
 @click.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
 @yes_option
 def command(
-    database: str, act: str | None, details: tuple[str, ...], name: str | None,
-    undone: int | None, yes: bool,
-) -> None:  # fmt: skip
+    database: str,
+    act: str | None,
+    details: tuple[str, ...],
+    name: str | None,
+    undone: int | None,
+    yes: bool,
+) -> None:
     """Launch, pause, resume or close a campaign, raise a target, send a bonus, and more.
 
     Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;

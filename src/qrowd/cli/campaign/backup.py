@@ -10,8 +10,13 @@ from qrowd.cli.output import say
 
 @click.command()
 @database_argument
-@click.option("-o", "--output", required=True, metavar="FILE",
-              help="The copy: one SQLite file, from either engine.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="The copy: one SQLite file, from either engine.",
+)
 def command(database: str, output: str) -> None:
     """Copy a database as it is at one moment, while others go on working.
 

@@ -11,12 +11,22 @@ from qrowd.cli.output import show
 
 @click.command()
 @database_argument
-@click.option("-o", "--output", "folder", required=True, metavar="FOLDER",
-              help="The folder to write to; made if it is not there.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    help="The folder to write to; made if it is not there.",
+)
 @campaign_option
-@click.option("--merge", metavar="METHOD", default="mv", show_default=True,
-              help="The method that makes qrels and probabilities; none for no such "
-              "files.")  # fmt: skip
+@click.option(
+    "--merge",
+    metavar="METHOD",
+    default="mv",
+    show_default=True,
+    help="The method that makes qrels and probabilities; none for no such files.",
+)
 @click.option("--parquet", is_flag=True, help="Tables as Parquet, too.")
 @json_option
 def command(

@@ -29,19 +29,37 @@ if TYPE_CHECKING:
 @click.option("--documents", metavar="FILE", help="More documents.")
 @click.option("--pool", metavar="FILE", help="More pairs to judge.")
 @click.option("--runs", multiple=True, metavar="FILE", help="Runs whose top documents to judge.")
-@click.option("--depth", type=click.IntRange(min=1), default=20, show_default=True,
-              help="How many documents of each run.")  # fmt: skip
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many documents of each run.",
+)
 @click.option("--gold", metavar="FILE", help="More gold sets.")
 @click.option("--priorities", metavar="FILE", help="Priorities of pairs; higher comes first.")
 @click.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True, max=1e12), metavar="AMOUNT",
-              help="Money to add.")  # fmt: skip
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True, max=1e12),
+    metavar="AMOUNT",
+    help="Money to add.",
+)
 @yes_option
 def command(
-    database: str, name: str | None, topics: str | None, documents: str | None, pool: str | None,
-    runs: tuple[str, ...], depth: int, gold: str | None, priorities: str | None,
-    target: int | None, budget: float | None, yes: bool,
-) -> None:  # fmt: skip
+    database: str,
+    name: str | None,
+    topics: str | None,
+    documents: str | None,
+    pool: str | None,
+    runs: tuple[str, ...],
+    depth: int,
+    gold: str | None,
+    priorities: str | None,
+    target: int | None,
+    budget: float | None,
+    yes: bool,
+) -> None:
     """Add to a campaign while it runs; shows the cost and asks before doing it.
 
     New pairs get sets of their own: what was given out stays as it is.

@@ -20,8 +20,9 @@ from qrowd.cli.output import say, show
 @click.argument("worker", required=False, metavar="[WORKER]")
 @campaign_option
 @click.option("--void", is_flag=True, help="Take the answers out of the results, too.")
-@click.option("--despite-release", "despite", is_flag=True,
-              help="Void answers that a release holds, too.")  # fmt: skip
+@click.option(
+    "--despite-release", "despite", is_flag=True, help="Void answers that a release holds, too."
+)
 @yes_option
 def command(
     database: str, worker: str | None, name: str | None, void: bool, despite: bool, yes: bool

@@ -12,8 +12,14 @@ from qrowd.cli.output import say
 @database_argument
 @click.argument("file")
 @campaign_option
-@click.option("--as", "kind", type=click.Choice(("machine", "expert")), default="machine",
-              show_default=True, help="Whose judgements they are.")  # fmt: skip
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(("machine", "expert")),
+    default="machine",
+    show_default=True,
+    help="Whose judgements they are.",
+)
 def command(database: str, file: str, name: str | None, kind: str) -> None:
     """Import judgements made elsewhere, such as those of machine judges or experts.
 

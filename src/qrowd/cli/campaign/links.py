@@ -13,15 +13,29 @@ from qrowd.cli.output import show
 @database_argument
 @click.argument("people", nargs=-1, required=True, metavar="PERSON...")
 @campaign_option
-@click.option("--address", default="http://127.0.0.1:8000", show_default=True, metavar="URL",
-              help="Where `qrowd serve` can be reached.")  # fmt: skip
-@click.option("--days", type=click.FloatRange(min=0, min_open=True), default=30.0,
-              show_default=True, help="How long a link lets its person in.")  # fmt: skip
+@click.option(
+    "--address",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    metavar="URL",
+    help="Where `qrowd serve` can be reached.",
+)
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long a link lets its person in.",
+)
 @output_option
 def command(
-    database: str, people: tuple[str, ...], name: str | None, address: str, days: float,
+    database: str,
+    people: tuple[str, ...],
+    name: str | None,
+    address: str,
+    days: float,
     output: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Make a signed link for each person of your own panel; links expire.
 
     \b

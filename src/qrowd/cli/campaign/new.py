@@ -10,8 +10,14 @@ from qrowd.cli.output import say
 
 @click.command()
 @click.argument("plan")
-@click.option("-o", "--output", "database", required=True, metavar="DATABASE",
-              help="A file, made if it is not there, or a PostgreSQL URL.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "database",
+    required=True,
+    metavar="DATABASE",
+    help="A file, made if it is not there, or a PostgreSQL URL.",
+)
 @click.option("--launch", is_flag=True, help="Start it at once; otherwise it is a draft.")
 def command(plan: str, database: str, launch: bool) -> None:
     """Make a campaign from a plan file and the files that it names.

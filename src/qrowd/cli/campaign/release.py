@@ -25,20 +25,39 @@ if TYPE_CHECKING:
 
 @click.command()
 @database_argument
-@click.option("-o", "--output", required=True, metavar="FOLDER",
-              help="A new folder to write to, or a file that ends in .zip.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FOLDER",
+    help="A new folder to write to, or a file that ends in .zip.",
+)
 @campaign_option
-@click.option("--method", default="mv", show_default=True, metavar="METHOD",
-              help="The method that makes the qrels.")  # fmt: skip
-@click.option("--runs", multiple=True, metavar="FILE",
-              help="A run to include; repeatable.  [default: the runs that were uploaded to the "
-              "server of this database]")  # fmt: skip
+@click.option(
+    "--method",
+    default="mv",
+    show_default=True,
+    metavar="METHOD",
+    help="The method that makes the qrels.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    help="A run to include; repeatable.  [default: the runs that were uploaded to the "
+    "server of this database]",
+)
 @yes_option
 @json_option
 def command(
-    database: str, output: str, name: str | None, method: str, runs: tuple[str, ...], yes: bool,
+    database: str,
+    output: str,
+    name: str | None,
+    method: str,
+    runs: tuple[str, ...],
+    yes: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Write what a campaign publishes: a folder or zip that `qrowd report` reads alone.
 
     Topics, pool, documents' ids (their texts if the plan says so), qrels, judgements and orders

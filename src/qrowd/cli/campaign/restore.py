@@ -10,8 +10,14 @@ from qrowd.cli.output import say
 
 @click.command()
 @click.argument("backup")
-@click.option("-o", "--output", "database", required=True, metavar="DATABASE",
-              help="A new file, or the URL of an empty PostgreSQL database.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "database",
+    required=True,
+    metavar="DATABASE",
+    help="A new file, or the URL of an empty PostgreSQL database.",
+)
 def command(backup: str, database: str) -> None:
     """Put a backup into a new database; its rules are checked row by row.
 

@@ -12,17 +12,27 @@ from qrowd.cli.output import say, show
 @click.command()
 @database_argument
 @campaign_option
-@click.option("--sample", type=click.IntRange(min=1), metavar="N",
-              help="Draw this many judgements at random for experts to judge again.")  # fmt: skip
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Draw this many judgements at random for experts to judge again.",
+)
 @click.option("--disputed", is_flag=True, help="List what judges disagree on instead.")
-@click.option("--decide", metavar="FILE",
-              help="Decisions: TSV with topic, doc, grade, and optionally reason.")  # fmt: skip
+@click.option(
+    "--decide", metavar="FILE", help="Decisions: TSV with topic, doc, grade, and optionally reason."
+)
 @click.option("--expert", default="expert", show_default=True, help="Who decided.")
 @output_option
 def command(
-    database: str, name: str | None, sample: int | None, disputed: bool, decide: str | None,
-    expert: str, output: str | None,
-) -> None:  # fmt: skip
+    database: str,
+    name: str | None,
+    sample: int | None,
+    disputed: bool,
+    decide: str | None,
+    expert: str,
+    output: str | None,
+) -> None:
     """List what an expert should judge, take the decisions, and estimate the error rate.
 
     The list shows nobody's grades: experts judge blind. The error rate is that of the random

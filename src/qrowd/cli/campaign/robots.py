@@ -19,25 +19,49 @@ if TYPE_CHECKING:
 @click.command()
 @database_argument
 @campaign_option
-@click.option("--robots", "number", default=40, show_default=True,
-              type=click.IntRange(1, 100_000), help="How many come.")  # fmt: skip
-@click.option("--truth", metavar="QRELS",
-              help="The true grades. Default: those of gold; other pairs get random "
-              "ones.")  # fmt: skip
+@click.option(
+    "--robots",
+    "number",
+    default=40,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="How many come.",
+)
+@click.option(
+    "--truth",
+    metavar="QRELS",
+    help="The true grades. Default: those of gold; other pairs get random ones.",
+)
 @click.option("--method", default="mv", show_default=True, help="How their answers are merged.")
-@click.option("--storm", is_flag=True,
-              help="Many double clicks, lost networks, abandoned and late batches.")  # fmt: skip
-@click.option("--address", metavar="URL",
-              help="Send the robots to a running server instead: a load test.")  # fmt: skip
-@click.option("--speed", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True),
-              help="Load test: how much faster than people the robots are.")  # fmt: skip
+@click.option(
+    "--storm", is_flag=True, help="Many double clicks, lost networks, abandoned and late batches."
+)
+@click.option(
+    "--address", metavar="URL", help="Send the robots to a running server instead: a load test."
+)
+@click.option(
+    "--speed",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Load test: how much faster than people the robots are.",
+)
 @seed_option
 @json_option
 @quiet_option
 def command(
-    database: str, name: str | None, number: int, truth: str | None, method: str, storm: bool,
-    address: str | None, speed: float, seed: int, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    database: str,
+    name: str | None,
+    number: int,
+    truth: str | None,
+    method: str,
+    storm: bool,
+    address: str | None,
+    speed: float,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Let robots judge: what a campaign would cost, how long it takes, how accurate it gets.
 
     Robots of many kinds (good, sloppy, biased, random, ...) do a copy of the campaign over the
@@ -93,15 +117,18 @@ def _text(plan: Plan, found: Rehearsal) -> str:
     robots = ", ".join(f"{n} {kind}" for kind, n in found.robots.items())
     batches = ", ".join(f"{n} {state}" for state, n in found.batches.items()) or "none"
     ends = ", ".join(f"{n} {why}" for why, n in found.left.items())
-    return "\n".join([
-        f"robots    {robots}",
-        f"batches   {batches}",
-        f"stopped   {ends}",
-        f"cost      {plan.pay.shown(found.spent)} for {found.judgements:,} judgements that count",
-        f"time      {found.hours:,.1f} hours",
-        f"accuracy  {found.labels['accuracy']:.3f} of merged grades "
-        f"(95 % over topics: {low:.3f} to {high:.3f})",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"robots    {robots}",
+            f"batches   {batches}",
+            f"stopped   {ends}",
+            f"cost      {plan.pay.shown(found.spent)} "
+            f"for {found.judgements:,} judgements that count",
+            f"time      {found.hours:,.1f} hours",
+            f"accuracy  {found.labels['accuracy']:.3f} of merged grades "
+            f"(95 % over topics: {low:.3f} to {high:.3f})",
+        ]
+    )
 
 
 def _load(store: Store, name: str, crowd: Crowd, address: str, speed: float, as_json: bool) -> None:

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from qrowd.experiments.run import Book
 
 on_option = click.option(
-    "--on", default="threads", show_default=True, metavar="WHERE",
+    "--on",
+    default="threads",
+    show_default=True,
+    metavar="WHERE",
     help="Where it is computed: threads, processes, dask (on this machine), or tcp://HOST:PORT of "
     "a Dask scheduler.",
-)  # fmt: skip
+)
 workers_option = click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N",
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
     help="Number of threads, processes or Dask workers. Default: as many as there are cores.",
-)  # fmt: skip
+)
 statistic_option = click.option(
     "--statistic",
     default="",
@@ -32,9 +37,12 @@ statistic_option = click.option(
     help="tau_ap, tau or rmse, or a figure of labels. Default: the plan's first.",
 )
 group_option = click.option(
-    "--topics", "group", default="", metavar="GROUP",
+    "--topics",
+    "group",
+    default="",
+    metavar="GROUP",
     help="A group of topic sets of the plan. Default: its first.",
-)  # fmt: skip
+)
 
 
 def book_of(folder: str) -> Book:
@@ -76,17 +84,20 @@ def progress(quiet: bool) -> Callable[[str], None]:
     return told
 
 
-def compute(plan: Any, folder: str, on: str, workers: int | None, part: str | None,
-            quiet: bool) -> None:  # fmt: skip
+def compute(
+    plan: Any, folder: str, on: str, workers: int | None, part: str | None, quiet: bool
+) -> None:
     """Run what a folder lacks, and say what came of it."""
     from qrowd.experiments.run import run
 
-    book = run(plan, folder, on=on, workers=workers or 0, part=part_of(part),
-               told=progress(quiet))  # fmt: skip
+    book = run(plan, folder, on=on, workers=workers or 0, part=part_of(part), told=progress(quiet))
     say(f"\r{book.caption}" if sys.stderr.isatty() else book.caption, quiet)
     left = len(book.missing)
     if left:
-        say(f"{left} of {len(book.keys)} tasks are left; when all parts are done: "
-            f"qrowd experiment join {folder}", quiet)  # fmt: skip
+        say(
+            f"{left} of {len(book.keys)} tasks are left; when all parts are done: "
+            f"qrowd experiment join {folder}",
+            quiet,
+        )
     else:
         say(f"{folder}/cells.parquet: all {len(book.keys)} tasks", quiet)

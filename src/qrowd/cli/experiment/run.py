@@ -17,22 +17,38 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("plan")
 @click.option("-o", "--output", metavar="FOLDER", help="Default: the plan's name.")
-@click.option("--topics", multiple=True, metavar="GROUP",
-              help="Only this group of topic sets of the plan. Repeatable.")  # fmt: skip
+@click.option(
+    "--topics",
+    multiple=True,
+    metavar="GROUP",
+    help="Only this group of topic sets of the plan. Repeatable.",
+)
 @click.option("--judgements", metavar="FILE", help="Judgements instead of the plan's.")
 @click.option("--gold", metavar="FILE", help="Qrels instead of the plan's.")
-@click.option("--runs", multiple=True, metavar="NAME=FILES",
-              help="Run sets instead of the plan's. Repeatable.")  # fmt: skip
-@click.option("--part", metavar="K/N",
-              help="Compute the K-th of N parts only, for a cluster; then join them.")  # fmt: skip
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="NAME=FILES",
+    help="Run sets instead of the plan's. Repeatable.",
+)
+@click.option(
+    "--part", metavar="K/N", help="Compute the K-th of N parts only, for a cluster; then join them."
+)
 @on_option
 @workers_option
 @quiet_option
 def command(
-    plan: str, output: str | None, topics: tuple[str, ...], judgements: str | None,
-    gold: str | None, runs: tuple[str, ...], part: str | None, on: str, workers: int | None,
+    plan: str,
+    output: str | None,
+    topics: tuple[str, ...],
+    judgements: str | None,
+    gold: str | None,
+    runs: tuple[str, ...],
+    part: str | None,
+    on: str,
+    workers: int | None,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Compute the cells of PLAN, a TOML file or the name of a preset, into a folder.
 
     What is finished is kept: a run that was stopped goes on where it was, with the same command or

@@ -32,70 +32,144 @@ if TYPE_CHECKING:
 @judgements_if_any
 @gold_option
 @click.option(
-    "--merge", metavar="METHOD",
+    "--merge",
+    metavar="METHOD",
     help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
     "--screen, show how its result changes.",
-)  # fmt: skip
+)
 @click.option(
-    "--sort", default="judgements", show_default=True, metavar="COLUMN",
+    "--sort",
+    default="judgements",
+    show_default=True,
+    metavar="COLUMN",
     help="Sort the assessors by this column; -COLUMN reverses the order.",
-)  # fmt: skip
+)
 @click.option(
     "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
 )
-@click.option("--enough", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Do not suspect assessors with fewer judgements than this.")  # fmt: skip
-@click.option("--agreement", "agreeing", is_flag=True,
-              help="Print coefficients of agreement instead of the table.")  # fmt: skip
-@click.option("--independence", "independent", is_flag=True,
-              help="Whether assessors err together, and who with whom, instead of the "
-              "table.")  # fmt: skip
-@click.option("--per-topic", is_flag=True,
-              help="With --agreement: also for each topic. With --independence: each "
-              "topic instead of couples.")  # fmt: skip
-@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=1000, show_default=True,
-              help="Bootstrap samples for the intervals of --agreement; 0 for none.")  # fmt: skip
-@click.option("--resample", type=click.Choice(("pairs", "topics")), default="pairs",
-              show_default=True, help="What the bootstrap samples.")  # fmt: skip
 @click.option(
-    "--screen", "rules", multiple=True, metavar="RULE",
+    "--enough",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Do not suspect assessors with fewer judgements than this.",
+)
+@click.option(
+    "--agreement",
+    "agreeing",
+    is_flag=True,
+    help="Print coefficients of agreement instead of the table.",
+)
+@click.option(
+    "--independence",
+    "independent",
+    is_flag=True,
+    help="Whether assessors err together, and who with whom, instead of the table.",
+)
+@click.option(
+    "--per-topic",
+    is_flag=True,
+    help="With --agreement: also for each topic. With --independence: each "
+    "topic instead of couples.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the intervals of --agreement; 0 for none.",
+)
+@click.option(
+    "--resample",
+    type=click.Choice(("pairs", "topics")),
+    default="pairs",
+    show_default=True,
+    help="What the bootstrap samples.",
+)
+@click.option(
+    "--screen",
+    "rules",
+    multiple=True,
+    metavar="RULE",
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
     "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
     "suspected.",
-)  # fmt: skip
-@click.option("--down-weight", is_flag=True,
-              help="With --screen: give doubted assessors a smaller weight instead.")  # fmt: skip
-@click.option("--each", type=click.IntRange(min=0), default=25, show_default=True,
-              help="With --screen and --merge: for how many assessors to show the effect of "
-              "each.")  # fmt: skip
-@click.option("--simulate-checks", is_flag=True,
-              help="How often good and bad workers would pass the checks on gold.")  # fmt: skip
-@click.option("--binary-at-least", type=float, default=0.85, show_default=True,
-              help="With --simulate-checks: the lowest binary score that passes.")  # fmt: skip
-@click.option("--ndcg-at-least", type=float, default=0.62, show_default=True,
-              help="With --simulate-checks: the lowest NDCG score that passes.")  # fmt: skip
-@click.option("--accuracy-at-least", type=float, default=0.6, show_default=True,
-              help="With --simulate-checks: the lowest accuracy that passes.")  # fmt: skip
-@click.option("--ideal", type=click.Choice(("tied", "standard")), default="tied",
-              show_default=True,
-              help="With --simulate-checks: how the NDCG score treats ties in the ideal "
-              "ranking.")  # fmt: skip
-@click.option("--curve", is_flag=True,
-              help="With --simulate-checks: print the pass rate at every threshold.")  # fmt: skip
-@click.option("--orders", "ranked", metavar="FILE",
-              help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
-              "the grades; with --agreement, Kendall's W, tau, cycles.")  # fmt: skip
+)
+@click.option(
+    "--down-weight",
+    is_flag=True,
+    help="With --screen: give doubted assessors a smaller weight instead.",
+)
+@click.option(
+    "--each",
+    type=click.IntRange(min=0),
+    default=25,
+    show_default=True,
+    help="With --screen and --merge: for how many assessors to show the effect of each.",
+)
+@click.option(
+    "--simulate-checks",
+    is_flag=True,
+    help="How often good and bad workers would pass the checks on gold.",
+)
+@click.option(
+    "--binary-at-least",
+    type=float,
+    default=0.85,
+    show_default=True,
+    help="With --simulate-checks: the lowest binary score that passes.",
+)
+@click.option(
+    "--ndcg-at-least",
+    type=float,
+    default=0.62,
+    show_default=True,
+    help="With --simulate-checks: the lowest NDCG score that passes.",
+)
+@click.option(
+    "--accuracy-at-least",
+    type=float,
+    default=0.6,
+    show_default=True,
+    help="With --simulate-checks: the lowest accuracy that passes.",
+)
+@click.option(
+    "--ideal",
+    type=click.Choice(("tied", "standard")),
+    default="tied",
+    show_default=True,
+    help="With --simulate-checks: how the NDCG score treats ties in the ideal ranking.",
+)
+@click.option(
+    "--curve", is_flag=True, help="With --simulate-checks: print the pass rate at every threshold."
+)
+@click.option(
+    "--orders",
+    "ranked",
+    metavar="FILE",
+    help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
+    "the grades; with --agreement, Kendall's W, tau, cycles.",
+)
 @click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
 @output_option
 @json_option
 @seed_option
 @quiet_option
 def command(
-    judgements: tuple[str, ...], columns: str | None, format: str | None, rel: int | None,
-    gold: str | None, gold_rel: int | None, agreeing: bool, independent: bool,
-    rules: tuple[str, ...], simulate_checks: bool, ranked: str | None, **options: Any,
-) -> None:  # fmt: skip
+    judgements: tuple[str, ...],
+    columns: str | None,
+    format: str | None,
+    rel: int | None,
+    gold: str | None,
+    gold_rel: int | None,
+    agreeing: bool,
+    independent: bool,
+    rules: tuple[str, ...],
+    simulate_checks: bool,
+    ranked: str | None,
+    **options: Any,
+) -> None:
     """Find out whom to trust: assessors, agreement, spam, and checks on gold.
 
     Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on

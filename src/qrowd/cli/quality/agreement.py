@@ -11,9 +11,17 @@ if TYPE_CHECKING:
 
 
 def run(
-    crowd: Judgements, *, per_topic: bool, bootstrap: int, resample: str, seed: int,
-    output: str | None, as_json: bool, quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    crowd: Judgements,
+    *,
+    per_topic: bool,
+    bootstrap: int,
+    resample: str,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     """Print or save them."""
     from qrowd.quality.agreement import agreement
 

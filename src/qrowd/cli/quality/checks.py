@@ -12,10 +12,20 @@ if TYPE_CHECKING:
 
 
 def run(
-    gold: Qrels | None, *, binary_at_least: float, ndcg_at_least: float, accuracy_at_least: float,
-    ideal: str, seed: int, curve: bool, figures: str | None, output: str | None, as_json: bool,
-    quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    gold: Qrels | None,
+    *,
+    binary_at_least: float,
+    ndcg_at_least: float,
+    accuracy_at_least: float,
+    ideal: str,
+    seed: int,
+    curve: bool,
+    figures: str | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     """Print or save the shares, or the curves over all thresholds; draw these."""
     from qrowd.quality.operating import curve_table, curves_of, passing_table, simulate_checks
 

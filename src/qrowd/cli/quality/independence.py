@@ -13,9 +13,15 @@ if TYPE_CHECKING:
 
 
 def run(
-    crowd: Judgements, *, per_topic: bool, seed: int, output: str | None, as_json: bool,
-    quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    crowd: Judgements,
+    *,
+    per_topic: bool,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     """The verdict on stderr; couples who agree more than they should, or topics, as a table."""
     from qrowd.aggregation.judgements.ds import DawidSkene
     from qrowd.quality.independence import independence
@@ -35,8 +41,18 @@ def run(
 
 
 def _account(found: Independence) -> dict[str, Any]:
-    figures = ("verdict", "together", "rho", "low", "high", "level", "agreement", "expected",
-               "freedom", "method")  # fmt: skip
+    figures = (
+        "verdict",
+        "together",
+        "rho",
+        "low",
+        "high",
+        "level",
+        "agreement",
+        "expected",
+        "freedom",
+        "method",
+    )
     by_topic = dict(zip(found.topics, found.by_topic.tolist(), strict=True))
     couples = [asdict(each) for each in found.couples]
     account = {name: getattr(found, name) for name in figures}

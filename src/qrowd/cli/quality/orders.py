@@ -12,9 +12,19 @@ if TYPE_CHECKING:
 
 
 def run(
-    file: str, crowd: Judgements | None, gold: Qrels | None, agreeing: bool, rel: int | None,
-    *, bootstrap: int, seed: int, output: str | None, as_json: bool, quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    file: str,
+    crowd: Judgements | None,
+    gold: Qrels | None,
+    agreeing: bool,
+    rel: int | None,
+    *,
+    bootstrap: int,
+    seed: int,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     """Print or save the assessors' checks, or how far all agree."""
     from qrowd.io.orders import read_orders
     from qrowd.quality.ranked import order_agreement, order_checks

@@ -14,18 +14,33 @@ if TYPE_CHECKING:
 
 
 def run(
-    crowd: Judgements, rules: tuple[str, ...], gold: Qrels | None, cut: int, *, merge: str | None,
-    down_weight: bool, each: int, output: str | None, as_json: bool, quiet: bool, **_: Any,
-) -> None:  # fmt: skip
+    crowd: Judgements,
+    rules: tuple[str, ...],
+    gold: Qrels | None,
+    cut: int,
+    *,
+    merge: str | None,
+    down_weight: bool,
+    each: int,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
     """The judgements that are kept to a file; who was left out, and why, to stdout."""
     from qrowd.data.given import Given
     from qrowd.quality.screening import screen
     from qrowd.registry import get
 
     found = screen(
-        crowd, rules, Given(gold=gold), merge=get(merge) if merge else None,
-        down_weight=down_weight, gold_rel=cut, each=each,
-    )  # fmt: skip
+        crowd,
+        rules,
+        Given(gold=gold),
+        merge=get(merge) if merge else None,
+        down_weight=down_weight,
+        gold_rel=cut,
+        each=each,
+    )
     if output:
         put(found.kept, output)
         say(f"{len(found.kept)} of {len(crowd)} judgements kept in {output}", quiet)

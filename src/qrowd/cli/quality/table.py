@@ -16,10 +16,20 @@ if TYPE_CHECKING:
 
 
 def run(
-    crowd: Judgements, gold: Qrels | None, cut: int, *, merge: str | None, enough: int, sort: str,
-    shown: str | None, output: str | None, as_json: bool, figures: str | None, quiet: bool,
+    crowd: Judgements,
+    gold: Qrels | None,
+    cut: int,
+    *,
+    merge: str | None,
+    enough: int,
+    sort: str,
+    shown: str | None,
+    output: str | None,
+    as_json: bool,
+    figures: str | None,
+    quiet: bool,
     **_: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Print, save or draw it."""
     from qrowd.data.given import Given
     from qrowd.quality.assessing import assessors

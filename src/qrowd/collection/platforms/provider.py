@@ -106,8 +106,13 @@ class Provider:
         try:
             sent = parameters.get(self.token, "")
             key = _key_of(self.jwks, str(jwt.get_unverified_header(sent).get("kid", "")))
-            claims = jwt.decode(sent, key, algorithms=["RS256"], audience=self.audience,
-                                options={"require": ["exp", "aud"]})  # fmt: skip
+            claims = jwt.decode(
+                sent,
+                key,
+                algorithms=["RS256"],
+                audience=self.audience,
+                options={"require": ["exp", "aud"]},
+            )
         except jwt.ExpiredSignatureError:
             raise RuleError("expired-link", "this link has ended; please open it again") from None
         except jwt.PyJWTError:

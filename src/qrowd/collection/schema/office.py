@@ -19,74 +19,90 @@ from sqlalchemy import (
 from qrowd.collection.schema.columns import Id, count, metadata, number, one_of, to, words, yes_no
 
 decision = Table(
-    "decision", metadata,
-    number(), to("pair_id", "pair.id", index=True), to("expert_id", "worker.id"),
+    "decision",
+    metadata,
+    number(),
+    to("pair_id", "pair.id", index=True),
+    to("expert_id", "worker.id"),
     Column("grade", SmallInteger, nullable=False),
     words("reason"),
     Column("code", String(40), nullable=False, server_default=""),
     Column("at", BigInteger, nullable=False),
-)  # fmt: skip
+)
 
 sampled = Table(
-    "sampled", metadata,
-    number(), to("place_id", "place.id"),
+    "sampled",
+    metadata,
+    number(),
+    to("place_id", "place.id"),
     Column("position", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
     UniqueConstraint("place_id", "position"),
-)  # fmt: skip
+)
 
 question = Table(
-    "question", metadata,
-    number(), to("topic_id", "topic.id", index=True),
+    "question",
+    metadata,
+    number(),
+    to("topic_id", "topic.id", index=True),
     Column("text", Text, nullable=False),
     Column("choices", Text, nullable=False),
     Column("right_choice", Integer, nullable=False),
-)  # fmt: skip
+)
 
 expertise = Table(
-    "expertise", metadata,
+    "expertise",
+    metadata,
     Column("worker_id", Id, ForeignKey("worker.id"), primary_key=True, autoincrement=False),
     Column("topic_id", Id, ForeignKey("topic.id"), primary_key=True, autoincrement=False),
     Column("right", Integer, nullable=False, quote=True),
     Column("asked", Integer, nullable=False),
     Column("passed", SmallInteger, nullable=False),
     Column("at", BigInteger, nullable=False),
-)  # fmt: skip
+)
 
 audit = Table(
-    "audit", metadata,
-    number(), to("campaign_id", "campaign.id", index=True),
+    "audit",
+    metadata,
+    number(),
+    to("campaign_id", "campaign.id", index=True),
     Column("at", BigInteger, nullable=False),
     Column("who", String(200), nullable=False),
     Column("act", String(40), nullable=False),
     Column("details", Text, nullable=False),
     to("undoes", "audit.id", nullable=True),
     UniqueConstraint("undoes"),
-)  # fmt: skip
+)
 
 notice = Table(
-    "notice", metadata,
-    number(), to("campaign_id", "campaign.id", index=True),
+    "notice",
+    metadata,
+    number(),
+    to("campaign_id", "campaign.id", index=True),
     Column("at", BigInteger, nullable=False),
     Column("kind", String(40), nullable=False),
     Column("about", String(100), nullable=False, server_default=""),
     Column("text", Text, nullable=False),
     Column("settled_at", BigInteger),
     UniqueConstraint("campaign_id", "kind", "about"),
-)  # fmt: skip
+)
 
 message = Table(
-    "message", metadata,
-    number(), to("worker_id", "worker.id", index=True),
+    "message",
+    metadata,
+    number(),
+    to("worker_id", "worker.id", index=True),
     Column("at", BigInteger, nullable=False),
     Column("from_worker", SmallInteger, nullable=False),
     Column("text", Text, nullable=False),
     Column("read_at", BigInteger),
-)  # fmt: skip
+)
 
 appeal = Table(
-    "appeal", metadata,
-    number(), to("worker_id", "worker.id", index=True),
+    "appeal",
+    metadata,
+    number(),
+    to("worker_id", "worker.id", index=True),
     to("assignment_id", "assignment.id", nullable=True),
     Column("kind", String(20), nullable=False),
     Column("position", Integer),
@@ -97,28 +113,31 @@ appeal = Table(
     Column("won", SmallInteger),
     words("reply"),
     one_of("kind", ("refusal", "gold")),
-)  # fmt: skip
+)
 
 account = Table(
-    "account", metadata,
+    "account",
+    metadata,
     number(),
     Column("login", String(200), nullable=False, unique=True),
     Column("password", String(300), nullable=False),
     Column("made_at", BigInteger, nullable=False),
     yes_no("administrator"),
-)  # fmt: skip
+)
 
 member_role = Table(
-    "member_role", metadata,
+    "member_role",
+    metadata,
     Column("account_id", Id, ForeignKey("account.id"), primary_key=True, autoincrement=False),
     Column("campaign_id", Id, ForeignKey("campaign.id"), primary_key=True, autoincrement=False),
     Column("role", String(20), primary_key=True),
     to("worker_id", "worker.id", nullable=True),
     one_of("role", ("organiser", "expert", "worker")),
-)  # fmt: skip
+)
 
 token = Table(
-    "token", metadata,
+    "token",
+    metadata,
     number(),
     Column("hash", String(64), nullable=False, unique=True),
     to("account_id", "account.id", nullable=True),
@@ -130,27 +149,32 @@ token = Table(
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
     one_of("role", ("organiser", "expert", "worker")),
-)  # fmt: skip
+)
 
 completion_code = Table(
-    "completion_code", metadata,
-    number(), to("worker_id", "worker.id", index=True),
+    "completion_code",
+    metadata,
+    number(),
+    to("worker_id", "worker.id", index=True),
     Column("code", String(64), nullable=False, unique=True),
     Column("outcome", String(20), nullable=False),
     Column("made_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
-)  # fmt: skip
+)
 
 rate = Table(
-    "rate", metadata,
+    "rate",
+    metadata,
     Column("what", String(200), primary_key=True),
     Column("since", BigInteger, primary_key=True, autoincrement=False),
     count("times"),
-)  # fmt: skip
+)
 
 job = Table(
-    "job", metadata,
-    number(), to("campaign_id", "campaign.id", nullable=True),
+    "job",
+    metadata,
+    number(),
+    to("campaign_id", "campaign.id", nullable=True),
     Column("kind", String(40), nullable=False),
     Column("parameters", Text, nullable=False, server_default=text("'{}'")),
     Column("state", String(20), nullable=False, server_default="waiting"),
@@ -162,4 +186,4 @@ job = Table(
     Column("problem", Text),
     one_of("state", ("waiting", "running", "done", "failed")),
     Index("ix_job_waiting", "state", "made_at"),
-)  # fmt: skip
+)

@@ -14,8 +14,16 @@ from qrowd.reporting import figures
 from qrowd.reporting.parts import Note, Part, Prose, Section, Table
 
 _SKILLS = ("sensitivity", "specificity")
-_COLUMNS = ("type", "judgements", "gold", *_SKILLS, *(f"est_{name}" for name in _SKILLS),
-            "agreement", "says_relevant", "seconds")  # fmt: skip
+_COLUMNS = (
+    "type",
+    "judgements",
+    "gold",
+    *_SKILLS,
+    *(f"est_{name}" for name in _SKILLS),
+    "agreement",
+    "says_relevant",
+    "seconds",
+)
 _MOST = 500  # rows of the table
 _MARKS = 2000  # in the picture
 _COUPLES = 10

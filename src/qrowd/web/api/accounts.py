@@ -93,9 +93,13 @@ def _give(response: Response, settings: Settings, plain: str, role: str) -> Sign
     """The token as a cookie and in the body."""
     name = COOKIE if role == "worker" else OFFICE_COOKIE
     response.set_cookie(
-        name, plain, max_age=30 * 86400, httponly=True, samesite="lax",
+        name,
+        plain,
+        max_age=30 * 86400,
+        httponly=True,
+        samesite="lax",
         secure=settings.secure_cookies,
-    )  # fmt: skip
+    )
     return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=role)
 
 
@@ -190,7 +194,13 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
     with member.store.write(member.campaign) as work:
         worker = people.expert(work, member.who.name) if wanted.role == "expert" else None
         plain = new_token(
-            work.db, work.now, wanted.role, campaign_id=work.campaign, worker_id=worker,
-            account_id=member.who.account, scopes=scopes, days=wanted.days,
-        )  # fmt: skip
+            work.db,
+            work.now,
+            wanted.role,
+            campaign_id=work.campaign,
+            worker_id=worker,
+            account_id=member.who.account,
+            scopes=scopes,
+            days=wanted.days,
+        )
     return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=wanted.role)

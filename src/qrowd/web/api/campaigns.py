@@ -142,6 +142,9 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         create_campaign(store, plan, material)
         found = forecast(plan, material)
     return Made(
-        name=plan.campaign.name, pairs=found.pairs, batches=found.batches, cost=found.cost,
+        name=plan.campaign.name,
+        pairs=found.pairs,
+        batches=found.batches,
+        cost=found.cost,
         warnings=list(found.warnings),
-    )  # fmt: skip
+    )

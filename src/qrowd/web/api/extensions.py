@@ -55,10 +55,14 @@ def extend(
             key: _kept(Path(name) / key, file) for key, file in sent.items() if file is not None
         }
         material = extension(
-            topics=paths.get("topics"), documents=paths.get("documents"), pool=paths.get("pool"),
-            runs=[paths["runs"]] if "runs" in paths else (), depth=depth, gold=paths.get("gold"),
+            topics=paths.get("topics"),
+            documents=paths.get("documents"),
+            pool=paths.get("pool"),
+            runs=[paths["runs"]] if "runs" in paths else (),
+            depth=depth,
+            gold=paths.get("gold"),
             within=Path(name),
-        )  # fmt: skip
+        )
     with member.store.write(member.campaign) as work:
         cost = extending.cost_of_pool(work, material)
         added = extending.extend(work, member.who.name, material) if sure else None

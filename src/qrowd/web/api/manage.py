@@ -121,11 +121,16 @@ def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> l
         rows = audit.acts(work, limit)
     return [
         ActDone(
-            number=row.id, at=row.at, who=row.who, act=row.act, details=json.loads(row.details),
-            undoes=row.undoes, reversible=_reversible(row.act),
+            number=row.id,
+            at=row.at,
+            who=row.who,
+            act=row.act,
+            details=json.loads(row.details),
+            undoes=row.undoes,
+            reversible=_reversible(row.act),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _reversible(act: str) -> bool:

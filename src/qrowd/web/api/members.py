@@ -60,11 +60,13 @@ def accounts(_: Administrator, store: TheStore) -> list[AccountLine]:
         found = membership.accounts(db)
     return [
         AccountLine(
-            login=one.login, administrator=one.administrator, made_at=one.made_at,
+            login=one.login,
+            administrator=one.administrator,
+            made_at=one.made_at,
             campaigns=[CampaignRole(campaign=name, role=role) for name, role in one.roles],
         )
         for one in found
-    ]  # fmt: skip
+    ]
 
 
 @router.post("/invitations", status_code=201)

@@ -137,19 +137,29 @@ def own_page(worker: Worker) -> Own:
 
 def _batch(row: Any, can_appeal: bool) -> Batch:
     return Batch(
-        key=row.key, kind="judge" if row.kind == "second" else row.kind, state=row.state,
-        pay=row.pay, earned=row.earned + row.paid, leased_at=row.leased_at, ended_at=row.ended_at,
+        key=row.key,
+        kind="judge" if row.kind == "second" else row.kind,
+        state=row.state,
+        pay=row.pay,
+        earned=row.earned + row.paid,
+        leased_at=row.leased_at,
+        ended_at=row.ended_at,
         can_appeal=can_appeal,
-    )  # fmt: skip
+    )
 
 
 def appeal_of(row: Any) -> Appeal:
     """An appeal as the API shows it."""
     won = None if row.won is None else bool(row.won)
     return Appeal(
-        number=row.id, kind=row.kind, at=row.at, text=row.text, answered_at=row.answered_at,
-        won=won, reply=row.reply,
-    )  # fmt: skip
+        number=row.id,
+        kind=row.kind,
+        at=row.at,
+        text=row.text,
+        answered_at=row.answered_at,
+        won=won,
+        reply=row.reply,
+    )
 
 
 @router.post("/messages", status_code=204)

@@ -72,11 +72,16 @@ def made_so_far(member: Member, settings: Settings) -> list[ReleaseMade]:
         rows = [(row, json.loads(row.details)) for row in release.releases(work)]
     return [
         ReleaseMade(
-            number=at, at=row.at, who=row.who, method=details["method"], sha256=details["sha256"],
-            judgements=details["judgements"], here=(place.releases / details["file"]).is_file(),
+            number=at,
+            at=row.at,
+            who=row.who,
+            method=details["method"],
+            sha256=details["sha256"],
+            judgements=details["judgements"],
+            here=(place.releases / details["file"]).is_file(),
         )
         for at, (row, details) in enumerate(rows, 1)
-    ]  # fmt: skip
+    ]
 
 
 @router.get("/{number}/zip", response_class=FileResponse)

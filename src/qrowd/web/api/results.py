@@ -88,9 +88,13 @@ def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> JobStat
 def state_line(row: Any) -> JobState:
     """A job as the interface shows it."""
     return JobState(
-        number=row.id, kind=row.kind, state=row.state, made_at=row.made_at,
-        finished_at=row.finished_at, problem=row.problem,
-    )  # fmt: skip
+        number=row.id,
+        kind=row.kind,
+        state=row.state,
+        made_at=row.made_at,
+        finished_at=row.finished_at,
+        problem=row.problem,
+    )
 
 
 @router.get("/results/{kind}")

@@ -82,18 +82,25 @@ class CodeUsed(BaseModel):
 
 
 @router.get("/workers")
-def workers(member: Reader, after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
-            limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[WorkerLine]:  # fmt: skip
+def workers(
+    member: Reader,
+    after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[WorkerLine]:
     """Workers by number, a page at a time."""
     with member.store.read(member.campaign) as work:
         rows = people.listed(work, after, limit)
     return [
         WorkerLine(
-            worker=row.number, kind=row.kind, state=row.state, failed_batches=row.failed_hits,
-            batches=row.batches, earned=row.earned,
+            worker=row.number,
+            kind=row.kind,
+            state=row.state,
+            failed_batches=row.failed_hits,
+            batches=row.batches,
+            earned=row.earned,
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 @router.post("/links", status_code=201)

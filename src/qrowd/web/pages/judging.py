@@ -45,10 +45,19 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         return _problem(error, lang)
     language = language_of(lang, known.language)
     own = request.url.path.endswith("/me")
-    page = templates().get_template("judging.html.j2").render(
-        about=known, language=language, texts=catalogue(language), own=own,
-        data=_data(known, language), money=_money(known), **_words(known),
-    )  # fmt: skip
+    page = (
+        templates()
+        .get_template("judging.html.j2")
+        .render(
+            about=known,
+            language=language,
+            texts=catalogue(language),
+            own=own,
+            data=_data(known, language),
+            money=_money(known),
+            **_words(known),
+        )
+    )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
 
 

@@ -69,9 +69,13 @@ class Reading(BaseModel):
 
 @router.get("/judge/{name}/documents/{key}/{position}")
 def reading(
-    name: str, key: Key, position: Position, worker: Worker, settings: TheSettings,
+    name: str,
+    key: Key,
+    position: Position,
+    worker: Worker,
+    settings: TheSettings,
     response: Response,
-) -> Reading:  # fmt: skip
+) -> Reading:
     """A document of one's own batch, made safe."""
     began = time.monotonic()
     with worker.store.read(worker.campaign) as work:

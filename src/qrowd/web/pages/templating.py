@@ -17,8 +17,11 @@ def templates() -> jinja2.Environment:
     """The templates of all pages; a name that is missing is an error."""
     loader = jinja2.FileSystemLoader(FOLDER / "templates")
     found = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     found.filters |= FILTERS
     return found

@@ -93,7 +93,13 @@ def make_robots(
     children = random.spawn(number)
     return [
         Robot(
-            f"robot {at}", name, entries[at], tuple(grades), confusion[at], truth, children[at],
+            f"robot {at}",
+            name,
+            entries[at],
+            tuple(grades),
+            confusion[at],
+            truth,
+            children[at],
             kind=KINDS[kind[at]],
             pattern=_pattern(KINDS[kind[at]], sequence[at, : length[at]].tolist()),
             habits=habits,
@@ -101,7 +107,7 @@ def make_robots(
             most_batches=most_batches,
         )
         for at in range(number)
-    ]  # fmt: skip
+    ]
 
 
 def _pattern(kind: str, sequence: list[int]) -> tuple[int, ...]:

@@ -65,10 +65,19 @@ async def _ask(app: Any, call: Call) -> Reply:
     if call.token:
         headers.append((b"authorization", f"Bearer {call.token}".encode()))
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": call.method,
-        "path": call.path, "raw_path": call.path.encode(), "query_string": b"", "scheme": "http",
-        "headers": headers, "server": ("robots", 80), "client": ("robots", 1), "root_path": "",
-    }  # fmt: skip
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": call.method,
+        "path": call.path,
+        "raw_path": call.path.encode(),
+        "query_string": b"",
+        "scheme": "http",
+        "headers": headers,
+        "server": ("robots", 80),
+        "client": ("robots", 1),
+        "root_path": "",
+    }
     received = iter([{"type": "http.request", "body": body, "more_body": False}])
     sent: list[dict[str, Any]] = []
 

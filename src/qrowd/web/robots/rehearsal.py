@@ -97,9 +97,14 @@ def judge(
         place, known = Place(store, folder, work.campaign), by_content(work, truth)
         began = work.now
     robots = make_robots(
-        store, name, crowd.robots, known, setting=crowd.setting, habits=crowd.habits,
+        store,
+        name,
+        crowd.robots,
+        known,
+        setting=crowd.setting,
+        habits=crowd.habits,
         seed=crowd.seed,
-    )  # fmt: skip
+    )
     random = np.random.default_rng(crowd.seed + 1)
     arrivals = np.cumsum(random.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)

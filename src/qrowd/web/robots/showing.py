@@ -50,8 +50,14 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
     store = open_store(path, clock=clock, seed=seed, new=True)
     try:
         create_campaign(store, plan, material_of(made))
-        found = judge(store, clock, folder, plan.campaign.name,
-                      Crowd(robots=14, truth=made.truth, seed=seed), method="ds")  # fmt: skip
+        found = judge(
+            store,
+            clock,
+            folder,
+            plan.campaign.name,
+            Crowd(robots=14, truth=made.truth, seed=seed),
+            method="ds",
+        )
         with store.read(plan.campaign.name) as work:
             export(work, folder / "campaign")
     finally:

@@ -33,12 +33,21 @@ TIMES = 4
 LEAST_ROBOTS = 24
 TOLD_EVERY = 50  # requests
 CROWDS = {
-    "careful": Setting(good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0,
-                       adversarial=0),
+    "careful": Setting(
+        good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
+    ),
     "mixed": Setting(),
-    "rough": Setting(good=0.3, sloppy=0.25, biased=0.12, random=0.13, yes=0.08, no=0.06,
-                     pattern=0.04, adversarial=0.02),
-}  # fmt: skip
+    "rough": Setting(
+        good=0.3,
+        sloppy=0.25,
+        biased=0.12,
+        random=0.13,
+        yes=0.08,
+        no=0.06,
+        pattern=0.04,
+        adversarial=0.02,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -176,10 +185,16 @@ def _outlook(results: Sequence[tuple[Rehearsal, float]], part: Material, share: 
         for kind, n in found.robots.items():
             kinds[kind] += n
     return Outlook(
-        times=len(runs), cost=_span(cost), hours=_span(hours), accuracy=_accuracy(runs),
-        done=sum(done) / len(done), robots=dict(kinds), batches=dict(states),
-        topics=len({topic for topic, _ in part.pool}), share=share,
-    )  # fmt: skip
+        times=len(runs),
+        cost=_span(cost),
+        hours=_span(hours),
+        accuracy=_accuracy(runs),
+        done=sum(done) / len(done),
+        robots=dict(kinds),
+        batches=dict(states),
+        topics=len({topic for topic, _ in part.pool}),
+        share=share,
+    )
 
 
 def _span(values: Sequence[float]) -> Span:

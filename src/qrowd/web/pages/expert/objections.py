@@ -54,9 +54,13 @@ def answer(name: str, number: int, visit: Visiting) -> Response:
             raise RuleError("malformed", "say who is right")
         with writing(member) as (work, mine):
             adjudication.answer_disagreement(
-                work, member.who.name, mine, number, right=right == "yes",
+                work,
+                member.who.name,
+                mine,
+                number,
+                right=right == "yes",
                 reply=visit.text("reply"),
-            )  # fmt: skip
+            )
     except RuleError as error:
         if error.code != "malformed":
             raise

@@ -29,10 +29,15 @@ def _page(visit: Visit, problem: str = "", link: str = "", status: int = 200) ->
         found = membership.accounts(db)
     names = [one.name for one in campaigns.listed(who, visit.store)]
     return visit.show(
-        "organiser/accounts.html.j2", status=status, accounts=found, campaigns=names, link=link,
+        "organiser/accounts.html.j2",
+        status=status,
+        accounts=found,
+        campaigns=names,
+        link=link,
         pairs=[(name, name) for name in names],
-        problem=problem, login=visit.text("login"),
-    )  # fmt: skip
+        problem=problem,
+        login=visit.text("login"),
+    )
 
 
 @router.post("/accounts")
@@ -76,9 +81,13 @@ def _joining(visit: Visit, invitation: str, problem: str = "", status: int = 200
             "organiser/problem.html.j2", status=403, message=str(error), missing=False
         )
     return visit.show(
-        "organiser/join.html.j2", status=status, who=who, invitation=invitation, problem=problem,
+        "organiser/join.html.j2",
+        status=status,
+        who=who,
+        invitation=invitation,
+        problem=problem,
         least=LEAST_PASSWORD,
-    )  # fmt: skip
+    )
 
 
 @router.post("/join")

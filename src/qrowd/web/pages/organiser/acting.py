@@ -102,9 +102,12 @@ def _perform(work: Work, member: Member, act: str, details: dict[str, Any], visi
     if act == "answer appeal":
         audit.refuse_unseen(work, act, details, seen)
         return appeals.answer_appeal(
-            work, who, details["appeal"], won=details.get("won", False),
+            work,
+            who,
+            details["appeal"],
+            won=details.get("won", False),
             reply=details.get("reply", ""),
-        )  # fmt: skip
+        )
     try:
         return audit.perform(work, who, act, details, sure=True, seen=seen)
     except KeyError as missing:
@@ -130,9 +133,12 @@ def _form(name: str, visit: Visit, problem: str = "", depth: str = "20") -> Resp
     with member.store.read(member.campaign) as work:
         data = shown(member, name, "", work)
     return visit.show(
-        "organiser/extend.html.j2", problem=problem, depth=depth,
-        status=422 if problem else 200, **data,
-    )  # fmt: skip
+        "organiser/extend.html.j2",
+        problem=problem,
+        depth=depth,
+        status=422 if problem else 200,
+        **data,
+    )
 
 
 @router.post("/campaigns/{name}/extend")

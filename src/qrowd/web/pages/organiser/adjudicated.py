@@ -45,14 +45,15 @@ def _found(member: Member) -> dict[str, Any]:
             "decided": adjudication.decisions(work)[:MOST],
             "labels": dict(zip(plan.scale.grades, labels, strict=True)),
             "relevant_from": plan.scale.relevant_from,
-            "clarified": [(row, clarifying.words_of(row)) for row in
-                          clarifying.clarifications(work)],
+            "clarified": [
+                (row, clarifying.words_of(row)) for row in clarifying.clarifications(work)
+            ],
             "reversible": undone,
             "moved": moved,
             "each": _each(moved),
             "share": plan.techniques.expert_share,
             "day": clarifying.day,
-        }  # fmt: skip
+        }
 
 
 def _each(moved: jobs.Result | None) -> dict[tuple[str, str], Any]:

@@ -50,12 +50,18 @@ def _page(visit: Visit, draft: Draft, problem: str = "") -> Response:
     topics = {row.name: row for row in designing.material_of(draft).topics}
     topic = topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None
     return visit.show(
-        "organiser/grade.html.j2", status=422 if problem else 200, topic=topic, problem=problem,
-        sheets=[_sheet(draft, one) for _, one in pairs], plan=draft.plan,
+        "organiser/grade.html.j2",
+        status=422 if problem else 200,
+        topic=topic,
+        problem=problem,
+        sheets=[_sheet(draft, one) for _, one in pairs],
+        plan=draft.plan,
         labels=draft.plan.scale.labels or tuple(map(str, draft.plan.scale.grades)),
-        done=len(grading.graded(draft)), sets=grading.sets_made(draft),
-        found=designing.outlook(draft), **shared(draft, "gold"),
-    )  # fmt: skip
+        done=len(grading.graded(draft)),
+        sets=grading.sets_made(draft),
+        found=designing.outlook(draft),
+        **shared(draft, "gold"),
+    )
 
 
 def _sheet(draft: Draft, name: str) -> Sheet:

@@ -62,9 +62,12 @@ def home(visit: Visiting) -> Response:
     found = campaigns.listed(visit.signed, visit.store)
     lines = [_line(visit, one) for one in found]
     return visit.show(
-        "organiser/home.html.j2", lines=lines, states=STATES, drafts=drafts_of(visit),
+        "organiser/home.html.j2",
+        lines=lines,
+        states=STATES,
+        drafts=drafts_of(visit),
         questions=len(QUESTIONS),
-    )  # fmt: skip
+    )
 
 
 def _line(visit: Visit, one: Listed) -> Line:

@@ -45,9 +45,12 @@ def forget(name: str, number: int, visit: Visiting) -> Response:
         if error.code != "released":
             raise
         question = Question(
-            "A release has these answers", (f"{error}.",), button="Forget and void", back=page,
+            "A release has these answers",
+            (f"{error}.",),
+            button="Forget and void",
+            back=page,
             final=True,
-        )  # fmt: skip
+        )
         kept = [("void", "yes"), ("despite", "yes")]
         return visit.show("organiser/question.html.j2", question=question, kept=kept)
     return visit.go(page, told="Forgotten.")
@@ -61,5 +64,11 @@ def _question(number: int, void: bool, back: str) -> Question:
         else "The answers stay, under a number that means nothing.",
         "Earlier backups are yours to erase.",
     ]
-    return Question(f"Forget the person behind w{number}?", follows, "This costs nothing.",
-                    "Forget", back, final=True)  # fmt: skip
+    return Question(
+        f"Forget the person behind w{number}?",
+        follows,
+        "This costs nothing.",
+        "Forget",
+        back,
+        final=True,
+    )

@@ -50,10 +50,15 @@ def passing(key: str, visit: Visiting) -> Response:
     found = designing.outlook(draft)
     rows = found.passing if found else ()
     return visit.show(
-        "organiser/passing.html.j2", found=found, rows=rows, problem="", plan=draft.plan,
+        "organiser/passing.html.j2",
+        found=found,
+        rows=rows,
+        problem="",
+        plan=draft.plan,
         svg=_picture(draft, found) if found and rows else "",
-        useless=designing.everybody_passes(draft), **shared(draft, "passing"),
-    )  # fmt: skip
+        useless=designing.everybody_passes(draft),
+        **shared(draft, "passing"),
+    )
 
 
 def _picture(draft: Draft, found: Forecast) -> Markup:
@@ -96,10 +101,15 @@ def _rehearsal_page(visit: Visit, draft: Draft, problem: str = "") -> Response:
     with visit.store.snapshot() as db:
         row = jobs.of_draft(db, draft.key)
     return visit.show(
-        "organiser/rehearsal.html.j2", status=422 if problem else 200,
-        run=_run(draft, row) if row else None, crowds=CROWDS, problem=problem, plan=draft.plan,
-        lacking=designing.problems(draft), **shared(draft, "rehearsal"),
-    )  # fmt: skip
+        "organiser/rehearsal.html.j2",
+        status=422 if problem else 200,
+        run=_run(draft, row) if row else None,
+        crowds=CROWDS,
+        problem=problem,
+        plan=draft.plan,
+        lacking=designing.problems(draft),
+        **shared(draft, "rehearsal"),
+    )
 
 
 @router.post("/drafts/{key}/rehearsal")
@@ -126,10 +136,13 @@ def _run(draft: Draft, row: Found) -> Run:
     done = row.state == "done"
     asked = json.loads(row.parameters)
     return Run(
-        row.state, 1.0 if done else float(held.get("progress", 0.0)), row.problem or "",
+        row.state,
+        1.0 if done else float(held.get("progress", 0.0)),
+        row.problem or "",
         done and asked["version"] != draft.version,
-        _facts(held, draft.plan.pay) if done else [], _lines(held) if done else [],
-    )  # fmt: skip
+        _facts(held, draft.plan.pay) if done else [],
+        _lines(held) if done else [],
+    )
 
 
 def _facts(held: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
@@ -143,11 +156,17 @@ def _facts(held: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
 
     return [
         ("cost", money(cost["middle"]), f"95 %: {money(cost['low'])} to {money(cost['high'])}"),
-        ("until the last answer", time(hours["middle"]),
-         f"95 %: {time(hours['low'])} to {time(hours['high'])}"),
-        ("of the merged grades are right", f"{right['middle']:.0%}",
-         f"95 %: {right['low']:.0%} to {right['high']:.0%}"),
-    ]  # fmt: skip
+        (
+            "until the last answer",
+            time(hours["middle"]),
+            f"95 %: {time(hours['low'])} to {time(hours['high'])}",
+        ),
+        (
+            "of the merged grades are right",
+            f"{right['middle']:.0%}",
+            f"95 %: {right['low']:.0%} to {right['high']:.0%}",
+        ),
+    ]
 
 
 def _lines(held: Mapping[str, Any]) -> list[str]:
@@ -159,8 +178,10 @@ def _lines(held: Mapping[str, Any]) -> list[str]:
         tried += "time are those of the whole, by proportion"
     lines = [f"{tried}.", f"Robots: {robots}.", f"Batches: {batches}."]
     if held["done"] < 0.995:
-        lines.append(f"Only {held['done']:.0%} of the judgements were reached: people or gold ran "
-                     "out, or too much failed the checks.")  # fmt: skip
+        lines.append(
+            f"Only {held['done']:.0%} of the judgements were reached: people or gold ran "
+            "out, or too much failed the checks."
+        )
     return lines
 
 
@@ -172,10 +193,14 @@ def ready(key: str, visit: Visiting) -> Response:
     """What will be launched, and what is still to be mended."""
     draft = opened(visit, key)
     return visit.show(
-        "organiser/launch.html.j2", found=designing.outlook(draft), plan=draft.plan, problem="",
-        lacking=designing.problems(draft), warned=designing.warnings(draft),
+        "organiser/launch.html.j2",
+        found=designing.outlook(draft),
+        plan=draft.plan,
+        problem="",
+        lacking=designing.problems(draft),
+        warned=designing.warnings(draft),
         **shared(draft, "launch"),
-    )  # fmt: skip
+    )
 
 
 @router.post("/drafts/{key}/launch")
@@ -211,10 +236,13 @@ def _question(draft: Draft) -> Question:
     cost = f"This will cost about {money(found.likely_cost)}, and {money(found.budget)} at most."
     unpaid = "Nobody is paid, so this costs nothing."
     return Question(
-        "Everybody passes the gold. Launch all the same?" if useless else "Launch it?", follows,
-        cost if draft.plan.pay.hit else unpaid, "Launch", address(draft, "launch"),
+        "Everybody passes the gold. Launch all the same?" if useless else "Launch it?",
+        follows,
+        cost if draft.plan.pay.hit else unpaid,
+        "Launch",
+        address(draft, "launch"),
         doubtful=bool(useless),
-    )  # fmt: skip
+    )
 
 
 def _keep_runs(visit: Visit, draft: Draft) -> None:

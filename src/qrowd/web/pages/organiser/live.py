@@ -39,8 +39,12 @@ class Tile:
 
 def shown(member: Member, name: str, tab: str, work: Work) -> dict[str, Any]:
     """What every page of a campaign here wants to know."""
-    return {**top(member, name, tab), "seen": audit.last_act(work), "pay": work.plan.pay,
-            "scopes": member.who.scopes}  # fmt: skip
+    return {
+        **top(member, name, tab),
+        "seen": audit.last_act(work),
+        "pay": work.plan.pay,
+        "scopes": member.who.scopes,
+    }
 
 
 def place_of(visit: Visit, member: Member) -> Place:
@@ -88,10 +92,17 @@ def _from_jobs(found: dict[str, Finding]) -> list[Need]:
 
 def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
     workers = counts(work, worker)
-    return [_coverage_tile(work), _quality_tile(found["quality"]), _systems_tile(found["systems"]),
-            Tile("/workers", "Workers", number(sum(workers.values())),
-                 ", ".join(f"{n:,} {state}" for state, n in workers.items()) or "none yet"),
-            ]  # fmt: skip
+    return [
+        _coverage_tile(work),
+        _quality_tile(found["quality"]),
+        _systems_tile(found["systems"]),
+        Tile(
+            "/workers",
+            "Workers",
+            number(sum(workers.values())),
+            ", ".join(f"{n:,} {state}" for state, n in workers.items()) or "none yet",
+        ),
+    ]
 
 
 def _coverage_tile(work: Work) -> Tile:
@@ -140,11 +151,18 @@ def coverage(name: str, visit: Visiting, page: int = 1) -> Response:
     total = {votes: documents for votes, documents in sums.items() if documents}
     at = max(1, min(page, -(-len(topics) // TOPICS)))
     return visit.show(
-        "organiser/coverage.html.j2", topics=topics[(at - 1) * TOPICS : at * TOPICS], total=total,
-        number_of_topics=len(topics), page=at, pages=-(-len(topics) // TOPICS), ahead=ahead,
-        target=target, pictures=drawn(place_of(visit, member), quality, "votes", "workload"),
-        names=[one.topic for one in topics], **data,
-    )  # fmt: skip
+        "organiser/coverage.html.j2",
+        topics=topics[(at - 1) * TOPICS : at * TOPICS],
+        total=total,
+        number_of_topics=len(topics),
+        page=at,
+        pages=-(-len(topics) // TOPICS),
+        ahead=ahead,
+        target=target,
+        pictures=drawn(place_of(visit, member), quality, "votes", "workload"),
+        names=[one.topic for one in topics],
+        **data,
+    )
 
 
 @router.get("/campaigns/{name}/money")

@@ -12,5 +12,11 @@ def top(member: Member, name: str, tab: str = "") -> dict[str, Any]:
     """What `organiser/campaign.html.j2` wants to know."""
     with member.store.read(member.campaign) as work:
         title, state = work.plan.campaign.title or work.name, work.state
-    return {"member": member, "name": name, "title": title, "state": state, "tab": tab,
-            "tabs": TABS}  # fmt: skip
+    return {
+        "member": member,
+        "name": name,
+        "title": title,
+        "state": state,
+        "tab": tab,
+        "tabs": TABS,
+    }

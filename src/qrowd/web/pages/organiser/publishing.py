@@ -26,8 +26,11 @@ from qrowd.web.pages.organiser.overview import top
 
 router = page_router()
 PAGE = "/releases"
-METHODS = (("auto", "auto: what fits best"), ("mv", "mv: majority vote"),
-           ("ds", "ds: weighs judges by their errors"))  # fmt: skip
+METHODS = (
+    ("auto", "auto: what fits best"),
+    ("mv", "mv: majority vote"),
+    ("ds", "ds: weighs judges by their errors"),
+)
 
 
 @router.get("/campaigns/{name}/releases")

@@ -55,9 +55,14 @@ def disputed(name: str, visit: Visiting, page: int = 1) -> Response:
     at = max(1, min(page, pages))
     part = rows[(at - 1) * PAGE : at * PAGE]
     return visit.show(
-        "organiser/disputed.html.j2", rows=part, total=len(rows), found=found, page=at, pages=pages,
+        "organiser/disputed.html.j2",
+        rows=part,
+        total=len(rows),
+        found=found,
+        page=at,
+        pages=pages,
         **data,
-    )  # fmt: skip
+    )
 
 
 @router.get("/campaigns/{name}/gold")
@@ -66,9 +71,13 @@ def gold_sets(name: str, visit: Visiting) -> Response:
     member = visit.organiser(name)
     with member.store.read(member.campaign) as work:
         rows, names = gold.pass_rates(work), _topics(work)
-        data = {"rows": rows, "topics": names, "supply": gold.supply(work),
-                "weak": {row.id for row in weak_gold(rows)},
-                **shown(member, name, "/quality", work)}  # fmt: skip
+        data = {
+            "rows": rows,
+            "topics": names,
+            "supply": gold.supply(work),
+            "weak": {row.id for row in weak_gold(rows)},
+            **shown(member, name, "/quality", work),
+        }
     return visit.show("organiser/gold.html.j2", **data)
 
 
@@ -93,9 +102,14 @@ def systems(name: str, visit: Visiting) -> Response:
     for row in (found.result or {}).get("systems", ()):
         measures.setdefault(row["measure"], []).append(row)
     return visit.show(
-        "organiser/systems.html.j2", found=found, runs=runs, measures=measures, methods=methods(),
-        pictures=drawn(place, found, "ranking"), **data,
-    )  # fmt: skip
+        "organiser/systems.html.j2",
+        found=found,
+        runs=runs,
+        measures=measures,
+        methods=methods(),
+        pictures=drawn(place, found, "ranking"),
+        **data,
+    )
 
 
 @router.post("/campaigns/{name}/runs")

@@ -28,8 +28,13 @@ SWITCHES = {
     "qualification.sets": "0",
     "people.recognise": "no",
 }
-PERCENT = ("techniques.expertise_share", "techniques.review_share", "techniques.expert_share",
-           "qualification.pass_share", "hit.second_share")  # fmt: skip
+PERCENT = (
+    "techniques.expertise_share",
+    "techniques.review_share",
+    "techniques.expert_share",
+    "qualification.pass_share",
+    "hit.second_share",
+)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,18 @@ from qrowd.web.pages.organiser.live import shown
 router = page_router()
 PAGE = 100
 MOST = 300  # characters of an act's details
-QUIET = ("before", "batches", "batch", "promised", "earned", "paid", "ended_at", "priorities",
-         "drawn", "added")  # fmt: skip
+QUIET = (
+    "before",
+    "batches",
+    "batch",
+    "promised",
+    "earned",
+    "paid",
+    "ended_at",
+    "priorities",
+    "drawn",
+    "added",
+)
 
 
 @router.get("/campaigns/{name}/acts")
@@ -41,8 +51,11 @@ def record(name: str, visit: Visiting, before: int | None = None) -> Response:
 def _said(row: Found) -> str:
     """The details of an act in a few words."""
     details: dict[str, Any] = json.loads(row.details)
-    kept = {key: value for key, value in details.items()
-            if key not in QUIET and not key.startswith(("after_", "last_"))}  # fmt: skip
+    kept = {
+        key: value
+        for key, value in details.items()
+        if key not in QUIET and not key.startswith(("after_", "last_"))
+    }
     words = ", ".join(f"{key} {value}" for key, value in kept.items())
     return words if len(words) <= MOST else f"{words[:MOST]}…"
 
@@ -64,8 +77,11 @@ def asked(name: str, visit: Visiting) -> Response:
     member = visit.organiser(name, "people")
     with member.store.read(member.campaign) as work:
         rows = appeals.open_appeals(work)
-        data = {"rows": [(row, _about(work, row)) for row in rows[:PAGE]], "total": len(rows),
-                **shown(member, name, "/workers", work)}  # fmt: skip
+        data = {
+            "rows": [(row, _about(work, row)) for row in rows[:PAGE]],
+            "total": len(rows),
+            **shown(member, name, "/workers", work),
+        }
     return visit.show("organiser/appeals.html.j2", **data)
 
 

@@ -53,10 +53,15 @@ def shared(draft: Draft, step: str) -> dict[str, Any]:
     """What every page of the wizard shows: the list of questions, the one before, the next."""
     names = {**QUESTIONS, **LAST}
     return {
-        "draft": draft, "step": step, "words": names[step], "names": names,
-        "at": ORDER.index(step) + 1, "of": len(ORDER), "before": before(step),
+        "draft": draft,
+        "step": step,
+        "words": names[step],
+        "names": names,
+        "at": ORDER.index(step) + 1,
+        "of": len(ORDER),
+        "before": before(step),
         "lacks": {one.step for one in designing.problems(draft)} & set(draft.answered),
-    }  # fmt: skip
+    }
 
 
 @router.post("/drafts")
@@ -206,9 +211,16 @@ def _page(visit: Visit, draft: Draft, step: str, problem: str = "", status: int 
     if step == "gold":
         more["arranged"] = designing.is_arranged(draft) or not draft.plan.files.gold
     return visit.show(
-        f"organiser/steps/{step}.html.j2", status=status, plan=draft.plan, problem=problem,
-        side_problem="", saved=None, **data, **held, **more,
-    )  # fmt: skip
+        f"organiser/steps/{step}.html.j2",
+        status=status,
+        plan=draft.plan,
+        problem=problem,
+        side_problem="",
+        saved=None,
+        **data,
+        **held,
+        **more,
+    )
 
 
 @router.post("/drafts/{key}/{step}/preview")

@@ -56,10 +56,18 @@ def workers(
         data = shown(member, name, "/workers", work)
         lines = standing.lines(work, numbers)
     return visit.show(
-        "organiser/workers.html.j2", lines=[(one, known.get(one.number, {})) for one in lines],
-        states=states, chosen=state, order=order, orders=ORDERS, page=at, pages=pages, total=total,
-        found=found, **data,
-    )  # fmt: skip
+        "organiser/workers.html.j2",
+        lines=[(one, known.get(one.number, {})) for one in lines],
+        states=states,
+        chosen=state,
+        order=order,
+        orders=ORDERS,
+        page=at,
+        pages=pages,
+        total=total,
+        found=found,
+        **data,
+    )
 
 
 def _table(file: Path) -> pl.LazyFrame | None:
@@ -69,8 +77,9 @@ def _table(file: Path) -> pl.LazyFrame | None:
     import polars as pl
 
     names = {"assessor": pl.String, "type": pl.String, "reference": pl.String}
-    frame = pl.scan_csv(file, separator="\t", schema_overrides=names, quote_char=None,
-                        infer_schema_length=None)  # fmt: skip
+    frame = pl.scan_csv(
+        file, separator="\t", schema_overrides=names, quote_char=None, infer_schema_length=None
+    )
     mine = frame.filter(pl.col("assessor").str.contains(r"^w\d+$"))
     return mine.with_columns(pl.col("assessor").str.slice(1).cast(pl.Int64).alias("number"))
 
@@ -128,8 +137,17 @@ def one_worker(name: str, number: int, visit: Visiting) -> Response:
     said = [str(grade) for grade in grades] + ["cannot tell", "broken"]
     columns = [one for one in said if any(key[1] == one for key in found.confusion)]
     return visit.show(
-        "organiser/worker.html.j2", found=found, line=found.line, row=row, job=job, facts=facts,
+        "organiser/worker.html.j2",
+        found=found,
+        line=found.line,
+        row=row,
+        job=job,
+        facts=facts,
         more=more,
-        known=known, labels=labels, grades=grades, said=columns,
-        people="people" in member.who.scopes, **data,
-    )  # fmt: skip
+        known=known,
+        labels=labels,
+        grades=grades,
+        said=columns,
+        people="people" in member.who.scopes,
+        **data,
+    )
