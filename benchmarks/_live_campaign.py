@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Table, insert, text
 from benchmarks._soak_campaign import SIZE, made_material
 from qrowd.collection import audit, ledger
 from qrowd.collection.building import create_campaign
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import assignment, entry, event, outcome, place, worker
-from qrowd.collection.store import Store, Work, open_store
+from qrowd.collection.store import Store, Work
 from qrowd.collection.triggers import create_triggers, drop_triggers
 
 PLAN = """

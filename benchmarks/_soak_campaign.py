@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qrowd.collection import audit
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.store import Store
 
 NAME = "soak"
 PLAN = """

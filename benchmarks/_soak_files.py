@@ -26,11 +26,12 @@ from qrowd.collection import (
 from qrowd.collection.building import create_campaign
 from qrowd.collection.export import export
 from qrowd.collection.importing import import_judgements
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.schema import event
 from qrowd.collection.showing import Offer
 from qrowd.collection.status import status
-from qrowd.collection.store import Store, Work, open_store
+from qrowd.collection.store import Store, Work
 
 
 def picks(folder: Path, database: str, size: Size) -> list[Line]:

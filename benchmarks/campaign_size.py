@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from qrowd.collection import moving
-from qrowd.collection.building import DocumentRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
 from qrowd.collection.export import export
 from qrowd.collection.importing import import_judgements
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import DocumentRow, Material, TopicRow
 from qrowd.collection.status import status
-from qrowd.collection.store import open_store
 
 PLAN = '[campaign]\nname = "large"\n[hit]\ngold = 0\n'
 TOPICS, POOL = 100, 1000

@@ -25,10 +25,12 @@ import numpy as np
 from sqlalchemy import select
 
 from qrowd.collection import audit, links
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
 from qrowd.collection.schema import place
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.store import Store
 
 NAME = "leak"
 PLAN = f"""

@@ -390,7 +390,7 @@ def _import_all(package: str) -> None:
         if error.name and package.startswith(error.name):
             return  # the room is not built yet
         raise
-    for module in pkgutil.iter_modules(home.__path__):
+    for module in pkgutil.iter_modules(getattr(home, "__path__", [])):  # or it is one module
         importlib.import_module(f"{package}.{module.name}")
 
 

@@ -10,7 +10,7 @@ from tests.browser.walking import judge_all, keep_picture, saved
 from tests.collection.making import material
 
 from qrowd.collection import concluding, events, people, serving
-from qrowd.collection.building import DocumentRow, Material
+from qrowd.collection.rows import DocumentRow, Material
 from qrowd.collection.showing import Offer
 from qrowd.collection.store import Store
 

@@ -97,7 +97,7 @@ def test_a_question_blocks_nobody(
 ) -> None:
     """While an organiser thinks about an answer, others can write."""
     from qrowd.collection import audit
-    from qrowd.collection.store import open_store
+    from qrowd.collection.opening import open_store
 
     said(capsys, "new plan.toml -o c.db --launch")
     asked: list[str] = []

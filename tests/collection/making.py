@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qrowd.collection import concluding, events, people, serving
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
 from qrowd.collection.showing import Offer
-from qrowd.collection.store import Store, Work, open_store
+from qrowd.collection.store import Store, Work
 
 PLAN = """
 [campaign]

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.collection.making import PLAN, Site, make_site, material, wrong
 
 from qrowd.collection import acts, appeals, audit, concluding, extending, ledger
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
 from qrowd.collection.schema import (
     appeal,
     assignment,

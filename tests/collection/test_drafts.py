@@ -16,16 +16,18 @@ from tests.collection.campaign_files import GOLD, POOL, TOPICS, write_files
 
 from qrowd.collection import answering, designing, grading, uploads
 from qrowd.collection.answering import Answer, answer
-from qrowd.collection.building import GoldRow
 from qrowd.collection.composing import change, name_of
-from qrowd.collection.designing import STEPS, problems
 from qrowd.collection.drafts import Draft, all_drafts, discard, new_draft, open_draft, save
 from qrowd.collection.importing_plans import draft_of_files
+from qrowd.collection.launch import bundle, launch, plan_of
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import parse_plan, read_plan, stored_plan
 from qrowd.collection.plan_writing import plan_text
+from qrowd.collection.problems import everybody_passes, problems, warnings
 from qrowd.collection.proposing import arranged
-from qrowd.collection.store import open_store
+from qrowd.collection.rows import GoldRow
+from qrowd.collection.steps import STEPS
 from qrowd.collection.suggesting import suggested
 from qrowd.errors import InputError, QrowdError, RuleError
 
@@ -286,7 +288,7 @@ def test_gold_that_everybody_passes_is_told(draft: Draft, paths: dict[str, Path]
     with pytest.raises(InputError, match="some relevant and some not"):
         answer(draft, given_file("gold", "gold", paths["gold"], source="arranged"), "ann", 3)
     draft = answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
-    assert "'always relevant' passes 100% of batches" in designing.everybody_passes(draft)
+    assert "'always relevant' passes 100% of batches" in everybody_passes(draft)
 
 
 def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
@@ -307,7 +309,7 @@ def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
     assert {topic for topic, _ in grading.proposed(draft)} == {"t2"}
     found = designing.outlook(draft)
     assert found is not None
-    assert designing.everybody_passes(draft) == ""
+    assert everybody_passes(draft) == ""
     with pytest.raises(InputError, match="at least one"):
         grading.with_grades(draft, [])
 
@@ -357,31 +359,31 @@ def test_an_empty_draft_says_what_is_missing(draft: Draft) -> None:
 
 def test_from_answers_to_a_campaign(draft: Draft, paths: dict[str, Path], url: str) -> None:
     draft = answered(draft, paths)
-    assert (problems(draft), designing.warnings(draft)) == ([], [])
+    assert (problems(draft), warnings(draft)) == ([], [])
     store = open_store(url, new=True)
-    act = designing.launch(store, draft, "ann")
+    act = launch(store, draft, "ann")
     assert act > 0
     with store.read("which-pages-help") as work:
         assert work.state == "running"
         assert work.plan.files.topics == "topics.jsonl"
         assert work.plan.pay.budget >= work.plan.pay.hit > 0
     with pytest.raises(RuleError, match="already"):
-        designing.launch(store, draft, "ann")
+        launch(store, draft, "ann")
     store.engine.dispose()
 
 
 def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths)
     file = io.BytesIO()
-    designing.bundle(draft, file)
+    bundle(draft, file)
     file.seek(0)
     copy, missing = draft_of_files(draft.folder.parent, "bob", 9, [("all.zip", file)])
     assert missing == []
     assert set(copy.answered) == set(STEPS)
-    assert designing.plan_of(copy) == designing.plan_of(draft)
+    assert plan_of(copy) == plan_of(draft)
     assert problems(copy) == []
     assert len(designing.material_of(copy).pool) == POOL * len(TOPICS)
-    text = io.BytesIO(designing.plan_of(draft).encode())
+    text = io.BytesIO(plan_of(draft).encode())
     alone, missing = draft_of_files(draft.folder.parent, "bob", 9, [("plan.toml", text)])
     assert missing == ["topics.jsonl", "documents.jsonl", "pool.tsv", "gold.tsv"]
     assert {one.step for one in problems(alone)} == {"topics", "documents", "pool", "gold"}

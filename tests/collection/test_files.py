@@ -18,8 +18,9 @@ import qrowd as q
 from qrowd.collection import moving
 from qrowd.collection.export import export
 from qrowd.collection.importing import import_judgements
+from qrowd.collection.opening import open_store
 from qrowd.collection.schema import event
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.store import Store
 from qrowd.collection.verifying import broken
 from qrowd.errors import InputError, StoreError
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from qrowd.collection.building import GoldRow, Material
 from qrowd.collection.forecasting import forecast, set_sizes
 from qrowd.collection.passing import CROWD, better_gold, passing, qualifies
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import GoldRow, Material
 from qrowd.quality.operating import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'

@@ -15,7 +15,8 @@ from tests.collection.making import PLAN, Site, make_site
 
 import qrowd as q
 from qrowd.collection import audit, clarifying, concluding, events, forgetting, ledger, people
-from qrowd.collection.release import Figures, _numbers, release, releases
+from qrowd.collection.datasheet import Figures
+from qrowd.collection.release import _numbers, release, releases
 from qrowd.errors import FormatError, RuleError
 from qrowd.io.release import is_release
 

@@ -13,7 +13,6 @@ from tests.collection.making import PLAN, Site, make_site, material, wrong
 
 from qrowd.collection import (
     appeals,
-    assignments,
     audit,
     concluding,
     events,
@@ -27,9 +26,11 @@ from qrowd.collection import (
     people,
     reviewing,
 )
-from qrowd.collection.building import DocumentRow, Material, QuestionRow, create_campaign
+from qrowd.collection.building import create_campaign
+from qrowd.collection.concluding import sweep
 from qrowd.collection.export import export
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import DocumentRow, Material, QuestionRow
 from qrowd.collection.schema import assignment, event, judging_set, place
 from qrowd.collection.showing import Offer, body_of
 from qrowd.collection.verifying import broken
@@ -130,7 +131,7 @@ def test_an_abandoned_batch_is_open_again_and_a_late_answer_is_kept(made: Any) -
     ann, bob = site.worker("ann"), site.worker("bob")
     offer = site.next(ann)
     site.clock.forward(11)
-    site.work(assignments.sweep)
+    site.work(sweep)
     assert state_of(site, offer.key).state == "expired"
     assert site.work(ledger.balance).promised == 100  # kept for a day
     for _ in range(4):
@@ -152,7 +153,7 @@ def test_after_a_day_late_answers_are_refused_and_the_promise_is_free(made: Any)
     ann = site.worker("ann")
     offer = site.next(ann)
     site.clock.forward(11 + 24 * 60)
-    site.work(assignments.sweep)
+    site.work(sweep)
     with refused("too-late"):
         site.say(ann, offer.sets[0].key, 1, 1)
     assert site.work(ledger.balance).promised == 0
@@ -178,7 +179,7 @@ def test_a_finished_batch_is_submitted_when_its_lease_ends(made: Any) -> None:
     site.judge(ann, offer)
     site.work(concluding.finish, ann, offer.key)
     site.clock.forward(61)
-    site.work(assignments.sweep)
+    site.work(sweep)
     assert state_of(site, offer.key).state == "accepted"
 
 
@@ -617,7 +618,7 @@ def test_a_clock_that_jumps_loses_nothing(made: Any, hours: int) -> None:
     offer = site.next(ann)
     first = site.say(ann, offer.sets[0].key, 1, 1)
     site.clock.forward(60 * hours)
-    site.work(assignments.sweep)
+    site.work(sweep)
     site.clock.forward(-60 * hours)  # somebody sets it right again
     site.judge(ann, offer)
     site.work(concluding.finish, ann, offer.key)

@@ -36,6 +36,7 @@ from qrowd.collection import (
     concluding,
     designing,
     forgetting,
+    launch,
     ledger,
     notices,
     people,
@@ -44,15 +45,17 @@ from qrowd.collection import (
 from qrowd.collection.acts import ACTS
 from qrowd.collection.answering import Answer, answer
 from qrowd.collection.assignments import by_id
-from qrowd.collection.designing import STEPS, problems
 from qrowd.collection.drafts import Draft, all_drafts, open_draft
+from qrowd.collection.opening import open_store
 from qrowd.collection.platforms.leaving import leave, use_code
+from qrowd.collection.problems import problems
 from qrowd.collection.release import releases
 from qrowd.collection.schema import assignment, campaign, completion_code, person, worker
 from qrowd.collection.schema import audit as audit_table
 from qrowd.collection.serving import Nothing
 from qrowd.collection.showing import show
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.steps import STEPS
+from qrowd.collection.store import Store
 from qrowd.collection.verifying import broken
 from qrowd.errors import RuleError
 from qrowd.web import access, jobs, passwords
@@ -335,7 +338,7 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
         for version in range(1, draft.version + 1):
             assert open_draft(folder, draft.key, version).version == version
         designing.outlook(draft)
-        designing.plan_of(draft)
+        launch.plan_of(draft)
 
 
 def uploaded(draft: Draft, step: str) -> Answer:
@@ -361,7 +364,7 @@ def test_drafts_are_answered_on_and_launched(
             draft = answer(draft, Answer("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
         assert problems(draft) == []
         assert set(draft.answered) == set(STEPS)
-        assert designing.launch(store, draft, "new") > 0
+        assert launch.launch(store, draft, "new") > 0
     assert sorted(store.campaigns()) == ["half-a-campaign", "nearly-ready", "old"]
     for name in store.campaigns():
         with store.read(name) as work:

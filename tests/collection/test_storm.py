@@ -18,7 +18,6 @@ from sqlalchemy import select
 from tests.collection.making import PLAN, Clock, Site, material
 
 from qrowd.collection import (
-    assignments,
     audit,
     concluding,
     events,
@@ -26,14 +25,17 @@ from qrowd.collection import (
     people,
     picking,
 )
-from qrowd.collection.building import DocumentRow, Material, add, create_campaign
+from qrowd.collection.building import add, create_campaign
+from qrowd.collection.concluding import sweep
 from qrowd.collection.importing import import_judgements
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan_reading import parse_plan
+from qrowd.collection.rows import DocumentRow, Material
 from qrowd.collection.schema import assignment
 from qrowd.collection.schema import audit as audit_table
 from qrowd.collection.showing import Offer
 from qrowd.collection.states import STATES
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.store import Store
 from qrowd.collection.verifying import broken
 from qrowd.errors import InputError, RuleError
 
@@ -203,7 +205,7 @@ class Storm(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        self.site.work(assignments.sweep)
+        self.site.work(sweep)
 
     @rule(act=st.sampled_from(("accept", "exclude", "refuse")), at=st.integers(0, 1000))
     def decide(self, act: str, at: int) -> None:

@@ -10,8 +10,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from qrowd.collection import upgrading
+from qrowd.collection.opening import drive_of, open_store
 from qrowd.collection.schema import metadata
-from qrowd.collection.store import Store, drive_of, open_store
+from qrowd.collection.store import Store
 from qrowd.collection.triggers import TRIGGERS
 from qrowd.errors import StoreError
 
@@ -55,7 +56,7 @@ def test_a_database_on_a_network_drive_is_refused(
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")
     assert drive_of(tmp_path / "c.db", mounts) == "nfs4"
     assert drive_of(Path("/c.db"), mounts) == "ext4"
-    monkeypatch.setattr("qrowd.collection.store.drive_of", lambda path: "nfs4")
+    monkeypatch.setattr("qrowd.collection.opening.drive_of", lambda path: "nfs4")
     with pytest.raises(StoreError, match="network drive"):
         open_store(tmp_path / "c.db", new=True)
 

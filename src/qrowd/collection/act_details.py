@@ -7,9 +7,13 @@ Numbers may come as text; a worker may be 7 or "w7". Every act may have a `reaso
 
 from __future__ import annotations
 
+import importlib
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from qrowd.collection.store import Work
 from qrowd.errors import RuleError, UnknownNameError
 
 LARGEST = 2**53
@@ -93,3 +97,40 @@ def checked(act: str, details: Mapping[str, Any]) -> dict[str, Any]:
                 "bad-value", str(UnknownNameError.among(f"detail of {act}", name, known))
             )
     return {name: known[name](name, value) for name, value in details.items()}
+
+
+Details = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Act:
+    """An act; without `undo` it must be asked twice.
+
+    `subject` says what it changes: an act is undone only while no later one changed the same,
+    unless acts of its kind `add` up (a bonus and another one).
+    """
+
+    do: Callable[[Work, Details], Details]
+    undo: Callable[[Work, Details], None] | None = None
+    subject: str = ""
+    adds: bool = False
+
+
+_ACTS: dict[str, Act] = {}
+
+
+def register(acts: Mapping[str, Act]) -> None:
+    """Make acts known by their names."""
+    _ACTS.update(acts)
+
+
+def known_acts() -> Mapping[str, Act]:
+    """All acts by their names. They stand in a room above this one, hence the import by name."""
+    importlib.import_module("qrowd.collection.acts")
+    return _ACTS
+
+
+def subject_of(act: str, details: Mapping[str, Any]) -> str:
+    """What an act changes, as a name: "worker 7", "state"; "" for what is not in the list."""
+    known = known_acts().get(act)
+    return (known.subject or act).format_map(defaultdict(str, details)) if known else ""

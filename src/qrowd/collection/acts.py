@@ -8,15 +8,14 @@ and answers to appeals have functions of their own (`extending`, `appeals`); her
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, select, update
 
 from qrowd.collection import clarifying, experts, ledger, people
-from qrowd.collection.assignments import by_id, move
+from qrowd.collection.act_details import Act, Details, register
+from qrowd.collection.assignments import by_id, kept, move
 from qrowd.collection.building import set_priorities
 from qrowd.collection.schema import (
     appeal,
@@ -28,33 +27,9 @@ from qrowd.collection.schema import (
     topic,
     worker,
 )
-from qrowd.collection.store import Found, Work
+from qrowd.collection.store import Work
 from qrowd.collection.withdrawing import withdraw
 from qrowd.errors import RuleError
-
-Details = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Act:
-    """An act; without `undo` it must be asked twice.
-
-    `subject` says what it changes: an act is undone only while no later one changed the same,
-    unless acts of its kind `add` up (a bonus and another one).
-    """
-
-    do: Callable[[Work, Details], Details]
-    undo: Callable[[Work, Details], None] | None = None
-    subject: str = ""
-    adds: bool = False
-
-
-def subject_of(act: str, details: Mapping[str, Any]) -> str:
-    """What an act changes, as a name: "worker 7", "state"; "" for what is not in the list."""
-    if act not in ACTS:
-        return ""
-    return (ACTS[act].subject or act).format_map(defaultdict(str, details))
-
 
 # --- the campaign's state -------------------------------------------------------------------------
 
@@ -253,12 +228,6 @@ def _moving(act: str) -> Callable[[Work, Details], Details]:
     return do
 
 
-def kept(row: Found) -> Details:
-    """What is needed to take back a step of a batch."""
-    money = {"promised": row.promised, "earned": row.earned, "paid": row.paid}
-    return {"assignment": row.id, "before": row.state, "ended_at": row.ended_at, **money}
-
-
 def _take_back(work: Work, before: Mapping[str, Any], how: str) -> None:
     """A batch as it was: state, places (where they are open), promise and debt."""
     row = by_id(work, int(before["assignment"]))
@@ -312,3 +281,4 @@ ACTS: dict[str, Act] = {
     "draw sample": Act(experts.draw, experts.put_back, adds=True),
     clarifying.ACT: Act(clarifying.clarify, clarifying.take_back, "topic {topic}", adds=True),
 }
+register(ACTS)

@@ -12,9 +12,11 @@ from typing import Any, BinaryIO
 
 from qrowd.collection import designing, uploads
 from qrowd.collection.composing import change, name_of, param_of, refuse_name, set_key
-from qrowd.collection.designing import STEPS, is_arranged, problems
+from qrowd.collection.designing import is_arranged
 from qrowd.collection.drafts import Draft, open_draft, save
 from qrowd.collection.plan import Plan
+from qrowd.collection.problems import problems
+from qrowd.collection.steps import STEPS
 from qrowd.errors import InputError, RuleError
 
 Upload = tuple[str, BinaryIO]

@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from qrowd.collection import audit, notices
-from qrowd.collection.acts import kept
-from qrowd.collection.assignments import by_id, by_key, move
+from qrowd.collection.assignments import by_id, by_key, kept, move
 from qrowd.collection.people import worker_of
 from qrowd.collection.plan import DAY
 from qrowd.collection.schema import (

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import insert, select, update
 
 from qrowd.collection import ledger
 from qrowd.collection.plan import DAY, HOUR, MINUTE
-from qrowd.collection.schema import assignment, judging_set, place
+from qrowd.collection.schema import (
+    assignment,
+    judging_set,
+    place,
+)
 from qrowd.collection.states import MOVES, Move
-from qrowd.collection.store import Found, Work
+from qrowd.collection.store import Found, Work, new_id
 from qrowd.errors import RuleError
 
 
@@ -127,36 +132,51 @@ def _repromise_for_restored(work: Work, row: Found) -> None:
 # --- what time does -------------------------------------------------------------------------------
 
 
-def due(work: Work) -> list[Found]:
-    """Open assignments whose lease is over."""
-    late = (assignment.c.expires_at <= work.now) & (assignment.c.state.in_(("active", "finished")))
-    mine = assignment.c.campaign_id == work.campaign
-    return list(work.db.execute(select(assignment).where(mine, late).order_by(assignment.c.id)))
+def kept(row: Found) -> dict[str, Any]:
+    """What is needed to take back a step of a batch."""
+    money = {"promised": row.promised, "earned": row.earned, "paid": row.paid}
+    return {"assignment": row.id, "before": row.state, "ended_at": row.ended_at, **money}
 
 
-def lapsed(work: Work) -> list[Found]:
-    """Assignments whose promise is kept no longer: late answers or appeals are over."""
-    late = round(work.plan.hit.late_hours * HOUR)
-    appeals = round(work.plan.pay.appeal_days * DAY)
-    over = or_(
-        (assignment.c.state == "expired") & (assignment.c.expires_at <= work.now - late),
-        (assignment.c.state == "refused") & (assignment.c.ended_at <= work.now - appeals),
-    )
-    mine = (assignment.c.campaign_id == work.campaign) & (assignment.c.promised > 0)
-    return list(work.db.execute(select(assignment).where(mine, over).order_by(assignment.c.id)))
+def lease(
+    work: Work,
+    worker_id: int,
+    kind: str,
+    sets: Sequence[tuple[Found, str]],
+    reviews: Sequence[int | None] = (),
+) -> Found:
+    """A new assignment with these sets, each of a kind of place; its pay is promised."""
+    term, longest = lease_of(work, kind)
+    times = {"leased_at": work.now, "expires_at": work.now + term, "latest_end": work.now + longest}
+    values = {"campaign_id": work.campaign, "worker_id": worker_id, "key": work.key(), "kind": kind}
+    pay = work.plan.pay_of(kind)
+    made = work.db.execute(insert(assignment).values(**values, **times, pay=pay))
+    number = new_id(made)
+    rows = [
+        _place(work, number, worker_id, ordinal, row, what)
+        for ordinal, (row, what) in enumerate(sets, 1)
+    ]
+    for one, reviewed in zip(rows, reviews, strict=False):
+        one["reviews_id"] = reviewed
+    work.db.execute(insert(place), rows)
+    found = by_id(work, number)
+    ledger.promise(work, found, pay)
+    return by_id(work, number)
 
 
-def sweep(work: Work) -> int:
-    """Do what is due: expire, submit what was finished, give back promises; how many there were."""
-    from qrowd.collection.concluding import conclude
-
-    rows = due(work)
-    for row in rows:
-        if row.state == "active":
-            move(work, row, "expire")
-        else:
-            conclude(work, move(work, row, "submit"))
-    kept = lapsed(work)
-    for row in kept:
-        ledger.release(work, row, "lapsed")
-    return len(rows) + len(kept)
+def _place(
+    work: Work, number: int, worker_id: int, ordinal: int, row: Found, kind: str
+) -> dict[str, Any]:
+    order = work.random.sample(range(1, row.size + 1), row.size)
+    return {
+        "assignment_id": number,
+        "worker_id": worker_id,
+        "set_id": row.id,
+        "kind": kind,
+        "ordinal": ordinal,
+        "key": work.key(),
+        "shown": " ".join(map(str, order)),
+        "held": int(kind == "count"),
+        "surplus": 0,
+        "reviews_id": None,
+    }

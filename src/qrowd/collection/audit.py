@@ -18,8 +18,7 @@ from typing import Any
 
 from sqlalchemy import func, insert, select
 
-from qrowd.collection.act_details import checked
-from qrowd.collection.acts import ACTS, subject_of
+from qrowd.collection.act_details import checked, known_acts, subject_of
 from qrowd.collection.schema import audit
 from qrowd.collection.store import Found, Work, new_id
 from qrowd.errors import RuleError, UnknownNameError
@@ -35,13 +34,14 @@ def perform(
     seen: int | None = None,
 ) -> int:
     """Do an act and write it down; its number, for `undo`."""
-    if act not in ACTS:
-        raise UnknownNameError.among("act", act, ACTS)
-    if ACTS[act].undo is None and not sure:
+    known = known_acts()
+    if act not in known:
+        raise UnknownNameError.among("act", act, known)
+    if known[act].undo is None and not sure:
         raise RuleError("ask-twice", f"{act} cannot be undone; confirm it")
     given = checked(act, details or {})
     refuse_unseen(work, act, given, seen)
-    changed = ACTS[act].do(work, given)
+    changed = known[act].do(work, given)
     return record(work, who, act, {**given, **changed})
 
 
@@ -59,15 +59,15 @@ def undo(work: Work, who: str, number: int) -> int:
     row = found(work, number)
     if work.db.scalar(select(audit.c.id).where(audit.c.undoes == number)) is not None:
         raise RuleError("conflict", f"act {number} was undone already")
-    back = ACTS[row.act].undo if row.act in ACTS else None
-    if back is None:
+    act = known_acts().get(row.act)
+    if act is None or act.undo is None:
         raise RuleError("not-allowed", f"{row.act} cannot be undone")
     details = json.loads(row.details)
-    later = [] if ACTS[row.act].adds else _later(work, number, subject_of(row.act, details))
+    later = [] if act.adds else _later(work, number, subject_of(row.act, details))
     if later:
         told = f"act {later[-1].id} ({later[-1].act}, by {later[-1].who}) came after it"
         raise RuleError("conflict", f"{told} and changed the same; undo that first")
-    back(work, details)
+    act.undo(work, details)
     return record(work, who, f"undo {row.act}"[:40], {"act": number}, number)
 
 
@@ -122,7 +122,8 @@ def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Found]
 
 def reversible(work: Work, rows: list[Found]) -> set[int]:
     """The numbers of those acts that can still be undone, as far as other acts tell."""
-    able = [row for row in rows if row.act in ACTS and ACTS[row.act].undo is not None]
+    known = known_acts()
+    able = [row for row in rows if row.act in known and known[row.act].undo is not None]
     oldest = min((row.id for row in able), default=0)
     later = work.db.execute(
         select(audit).where(audit.c.campaign_id == work.campaign, audit.c.id >= oldest)
@@ -134,7 +135,7 @@ def reversible(work: Work, rows: list[Found]) -> set[int]:
             last[_subject(work, row)] = row.id
     subjects = {row.id: _subject(work, row) for row in able}
     newest = {row.id for row in able if last.get(subjects[row.id], row.id) == row.id}
-    adding = {row.id for row in able if ACTS[row.act].adds}
+    adding = {row.id for row in able if known[row.act].adds}
     return (newest | adding) - undone
 
 

@@ -7,7 +7,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, update
@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from qrowd.collection import ledger
 from qrowd.collection.plan import Plan
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow, gold_parts
 from qrowd.collection.schema import (
     campaign,
     content,
@@ -31,64 +32,6 @@ from qrowd.collection.store import NUMBERING, Store, Work, analyze, new_id
 from qrowd.errors import InputError, RuleError
 
 CHUNK = 5_000
-
-
-@dataclass(frozen=True)
-class TopicRow:
-    """A topic as it enters a campaign."""
-
-    name: str
-    query: str = ""
-    description: str = ""
-    narrative: str = ""
-    category: str = ""
-    language: str = ""
-
-
-@dataclass(frozen=True)
-class DocumentRow:
-    """A document as it enters a campaign."""
-
-    name: str
-    body: bytes = b""
-    title: str = ""
-    url: str = ""
-    media_type: str = "text/plain"
-
-
-@dataclass(frozen=True)
-class GoldRow:
-    """A pair with an expert's grade (None: shown in a qualification, not counted)."""
-
-    topic: str
-    document: str
-    grade: int | None
-    reason: str = ""
-    passage: str = ""
-    set: str = ""
-
-
-@dataclass(frozen=True)
-class QuestionRow:
-    """A question on a topic; `right` counts the choices from 0."""
-
-    topic: str
-    text: str
-    choices: tuple[str, ...]
-    right: int
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a campaign is made of."""
-
-    topics: Sequence[TopicRow] = ()
-    documents: Iterable[DocumentRow] = ()
-    pool: Sequence[tuple[str, str]] = ()
-    gold: Sequence[GoldRow] = ()
-    qualification: Sequence[GoldRow] = ()
-    questions: Sequence[QuestionRow] = ()
-    priorities: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -304,17 +247,6 @@ def _add_gold_sets(
         for part in gold_parts(rows, work.plan.sets.size, chance)
     ]
     make_sets(work, role, sets, chance)
-
-
-def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
-    """Gold rows in sets: by their `set` where they name one, else cut like the pool's."""
-    named: dict[tuple[str, str], list[GoldRow]] = defaultdict(list)
-    for row in rows:
-        named[row.topic, row.set].append(row)
-    parts: list[list[GoldRow]] = []
-    for (_, name), members in sorted(named.items()):
-        parts += [members] if name else cut(members, size, chance)
-    return parts
 
 
 def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:

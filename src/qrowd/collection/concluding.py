@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 
-from qrowd.collection import gold, notices, reviewing
-from qrowd.collection.assignments import by_key, move, sweep
+from qrowd.collection import gold, ledger, notices, reviewing
+from qrowd.collection.assignments import by_key, move
 from qrowd.collection.checks import (
     Missed,
     Outcome,
@@ -23,6 +23,7 @@ from qrowd.collection.checks import (
     said_relevant,
 )
 from qrowd.collection.people import worker_of
+from qrowd.collection.plan import DAY, HOUR
 from qrowd.collection.schema import assignment, outcome, worker
 from qrowd.collection.showing import answers_of
 from qrowd.collection.store import Found, Work
@@ -188,3 +189,39 @@ def _tries(work: Work, worker_id: int) -> int:
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "qualification")
     done = assignment.c.finished_at.is_not(None)
     return len(work.db.execute(select(assignment.c.id).where(mine, done)).all())
+
+
+# --- what time does -------------------------------------------------------------------------------
+
+
+def due(work: Work) -> list[Found]:
+    """Open assignments whose lease is over."""
+    late = (assignment.c.expires_at <= work.now) & (assignment.c.state.in_(("active", "finished")))
+    mine = assignment.c.campaign_id == work.campaign
+    return list(work.db.execute(select(assignment).where(mine, late).order_by(assignment.c.id)))
+
+
+def lapsed(work: Work) -> list[Found]:
+    """Assignments whose promise is kept no longer: late answers or appeals are over."""
+    late = round(work.plan.hit.late_hours * HOUR)
+    appeals = round(work.plan.pay.appeal_days * DAY)
+    over = or_(
+        (assignment.c.state == "expired") & (assignment.c.expires_at <= work.now - late),
+        (assignment.c.state == "refused") & (assignment.c.ended_at <= work.now - appeals),
+    )
+    mine = (assignment.c.campaign_id == work.campaign) & (assignment.c.promised > 0)
+    return list(work.db.execute(select(assignment).where(mine, over).order_by(assignment.c.id)))
+
+
+def sweep(work: Work) -> int:
+    """Do what is due: expire, submit what was finished, give back promises; how many there were."""
+    rows = due(work)
+    for row in rows:
+        if row.state == "active":
+            move(work, row, "expire")
+        else:
+            conclude(work, move(work, row, "submit"))
+    kept = lapsed(work)
+    for row in kept:
+        ledger.release(work, row, "lapsed")
+    return len(rows) + len(kept)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,15 @@ from qrowd.collection import clarifying, experts
 from qrowd.collection.plan import Plan
 from qrowd.collection.status import status
 from qrowd.collection.store import Work
+from qrowd.data.given import Merger
 from qrowd.io.judgements import read_judgements
 from qrowd.quality.agreement import agreement
 
 if TYPE_CHECKING:
-    from qrowd.collection.release import Figures
+    pass
+
+if TYPE_CHECKING:
+    pass
 
 NOT_SAID = "The organisers have not said."
 _WAYS = {
@@ -166,3 +171,19 @@ def _uses(plan: Plan) -> list[str]:
 def _sharing(plan: Plan) -> list[str]:
     licence, contact = plan.release.licence, plan.release.contact
     return [f"Licence: {licence or NOT_SAID}", f"Contact: {contact or NOT_SAID}"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """How the campaign's figures are made, so that a reader of the release gets the same."""
+
+    merge: Merger
+    method: str
+    measures: tuple[str, ...] = ("AP", "nDCG@10")
+    draws: int = 300
+    level: float = 0.9
+    informed: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return {name: value for name, value in vars(self).items() if name != "merge"}

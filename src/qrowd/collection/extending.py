@@ -9,9 +9,10 @@ from sqlalchemy import and_, func, select
 
 from qrowd.collection import audit
 from qrowd.collection.acts import pool_sets
-from qrowd.collection.building import Added, Material, add
+from qrowd.collection.building import Added, add
 from qrowd.collection.forecasting import gold_problem, set_sizes, unpassable
 from qrowd.collection.ledger import balance
+from qrowd.collection.rows import Material
 from qrowd.collection.schema import document, judging_set, pair, topic
 from qrowd.collection.store import Work
 from qrowd.collection.withdrawing import highest

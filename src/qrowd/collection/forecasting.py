@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qrowd.collection.building import GoldRow, Material, gold_parts
 from qrowd.collection.passing import (
     Passing,
     accepted_share,
@@ -26,6 +25,7 @@ from qrowd.collection.passing import (
 )
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import wrong
+from qrowd.collection.rows import GoldRow, Material, gold_parts
 from qrowd.collection.sets import couples, cut
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.operating import named

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qrowd.collection.building import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import wrong
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
 from qrowd.data.documents import Documents
 from qrowd.data.runs import RunSet
 from qrowd.errors import FormatError, InputError

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from qrowd.collection import uploads
 from qrowd.collection.answering import ATTEMPTS
-from qrowd.collection.building import GoldRow
 from qrowd.collection.composing import set_key
 from qrowd.collection.designing import is_arranged, material_of, rearranged, run_paths
 from qrowd.collection.drafts import Draft, open_draft, save
 from qrowd.collection.forecasting import gold_levels
 from qrowd.collection.plan import Plan
 from qrowd.collection.proposing import arranged, set_sizes_of, write_gold
+from qrowd.collection.rows import GoldRow
 from qrowd.data.runs import RunSet
 from qrowd.errors import InputError, RuleError
 

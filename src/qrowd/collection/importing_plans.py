@@ -10,10 +10,10 @@ from typing import BinaryIO
 
 from qrowd.collection import uploads
 from qrowd.collection.composing import set_key
-from qrowd.collection.designing import FILES, STEPS, step_of
 from qrowd.collection.drafts import Draft, discard, new_draft, save
 from qrowd.collection.plan import Files, Plan
 from qrowd.collection.plan_reading import stored_plan
+from qrowd.collection.steps import FILES, STEPS, step_of
 from qrowd.errors import FormatError, InputError
 from qrowd.io.source import MOST_UNPACKED
 

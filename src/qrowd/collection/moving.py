@@ -14,8 +14,9 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Table, func, insert, select
 
+from qrowd.collection.opening import open_store
 from qrowd.collection.schema import metadata
-from qrowd.collection.store import Store, Work, open_store
+from qrowd.collection.store import Store, Work
 from qrowd.collection.triggers import create_triggers, drop_triggers
 from qrowd.collection.verifying import broken
 from qrowd.errors import StoreError

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
-from qrowd.collection.building import GoldRow
 from qrowd.collection.plan import Plan
+from qrowd.collection.rows import GoldRow
 from qrowd.quality.operating import WORKERS, Outcomes, Worker, named, outcomes
 
 HITS = (1, 5, 10)

@@ -11,12 +11,12 @@ from typing import Any
 from qrowd.collection.plan import Check, Checks, Plan, keys, sections
 from qrowd.collection.plan_limits import BECAUSE, complaints
 from qrowd.errors import InputError, ParameterError, UnknownNameError
-from qrowd.io.plan_files import find_line, line_of, parsed_toml, plan_text
+from qrowd.io.plan_files import file_text, find_line, line_of, parsed_toml
 
 
 def read_plan(path: str | Path) -> Plan:
     """Read a plan file."""
-    return parse_plan(plan_text(path), str(path))
+    return parse_plan(file_text(path), str(path))
 
 
 def parse_plan(text: str, file: str = "plan") -> Plan:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 
-from qrowd.collection.building import GoldRow
 from qrowd.collection.passing import level_of, margin
 from qrowd.collection.plan import Plan
+from qrowd.collection.rows import GoldRow
 
 LEVELS = 3  # not relevant, relevant, more than that
 LARGEST_SET = 8

@@ -20,12 +20,11 @@ from sqlalchemy import func, select
 
 from qrowd import __version__
 from qrowd.collection import audit
-from qrowd.collection.datasheet import datasheet
+from qrowd.collection.datasheet import Figures, datasheet
 from qrowd.collection.export import export
 from qrowd.collection.schema import assignment, consent, content, document, pair, topic, worker
 from qrowd.collection.schema import audit as acts
 from qrowd.collection.store import Found, Store, Work
-from qrowd.data.given import Merger
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
 from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION, sha256_of
@@ -46,22 +45,6 @@ class Released:
     sha256: str
     judgements: int
     act: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figures:
-    """How the campaign's figures are made, so that a reader of the release gets the same."""
-
-    merge: Merger
-    method: str
-    measures: tuple[str, ...] = ("AP", "nDCG@10")
-    draws: int = 300
-    level: float = 0.9
-    informed: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """As the manifest has it."""
-        return {name: value for name, value in vars(self).items() if name != "merge"}
 
 
 def release(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlalchemy import and_, case, exists, func, select
 
 from qrowd.collection import ledger, notices
+from qrowd.collection.assignments import lease
 from qrowd.collection.schema import answer, assignment, event, judging_set, place, worker
 from qrowd.collection.store import Found, Work
 
@@ -22,8 +23,6 @@ def wanted(work: Work) -> bool:
 
 def lease_review(work: Work, worker_id: int) -> Found | None:
     """A batch of others' sets to review; None where there is nothing or no money."""
-    from qrowd.collection.serving import lease
-
     sets = _to_review(work, worker_id)
     if not sets or not ledger.affordable(work, work.plan.pay_of("review")):
         return None

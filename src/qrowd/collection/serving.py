@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import exists, func, insert, select
+from sqlalchemy import exists, func, select
 
 from qrowd.collection import gold, ledger, notices, people, picking, reviewing
-from qrowd.collection.assignments import by_id, lease_of, move, sweep
+from qrowd.collection.assignments import lease, move
+from qrowd.collection.concluding import sweep
 from qrowd.collection.schema import assignment, judging_set, place
 from qrowd.collection.showing import Offer, show
-from qrowd.collection.store import Found, Work, new_id
+from qrowd.collection.store import Found, Work
 
 _WHY = {
     "not-running": "this campaign is not running now; please come back later",
@@ -214,47 +214,3 @@ def _offer(
         notices.tell(work, "no-budget", "the budget does not allow another batch; add to it")
         return _nothing("no-budget")
     return show(work, lease(work, worker_id, kind, sets))
-
-
-def lease(
-    work: Work,
-    worker_id: int,
-    kind: str,
-    sets: Sequence[tuple[Found, str]],
-    reviews: Sequence[int | None] = (),
-) -> Found:
-    """A new assignment with these sets, each of a kind of place; its pay is promised."""
-    term, longest = lease_of(work, kind)
-    times = {"leased_at": work.now, "expires_at": work.now + term, "latest_end": work.now + longest}
-    values = {"campaign_id": work.campaign, "worker_id": worker_id, "key": work.key(), "kind": kind}
-    pay = work.plan.pay_of(kind)
-    made = work.db.execute(insert(assignment).values(**values, **times, pay=pay))
-    number = new_id(made)
-    rows = [
-        _place(work, number, worker_id, ordinal, row, what)
-        for ordinal, (row, what) in enumerate(sets, 1)
-    ]
-    for one, reviewed in zip(rows, reviews, strict=False):
-        one["reviews_id"] = reviewed
-    work.db.execute(insert(place), rows)
-    found = by_id(work, number)
-    ledger.promise(work, found, pay)
-    return by_id(work, number)
-
-
-def _place(
-    work: Work, number: int, worker_id: int, ordinal: int, row: Found, kind: str
-) -> dict[str, Any]:
-    order = work.random.sample(range(1, row.size + 1), row.size)
-    return {
-        "assignment_id": number,
-        "worker_id": worker_id,
-        "set_id": row.id,
-        "kind": kind,
-        "ordinal": ordinal,
-        "key": work.key(),
-        "shown": " ".join(map(str, order)),
-        "held": int(kind == "count"),
-        "surplus": 0,
-        "reviews_id": None,
-    }

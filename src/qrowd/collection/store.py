@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Engine, bindparam, create_engine, event, inspect, select, text
@@ -28,13 +27,12 @@ from sqlalchemy.pool import QueuePool
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import stored_plan
 from qrowd.collection.schema import campaign
-from qrowd.errors import MissingExtraError, QrowdError, RuleError, StoreError, UsageError
+from qrowd.errors import MissingExtraError, RuleError, StoreError
 
 Found: TypeAlias = Any  # a row; its columns are attributes
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
-NETWORK_DRIVES = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ncpfs", "glusterfs", "lustre")
 BUSY_MS = 30_000
 
 
@@ -219,49 +217,11 @@ def _without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True)
 
 
-# --- opening --------------------------------------------------------------------------------------
+# --- connections ----------------------------------------------------------------------------------
 
 
-def url_of(where: str | Path) -> str:
-    """The URL of a database: a URL as it is, or a file's path."""
-    given = str(where)
-    if given.startswith(("postgresql://", "postgres://")):
-        return "postgresql+psycopg://" + given.split("://", 1)[1]
-    if "://" in given and not given.startswith(("sqlite:", "postgresql+psycopg:")):
-        shown = given.split("://", 1)[0]
-        raise UsageError(f"{shown}:// is not supported: give a file, or postgresql://...")
-    return given if "://" in given else f"sqlite:///{given}"
-
-
-def open_store(
-    where: str | Path,
-    *,
-    clock: Callable[[], int] = clock,
-    seed: int | None = None,
-    new: bool = False,
-    check_version: bool = True,
-) -> Store:
-    """Open a database of campaigns; `new` allows a file that is not there yet.
-
-    `seed` makes all random names repeatable; without it they come from the system's secure source.
-    """
-    url = url_of(where)
-    if url.startswith("sqlite"):
-        _refuse_unusable(Path(str(make_url(url).database)), new)
-    chosen = random.SystemRandom() if seed is None else random.Random(seed)
-    store = Store(_engine(url), url, clock, chosen)
-    if check_version:
-        from qrowd.collection.upgrading import refuse_other_version
-
-        try:
-            refuse_other_version(store)
-        except QrowdError:
-            store.engine.dispose()
-            raise
-    return store
-
-
-def _engine(url: str) -> Engine:
+def engine_of(url: str) -> Engine:
+    """A pool of connections that are set up for campaigns."""
     if url.startswith("sqlite"):
         wait = {"timeout": BUSY_MS / 1000, "check_same_thread": False}
         engine = create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
@@ -312,36 +272,6 @@ def _begin_immediate(db: Connection, until: float) -> None:
                 raise
         else:
             return
-
-
-def _refuse_unusable(path: Path, new: bool) -> None:
-    if path.is_dir():
-        raise StoreError("this is a folder; give a database file in it", file=str(path))
-    if not new and not path.is_file():
-        raise StoreError("no such database; `qrowd campaign new` makes one", file=str(path))
-    if not path.resolve().parent.is_dir():
-        raise StoreError("its folder does not exist; make it first", file=str(path))
-    kind = drive_of(path.resolve())
-    if kind.startswith(NETWORK_DRIVES):
-        raise StoreError(
-            f"SQLite cannot be shared safely on a network drive ({kind}); put it on a "
-            "local disk, or use PostgreSQL (--database postgresql://...)",
-            file=str(path),
-        )
-
-
-def drive_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """The kind of file system that holds a path; "" where that cannot be told."""
-    if not mounts.exists():
-        return ""
-    best, kind = "", ""
-    for line in mounts.read_text(errors="replace").splitlines():
-        _, point, found, *_ = line.split(" ")
-        point = point.replace("\\040", " ")
-        inside = path == Path(point) or Path(point) in path.parents
-        if inside and len(point) >= len(best):
-            best, kind = point, found
-    return kind
 
 
 def has_tables(store: Store) -> bool:

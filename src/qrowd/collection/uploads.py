@@ -17,7 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from qrowd.collection.building import GoldRow, QuestionRow, TopicRow
 from qrowd.collection.composing import set_key
 from qrowd.collection.drafts import Draft
 from qrowd.collection.gathering import (
@@ -30,6 +29,7 @@ from qrowd.collection.gathering import (
     topic_rows,
 )
 from qrowd.collection.plan import Plan
+from qrowd.collection.rows import GoldRow, QuestionRow, TopicRow
 from qrowd.data.runs import RunSet
 from qrowd.errors import FormatError, InputError
 from qrowd.io.anything import kind_of

@@ -13,7 +13,7 @@ from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
 from qrowd.evaluation.relevance import Certain, Random
 
-DCG = ("log2", "exp-log2", "jk")
+FORMS = ("log2", "exp-log2", "jk")
 
 
 class Gains(dict[int, float]):

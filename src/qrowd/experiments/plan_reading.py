@@ -10,13 +10,13 @@ from typing import Any, NoReturn
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 from qrowd.experiments.plan import SECTIONS, Plan, TopicSet, TopicSets
 from qrowd.experiments.plan_checks import check
-from qrowd.io.plan_files import line_of, parsed_toml, plan_text
+from qrowd.io.plan_files import file_text, line_of, parsed_toml
 from qrowd.registry import params_of
 
 
 def read_plan(path: str | Path) -> Plan:
     """Read a plan file."""
-    return replace(parse_plan(plan_text(path), str(path)), folder=str(Path(path).resolve().parent))
+    return replace(parse_plan(file_text(path), str(path)), folder=str(Path(path).resolve().parent))
 
 
 def parse_plan(text: str, file: str = "plan") -> Plan:

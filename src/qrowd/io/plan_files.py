@@ -13,7 +13,7 @@ _HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
 _KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
 
 
-def plan_text(path: str | Path) -> str:
+def file_text(path: str | Path) -> str:
     """The text of a plan file."""
     try:
         return Path(path).read_text(encoding="utf-8")

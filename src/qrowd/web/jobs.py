@@ -18,10 +18,11 @@ from typing import Any
 from polars.exceptions import PolarsError
 from sqlalchemy import Connection, func, insert, or_, select, update
 
-from qrowd.collection.assignments import sweep
+from qrowd.collection.concluding import sweep
+from qrowd.collection.opening import open_store
 from qrowd.collection.schema import assignment, campaign, job
 from qrowd.collection.states import VALID
-from qrowd.collection.store import Found, Store, Work, new_id, open_store
+from qrowd.collection.store import Found, Store, Work, new_id
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web.drawing import draw_one, undrawn_documents
 from qrowd.web.folders import Place

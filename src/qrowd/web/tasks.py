@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import qrowd as q
 from qrowd.collection import gold as gold_sets
-from qrowd.collection.designing import plan_of
+from qrowd.collection.datasheet import Figures
 from qrowd.collection.drafts import open_draft
 from qrowd.collection.export import export
 from qrowd.collection.gathering import gather
+from qrowd.collection.launch import plan_of
 from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.release import Figures, release
+from qrowd.collection.release import release
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.atomic import written

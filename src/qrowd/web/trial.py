@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 from qrowd.collection import links
 from qrowd.collection.audit import launch
-from qrowd.collection.building import DocumentRow, GoldRow, Material, TopicRow, create_campaign
+from qrowd.collection.building import create_campaign
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.store import open_store
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"

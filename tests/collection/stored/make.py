@@ -64,25 +64,22 @@ from qrowd.collection import (
 )
 from qrowd.collection.answering import Answer, answer
 from qrowd.collection.assignments import by_key
-from qrowd.collection.building import (
-    DocumentRow,
-    GoldRow,
-    Material,
-    QuestionRow,
-    TopicRow,
-    create_campaign,
-)
-from qrowd.collection.designing import STEPS, problems
+from qrowd.collection.building import create_campaign
+from qrowd.collection.datasheet import Figures
 from qrowd.collection.drafts import Draft, all_drafts, new_draft
 from qrowd.collection.export import export
 from qrowd.collection.importing import import_judgements
+from qrowd.collection.opening import open_store
 from qrowd.collection.plan import Plan
 from qrowd.collection.plan_reading import parse_plan
 from qrowd.collection.platforms.leaving import leave, use_code
-from qrowd.collection.release import Figures, release
+from qrowd.collection.problems import problems
+from qrowd.collection.release import release
+from qrowd.collection.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
 from qrowd.collection.schema import metadata, worker
 from qrowd.collection.showing import Offer, show
-from qrowd.collection.store import Store, Work, open_store
+from qrowd.collection.steps import STEPS
+from qrowd.collection.store import Store, Work
 from qrowd.collection.suggesting import suggested
 from qrowd.web import access, jobs, membership, passwords
 

@@ -17,9 +17,9 @@ from qrowd.cli.campaign.opening import (
 from qrowd.cli.output import say
 
 if TYPE_CHECKING:
-    from qrowd.collection.building import Material
     from qrowd.collection.extending import Cost
     from qrowd.collection.plan import Plan
+    from qrowd.collection.rows import Material
 
 
 @click.command()

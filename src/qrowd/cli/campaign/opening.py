@@ -25,7 +25,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 @contextmanager
 def opened(database: str, *, new: bool = False) -> Iterator[Store]:
     """The database, closed at the end."""
-    from qrowd.collection.store import open_store
+    from qrowd.collection.opening import open_store
 
     store = open_store(database, new=new)
     try:

@@ -22,7 +22,7 @@ def command(database: str, to: str | None, yes: bool) -> None:
       qrowd campaign upgrade campaign.db
     """
     from qrowd.collection import upgrading
-    from qrowd.collection.store import open_store
+    from qrowd.collection.opening import open_store
     from qrowd.errors import UnknownNameError
 
     known = upgrading.known_versions()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.evaluation.gains import DCG as FORMS
 from qrowd.evaluation.gains import (
+    FORMS,
     discounts,
     expected_gains,
     gains_by_grade,

@@ -9,7 +9,7 @@ from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import Scale
 from qrowd.evaluation.expectation import worth_over_ideal
 from qrowd.evaluation.gains import (
-    DCG,
+    FORMS,
     discounts,
     expected_gains,
     gains_by_grade,
@@ -49,7 +49,7 @@ class NDCG(Measure):
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
-    dcg: str = param("log2", "gain and discount", choices=DCG)
+    dcg: str = param("log2", "gain and discount", choices=FORMS)
     base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
     gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")

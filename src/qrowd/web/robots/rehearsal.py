@@ -13,8 +13,9 @@ import numpy as np
 import qrowd as q
 from qrowd.collection import audit, ledger
 from qrowd.collection.moving import backup
+from qrowd.collection.opening import open_store
 from qrowd.collection.status import last_answer
-from qrowd.collection.store import Store, open_store
+from qrowd.collection.store import Store
 from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
 from qrowd.web.folders import Place

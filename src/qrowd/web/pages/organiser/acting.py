@@ -12,9 +12,9 @@ from fastapi import Response
 
 from qrowd.collection import appeals, audit, extending
 from qrowd.collection.acts import ACTS
-from qrowd.collection.building import Material
 from qrowd.collection.consequences import Consequence, consequence
 from qrowd.collection.gathering import extension
+from qrowd.collection.rows import Material
 from qrowd.collection.store import Work
 from qrowd.errors import QrowdError, RuleError
 from qrowd.io.source import refuse_bomb

@@ -9,8 +9,8 @@ from fastapi import Response
 from markupsafe import Markup
 
 from qrowd.collection import designing, grading
-from qrowd.collection.building import GoldRow, TopicRow
 from qrowd.collection.drafts import Draft
+from qrowd.collection.rows import GoldRow, TopicRow
 from qrowd.collection.showing import Body
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError

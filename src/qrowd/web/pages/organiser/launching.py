@@ -12,10 +12,12 @@ from fastapi import Response
 from markupsafe import Markup
 
 from qrowd.collection import designing
+from qrowd.collection import launch as launching
 from qrowd.collection.drafts import Draft, discard
 from qrowd.collection.forecasting import Forecast
 from qrowd.collection.passing import survival
 from qrowd.collection.plan import Pay
+from qrowd.collection.problems import everybody_passes, problems, warnings
 from qrowd.collection.store import Found
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.web import jobs
@@ -56,7 +58,7 @@ def passing(key: str, visit: Visiting) -> Response:
         problem="",
         plan=draft.plan,
         svg=_picture(draft, found) if found and rows else "",
-        useless=designing.everybody_passes(draft),
+        useless=everybody_passes(draft),
         **shared(draft, "passing"),
     )
 
@@ -107,7 +109,7 @@ def _rehearsal_page(visit: Visit, draft: Draft, problem: str = "") -> Response:
         crowds=CROWDS,
         problem=problem,
         plan=draft.plan,
-        lacking=designing.problems(draft),
+        lacking=problems(draft),
         **shared(draft, "rehearsal"),
     )
 
@@ -123,7 +125,7 @@ def rehearse(key: str, visit: Visiting) -> Response:
         rate = 0.0
     if crowd not in {one[0] for one in CROWDS} or not 0 < rate <= MOST_PER_HOUR:
         return _rehearsal_page(visit, draft, "Say which crowd, and how many come in an hour.")
-    if designing.problems(draft):
+    if problems(draft):
         return _rehearsal_page(visit, draft, "Something is to be mended before robots can try it.")
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
@@ -197,8 +199,8 @@ def ready(key: str, visit: Visiting) -> Response:
         found=designing.outlook(draft),
         plan=draft.plan,
         problem="",
-        lacking=designing.problems(draft),
-        warned=designing.warnings(draft),
+        lacking=problems(draft),
+        warned=warnings(draft),
         **shared(draft, "launch"),
     )
 
@@ -207,11 +209,11 @@ def ready(key: str, visit: Visiting) -> Response:
 def launch(key: str, visit: Visiting) -> Response:
     """Launch, after a question with what it costs."""
     draft = opened(visit, key)
-    if designing.problems(draft):
+    if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
         return visit.ask(_question(draft))
-    act = designing.launch(visit.store, draft, visit.signed.name)
+    act = launching.launch(visit.store, draft, visit.signed.name)
     _keep_runs(visit, draft)
     discard(draft)
     told = "Launched. People can start now."
@@ -223,7 +225,7 @@ def _question(draft: Draft) -> Question:
     if found is None:
         raise RuleError("not-found", "there is nothing to judge yet")
     money = draft.plan.pay.shown
-    useless = designing.everybody_passes(draft)
+    useless = everybody_passes(draft)
     follows = [
         f"{found.judgements:,} judgements in {found.batches:,} batches are offered at once.",
         "Launching can be taken back until the first batch is given out; after that the campaign "

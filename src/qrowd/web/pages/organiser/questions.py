@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from qrowd.collection.answering import Answer
-from qrowd.collection.designing import STEPS
+from qrowd.collection.steps import STEPS
 from qrowd.web.pages.organiser.frame import Visit
 
 KINDS = {

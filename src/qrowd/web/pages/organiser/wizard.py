@@ -12,10 +12,12 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
-from qrowd.collection import answering, designing
+from qrowd.collection import answering, designing, launch
 from qrowd.collection.drafts import Draft, all_drafts, discard, new_draft, open_draft
 from qrowd.collection.forecasting import Forecast
 from qrowd.collection.importing_plans import draft_of_files
+from qrowd.collection.launch import plan_of
+from qrowd.collection.problems import problems
 from qrowd.collection.schema import campaign
 from qrowd.collection.suggesting import suggested
 from qrowd.errors import InputError, QrowdError, RuleError
@@ -60,7 +62,7 @@ def shared(draft: Draft, step: str) -> dict[str, Any]:
         "at": ORDER.index(step) + 1,
         "of": len(ORDER),
         "before": before(step),
-        "lacks": {one.step for one in designing.problems(draft)} & set(draft.answered),
+        "lacks": {one.step for one in problems(draft)} & set(draft.answered),
     }
 
 
@@ -109,13 +111,13 @@ def delete(key: str, visit: Visiting) -> Response:
 def plan(key: str, visit: Visiting) -> Response:
     """The plan file so far."""
     draft = opened(visit, key)
-    return visit.show("organiser/plan.html.j2", draft=draft, text=designing.plan_of(draft))
+    return visit.show("organiser/plan.html.j2", draft=draft, text=plan_of(draft))
 
 
 @router.get("/drafts/{key}/plan.toml")
 def plan_file(key: str, visit: Visiting) -> Response:
     """The plan file, to keep."""
-    text = designing.plan_of(opened(visit, key))
+    text = plan_of(opened(visit, key))
     return Response(text, media_type="application/toml", headers=_attached("plan.toml"))
 
 
@@ -123,7 +125,7 @@ def plan_file(key: str, visit: Visiting) -> Response:
 def bundle(key: str, visit: Visiting) -> Response:
     """The plan file and the files that it names."""
     draft, file = opened(visit, key), tempfile.TemporaryFile()  # noqa: SIM115 (closed when sent)
-    designing.bundle(draft, file)
+    launch.bundle(draft, file)
     file.seek(0)
     name = f"{draft.plan.campaign.name or 'campaign'}.zip"
     return StreamingResponse(_sent(file), media_type="application/zip", headers=_attached(name))
