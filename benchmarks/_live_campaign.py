@@ -10,13 +10,14 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, text
 
 from benchmarks._soak_campaign import SIZE, made_material
-from qrowd.collection import audit, ledger
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.schema import assignment, entry, event, outcome, place, worker
-from qrowd.collection.store import Store, Work
-from qrowd.collection.triggers import create_triggers, drop_triggers
+from qrowd.collection.books import ledger
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import assignment, entry, event, outcome, place, worker
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.database.triggers import create_triggers, drop_triggers
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.record import audit
 
 PLAN = """
 [campaign]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qrowd.collection import audit
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.record import audit
 
 NAME = "soak"
 PLAN = """

@@ -12,26 +12,21 @@ from sqlalchemy import select
 
 from benchmarks._soak_campaign import NAME, Line, Size, make_campaign
 from benchmarks.campaign_size import PLAN, material, write_judgements
-from qrowd.collection import (
-    audit,
-    concluding,
-    events,
-    forgetting,
-    moving,
-    people,
-    picking,
-    serving,
-    verifying,
-)
-from qrowd.collection.building import create_campaign
-from qrowd.collection.export import export
-from qrowd.collection.importing import import_judgements
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.schema import event
-from qrowd.collection.showing import Offer
-from qrowd.collection.status import status
-from qrowd.collection.store import Store, Work
+from qrowd.collection.books.progress import status
+from qrowd.collection.database import transfer, verification
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import event
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging import picks as picking
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.office import erasure
+from qrowd.collection.people import workers
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.imports import import_judgements
+from qrowd.collection.record import audit
 
 
 def picks(folder: Path, database: str, size: Size) -> list[Line]:
@@ -45,10 +40,10 @@ def picks(folder: Path, database: str, size: Size) -> list[Line]:
     wrong = done = 0
     for at in range(max(10, size.workers)):
         with store.write(NAME) as work:
-            number = people.enter(work, "own", f"w{at}").id
+            number = workers.enter(work, "own", f"w{at}").id
             picked = [row.id for row in picking.pick(work, number, 3)]
             wrong += len(picking.passed_over(work, number, picked))
-            done += isinstance(serving.next_batch(work, number), Offer)
+            done += isinstance(queue.next_batch(work, number), Offer)
     store.engine.dispose()
     return [Line(f"sets passed over by {done} picks", "0", str(wrong))]
 
@@ -73,8 +68,8 @@ def backups(folder: Path, database: str, size: Size) -> list[Line]:
     """
     store = make_campaign(database, NAME, pairs=200, target=3, lease_minutes=60)
     with store.write(NAME) as work:
-        number = people.enter(work, "own", "writer").id
-        offer = serving.next_batch(work, number)
+        number = workers.enter(work, "own", "writer").id
+        offer = queue.next_batch(work, number)
     assert isinstance(offer, Offer)
     stop, done = threading.Event(), [0]
 
@@ -103,13 +98,13 @@ def backups(folder: Path, database: str, size: Size) -> list[Line]:
 
 def _one_backup(store: Store, path: Path, done: list[int]) -> bool:
     before = done[0]
-    moving.backup(store, path)
+    transfer.backup(store, path)
     after = done[0] + 1
     target = open_store(path.with_suffix(".restored"), new=True)
-    moving.restore(path, target)
+    transfer.restore(path, target)
     with target.read(NAME) as work:
         keys = set(work.db.scalars(select(event.c.key)))
-        whole = verifying.broken(work) == []
+        whole = verification.broken(work) == []
     target.engine.dispose()
     n = len(keys)
     return whole and keys == {f"k{at}" for at in range(n)} and before <= n <= after
@@ -123,8 +118,8 @@ def erased(folder: Path, database: str, size: Size) -> list[Line]:
     store = make_campaign(database, NAME, pairs=100, target=3, lease_minutes=60)
     name, number, address, reason = SECRETS
     with store.write(NAME) as work:
-        ann = people.enter(work, "own", number, name=name, address=address).id
-        offer = serving.next_batch(work, ann)
+        ann = workers.enter(work, "own", number, name=name, address=address).id
+        offer = queue.next_batch(work, ann)
         assert isinstance(offer, Offer)
         for shown in offer.sets:
             for document in shown.documents:
@@ -137,12 +132,12 @@ def erased(folder: Path, database: str, size: Size) -> list[Line]:
                     reason=reason,
                 )
                 events.save(work, ann, said)
-        concluding.finish(work, ann, offer.key)
-        concluding.submit(work, ann, offer.key)
-        people.write_message(work, ann, f"I am {name}", from_worker=True)
+        submission.finish(work, ann, offer.key)
+        submission.submit(work, ann, offer.key)
+        workers.write_message(work, ann, f"I am {name}", from_worker=True)
         audit.perform(work, "soak", "settle", sure=True)
     there = sum(_found(store, folder / "before").values())
-    forgetting.forget(store, NAME, 1, who="soak")
+    erasure.forget(store, NAME, 1, who="soak")
     left = _found(store, folder / "after")
     store.engine.dispose()
     where = "database, WAL" if store.is_sqlite else "tables and indexes (not pg_wal)"
@@ -152,7 +147,7 @@ def erased(folder: Path, database: str, size: Size) -> list[Line]:
 
 def _found(store: Store, folder: Path) -> dict[str, int]:
     folder.mkdir()
-    moving.backup(store, folder / "backup.db")
+    transfer.backup(store, folder / "backup.db")
     with store.read(NAME) as work:
         export(work, folder / "out", parquet=True)
     files = [path for path in folder.rglob("*") if path.is_file()]

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from qrowd.collection import moving
-from qrowd.collection.building import create_campaign
-from qrowd.collection.export import export
-from qrowd.collection.importing import import_judgements
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, Material, TopicRow
-from qrowd.collection.status import status
+from qrowd.collection.books.progress import status
+from qrowd.collection.database import transfer
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.imports import import_judgements
 
 PLAN = '[campaign]\nname = "large"\n[hit]\ngold = 0\n'
 TOPICS, POOL = 100, 1000
@@ -81,7 +81,7 @@ def main() -> None:
         timed("status", lambda: within(status))
         timed("status again", lambda: within(status))
         timed("export", lambda: within(export, here / "out"))
-        timed("backup", lambda: moving.backup(store, here / "backup.db"))
+        timed("backup", lambda: transfer.backup(store, here / "backup.db"))
         store.engine.dispose()
 
 

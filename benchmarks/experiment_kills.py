@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from qrowd.experiments import run
-from qrowd.experiments.plan_reading import read_plan
+from qrowd.experiments.plan import read_plan
 
 KILLS = 10
 PLAN = """[experiment]

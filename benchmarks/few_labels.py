@@ -21,8 +21,8 @@ import numpy as np
 
 import qrowd as q
 from benchmarks.coverage_real import data
-from qrowd.aggregation.correcting import labels_for_ranking
-from qrowd.budget.sampling import probabilities, systematic
+from qrowd.aggregation.correction import labels_for_ranking
+from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.judgements import Judgements

@@ -24,13 +24,14 @@ from urllib.parse import urlsplit
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection import audit, links
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
-from qrowd.collection.schema import place
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import place
+from qrowd.collection.database.store import Store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.people import visits
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.record import audit
 
 NAME = "leak"
 PLAN = f"""
@@ -130,7 +131,9 @@ def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, d
     """The same without a network, in this process: less noise in the times than anybody has."""
     from dataclasses import asdict
 
-    from qrowd.collection import concluding, events, people, serving, showing
+    from qrowd.collection.judging import events, queue, submission
+    from qrowd.collection.judging import offer as showing
+    from qrowd.collection.people import workers as people
     from qrowd.web.sanitising import reader_of_text, text_of
 
     with store.write(NAME) as work:
@@ -144,13 +147,13 @@ def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, d
             return {"html": reader_of_text(text_of(found.content)), "title": found.title}
         with store.write(NAME) as work:
             if parts[-1] == "next":
-                offer = serving.next_batch(work, number)
+                offer = queue.next_batch(work, number)
                 return {"batch": asdict(offer) if isinstance(offer, showing.Offer) else None}
             if parts[-1] == "answers":
                 return asdict(events.save(work, number, events.Said(**body)))
             if parts[-1] == "finish":
-                return asdict(concluding.finish(work, number, parts[-2]))
-            return asdict(concluding.submit(work, number, parts[-2]))
+                return asdict(submission.finish(work, number, parts[-2]))
+            return asdict(submission.submit(work, number, parts[-2]))
 
     def ask(method: str, path: str, body: Any) -> tuple[int, bytes, dict[str, str]]:
         return 200, json.dumps(reply(method, path, body)).encode(), {}
@@ -310,7 +313,7 @@ def all_of(askers: Iterable[Callable[..., Any]]) -> tuple[list[Seen], int]:
 
 def _enter(store: Store, address: str, worker: int) -> str:
     with store.write(NAME) as work:
-        link = links.make_link(work, f"worker {worker}", 1)
+        link = visits.make_link(work, f"worker {worker}", 1)
     ask = http_asker(address, "")
     _, content, _ = ask("POST", f"/api/campaigns/{NAME}/enter", {"link": link})
     return str(json.loads(content)["token"])

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._live_campaign import make_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
 from qrowd.web import jobs
 from qrowd.web.folders import Place
 from qrowd.web.passwords import new_account

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.soak import Server, free_port
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -30,9 +30,9 @@ from sqlalchemy import func, select
 
 from benchmarks._soak_campaign import FULL, NAME, SHORT, Line, Size, make_campaign
 from benchmarks._soak_files import backups, connections, erased, large, picks
-from qrowd.collection import verifying
-from qrowd.collection.schema import assignment, event, judging_set
-from qrowd.collection.store import Store
+from qrowd.collection.database import verification
+from qrowd.collection.database.schema import assignment, event, judging_set
+from qrowd.collection.database.store import Store
 from qrowd.web.robots.crowd import by_content, make_robots, truth_of
 from qrowd.web.robots.driving import Connection, Timings, load, summary
 from qrowd.web.robots.habits import EAGER, STORM
@@ -128,7 +128,7 @@ def storm(folder: Path, database: str, size: Size) -> list[Line]:
             if sent >= size.requests:
                 break
     with store.read(NAME) as work:
-        problems = verifying.broken(work)
+        problems = verification.broken(work)
         held = work.db.scalar(select(func.count()).where(judging_set.c.held > judging_set.c.target))
     store.engine.dispose()
     what = f"rules broken after a storm of {sent:,} requests by {size.workers} workers"
@@ -141,11 +141,11 @@ def storm(folder: Path, database: str, size: Size) -> list[Line]:
 
 def _renamed(store: Store, crowd: list[Robot], at: int) -> None:
     """Give robots of a later wave links of their own."""
-    from qrowd.collection import links
+    from qrowd.collection.people import visits
 
     with store.write(NAME) as work:
         for number, robot in enumerate(crowd):
-            robot.entry = {"link": links.make_link(work, f"wave {at} robot {number}", 300)}
+            robot.entry = {"link": visits.make_link(work, f"wave {at} robot {number}", 300)}
 
 
 def kills(folder: Path, database: str, size: Size) -> list[Line]:
@@ -175,7 +175,7 @@ def kills(folder: Path, database: str, size: Size) -> list[Line]:
             thread.join()
     with store.read(NAME) as work:
         stored = {row.key for row in work.db.execute(select(event.c.key))}
-        problems = verifying.broken(work)
+        problems = verification.broken(work)
     store.engine.dispose()
     lost = sum(key not in stored for _, key in acknowledged)
     what = f"of {len(acknowledged):,} acknowledged answers lost over {size.kills} kill -9"
@@ -185,10 +185,10 @@ def kills(folder: Path, database: str, size: Size) -> list[Line]:
 def _save_until(
     server: Server, store: Store, person: str, stop: threading.Event, seen: set[tuple[str, str]]
 ) -> None:
-    from qrowd.collection import links
+    from qrowd.collection.people import visits
 
     with store.write(NAME) as work:
-        link = links.make_link(work, person, 300)
+        link = visits.make_link(work, person, 300)
     connection = Connection(server.address, Timings())
     try:
         token = _ask(connection, "POST", "/enter", {"link": link})["token"]
@@ -262,7 +262,7 @@ def _at_rate(server: Server, store: Store, name: str, rate: float, seconds: floa
     """The 99th percentile, from when a save was due, in milliseconds."""
     import numpy as np
 
-    from qrowd.collection import links
+    from qrowd.collection.people import visits
 
     threads, number = [], 16
     late: list[float] = []
@@ -270,7 +270,7 @@ def _at_rate(server: Server, store: Store, name: str, rate: float, seconds: floa
     def send(person: str, offset: float) -> None:
         connection = Connection(server.address, Timings())
         with store.write(NAME) as work:
-            link = links.make_link(work, person, 300)
+            link = visits.make_link(work, person, 300)
         token = _ask(connection, "POST", "/enter", {"link": link})["token"]
         place = _ask(connection, "POST", "/judging/next", {}, token)["batch"]["sets"][0]["key"]
         barrier.wait(60)

@@ -144,7 +144,7 @@ def area_table(areas: dict[tuple[str, str, int], float]) -> str:
 
 
 def draw(curves: dict[str, dict[str, dict[str, tuple[Floats, Floats]]]], folder: Path) -> None:
-    from qrowd.reporting.quality_figures import roc, standalone
+    from qrowd.reporting.figures import roc, standalone
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, file in (("distance / chance", "roc-random-spam"), ("pattern", "roc-uniform-spam")):

@@ -87,7 +87,7 @@ def _parameters(card: registry.Card) -> str:
 
 def plan_page() -> str:
     """Every key of a campaign's plan file, by section."""
-    from qrowd.collection.plan import keys, sections
+    from qrowd.collection.plan.sections import keys, sections
 
     parts = [
         "# The plan of a campaign",

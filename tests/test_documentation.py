@@ -143,7 +143,7 @@ def test_equations_become_mathml() -> None:
 
 
 def test_every_key_of_a_plan_has_its_row() -> None:
-    from qrowd.collection.plan import keys, sections
+    from qrowd.collection.plan.sections import keys, sections
 
     page = generate.plan_page()
     for name, kind in sections().items():

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 
 import qrowd as q
 from qrowd.aggregation.gaussian import deviations, quadrature
-from qrowd.aggregation.perceiving import seen_places
+from qrowd.aggregation.orders.gauss_rank import seen_places
 from qrowd.cli.main import main
 
 

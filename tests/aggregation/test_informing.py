@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.aggregation.informing import evidence, inform
-from qrowd.aggregation.reweighing import newton_step
+from qrowd.aggregation.revision import evidence, inform, newton_step
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.runs import RunSet

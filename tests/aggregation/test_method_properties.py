@@ -10,7 +10,7 @@ import pytest
 
 import qrowd as q
 from qrowd.aggregation.ballot import Ballot
-from qrowd.aggregation.judgements.two_coin import table_of
+from qrowd.aggregation.judgements.coins import table_of
 from qrowd.errors import NotConvergedWarning
 
 WEIGHTED = [
@@ -201,7 +201,7 @@ def test_pairs_that_nobody_judged_move_no_other(spec: str) -> None:
 
 def test_stack_chooses_its_ridge_by_topics() -> None:
     """Folds are whole topics: the strength does not depend on how documents are named."""
-    from qrowd.aggregation.folds import topic_folds
+    from qrowd.aggregation.fitting import topic_folds
 
     pairs = q.Pairs.of([f"t{at % 7}" for at in range(70)], [f"d{at}" for at in range(70)])
     folds = topic_folds(pairs, np.arange(70))

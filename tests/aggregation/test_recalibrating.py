@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.aggregation.recalibrating import recalibrate
+from qrowd.aggregation.revision import recalibrate
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError, ScaleError

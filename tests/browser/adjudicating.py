@@ -10,11 +10,13 @@ from playwright.sync_api import Page
 from sqlalchemy import insert
 from tests.browser.serving import Site, serve, settings_in
 
-from qrowd.collection import appeals, concluding, events, experts, people, serving
-from qrowd.collection.events import Said
-from qrowd.collection.schema import member_role
-from qrowd.collection.showing import Offer
-from qrowd.collection.store import Store, Work
+from qrowd.collection.adjudication import appeals, expert_sample
+from qrowd.collection.database.schema import member_role
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging.events import Said
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.people import workers
 from qrowd.web.folders import Place
 from qrowd.web.passwords import new_account
 from qrowd.web.trial import launch_campaign, material, plan_text
@@ -38,7 +40,7 @@ def _plan() -> str:
 @contextmanager
 def serve_disputed(folder: Path) -> Iterator[Site]:
     """The site; `ada` organises, `eve` is an expert."""
-    from qrowd.collection.plan_reading import parse_plan
+    from qrowd.collection.plan.toml import parse_plan
 
     settings, made = settings_in(folder), material()
     link = launch_campaign(settings, parse_plan(_plan()), made)
@@ -50,7 +52,7 @@ def serve_disputed(folder: Path) -> Iterator[Site]:
             _judge(store, name, at, truth, right)
         with store.write("try") as work:
             _accounts(work)
-            experts.draw_sample(work, 4)
+            expert_sample.draw_sample(work, 4)
             runs = Place(store, settings.folder, work.campaign).runs
         for name, step in (("bm25", 1), ("dense", -1)):
             rows = [
@@ -73,9 +75,9 @@ def _judge(
 ) -> None:
     """A whole batch, with reasons; the first also disagrees with a check question."""
     with store.write("try") as work:
-        worker = people.enter(work, "own", name).id
-        people.give_consent(work, worker, "1")
-        offer = serving.next_batch(work, worker)
+        worker = workers.enter(work, "own", name).id
+        workers.give_consent(work, worker, "1")
+        offer = queue.next_batch(work, worker)
         assert isinstance(offer, Offer)
         for shown in offer.sets:
             for one in shown.documents:
@@ -91,8 +93,8 @@ def _judge(
                     passage="torn into pieces",
                 )
                 events.save(work, worker, said)
-        concluding.finish(work, worker, offer.key)
-        concluding.submit(work, worker, offer.key)
+        submission.finish(work, worker, offer.key)
+        submission.submit(work, worker, offer.key)
         if not shift:
             asked = next(one for one in offer.sets if one.documents[0].title in right)
             appeals.disagree(work, worker, asked.key, 1, "The page says how to water them.")

@@ -14,11 +14,11 @@ from typing import Any
 import uvicorn
 from sqlalchemy import select
 
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import Material
-from qrowd.collection.schema import event
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import event
+from qrowd.collection.database.store import Store
+from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.toml import parse_plan
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 from qrowd.web.trial import launch_campaign, make_trial

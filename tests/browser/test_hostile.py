@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Response, expect
 from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
-from qrowd.collection.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
 from qrowd.web.drawing import draw_one, undrawn_documents
 
 PLAN = """

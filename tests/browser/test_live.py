@@ -15,8 +15,8 @@ from tests.browser.serving import Site, serve, settings_in
 from tests.browser.test_accessibility import problems
 from tests.collection.making import PLAN, make_site, material, wrong
 
-from qrowd.collection import audit
-from qrowd.collection.schema import assignment
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.record import audit
 from qrowd.web import jobs
 from qrowd.web.folders import Place
 from qrowd.web.passwords import new_account

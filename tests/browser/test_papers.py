@@ -13,7 +13,7 @@ from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
-from qrowd.collection.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
 from qrowd.web.drawing import draw_one, undrawn_documents
 
 PLAN = """

@@ -11,8 +11,8 @@ from tests.browser.serving import Site, serve_campaign
 from tests.browser.walking import saved, start
 from tests.collection.making import material
 
-from qrowd.collection import concluding
-from qrowd.collection.schema import assignment
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.judging import submission
 
 PLAN = """
 [campaign]
@@ -100,7 +100,7 @@ def test_a_batch_that_ends_while_it_is_open(browser: Browser, site: Site) -> Non
     start(page, site.link)
     with site.store.write("try") as work:
         row = work.db.execute(select(assignment)).one()
-        concluding.give_back(work, row.worker_id, row.key)
+        submission.give_back(work, row.worker_id, row.key)
     page.keyboard.press("1")
     expect(page.get_by_role("heading", level=1)).to_contain_text("This batch is closed")
     page.get_by_role("button", name="Continue").click()

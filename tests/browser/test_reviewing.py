@@ -9,10 +9,11 @@ from tests.browser.serving import serve_campaign
 from tests.browser.walking import judge_all, keep_picture, saved
 from tests.collection.making import material
 
-from qrowd.collection import concluding, events, people, serving
-from qrowd.collection.rows import DocumentRow, Material
-from qrowd.collection.showing import Offer
-from qrowd.collection.store import Store
+from qrowd.collection.database.store import Store
+from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.people import workers
+from qrowd.collection.plan.rows import DocumentRow, Material
 
 PLAN = """
 [campaign]
@@ -46,15 +47,15 @@ def begin(browser: Browser, link: str) -> Page:
 def judge(store: Store) -> None:
     """Somebody else judges a batch: all relevant."""
     with store.write("tiny") as work:
-        other = people.enter(work, "own", "other").id
-        batch = serving.next_batch(work, other)
+        other = workers.enter(work, "own", "other").id
+        batch = queue.next_batch(work, other)
         assert isinstance(batch, Offer)
         for shown in batch.sets:
             for at in range(1, len(shown.documents) + 1):
                 said = {"key": f"k{at}", "place": shown.key, "kind": "grade", "position": at}
                 events.save(work, other, events.Said(**said, grade=1))  # type: ignore[arg-type]
-        concluding.finish(work, other, batch.key)
-        concluding.submit(work, other, batch.key)
+        submission.finish(work, other, batch.key)
+        submission.submit(work, other, batch.key)
 
 
 def test_what_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from tests.browser.serving import Site, serve_campaign
 from tests.browser.walking import judge_all, keep_picture, saved, start
 from tests.collection.making import material
 
-from qrowd.collection import audit, links, people, serving
-from qrowd.collection.schema import assignment
-from qrowd.collection.showing import Offer
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.judging import queue
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.people import visits, workers
+from qrowd.collection.record import audit
 
 PLAN = """
 [campaign]
@@ -61,8 +63,8 @@ def test_a_late_answer_is_told_kindly_that_it_is_surplus(browser: Browser, tmp_p
         with site.store.write("tiny") as work:
             work.db.execute(update(assignment).values(expires_at=work.now - 1))
         with site.store.write("tiny") as work:  # somebody else takes the place
-            other = people.enter(work, "own", "other").id
-            assert isinstance(serving.next_batch(work, other), Offer)
+            other = workers.enter(work, "own", "other").id
+            assert isinstance(queue.next_batch(work, other), Offer)
         page.keyboard.press("1")
         expect(page.locator(".notes")).to_contain_text("kept and paid all the same")
         keep_picture(page, "trouble-surplus")
@@ -126,7 +128,7 @@ def test_a_link_that_has_ended_and_one_that_is_not_whole(browser: Browser, tmp_p
     made = material(topics=1, pool=3, gold_sets=0)
     with serve_campaign(tmp_path, PLAN.format(accept="automatic", warn=5), made) as site:
         with site.store.write("tiny") as work:
-            ended = links.make_link(work, "ann", days=-1)
+            ended = visits.make_link(work, "ann", days=-1)
         page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
         for link in (f"{site.address}/judge/tiny?link={ended}", site.link[:-4]):
             page.goto(link)

@@ -9,7 +9,7 @@ from tests.browser.serving import serve_campaign, serve_trial
 from tests.browser.walking import keep_picture, saved
 from tests.collection.making import material
 
-from qrowd.collection.rows import Material, QuestionRow
+from qrowd.collection.plan.rows import Material, QuestionRow
 
 PLAN = """
 [campaign]

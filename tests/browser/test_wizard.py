@@ -18,8 +18,8 @@ from tests.browser.test_accessibility import problems
 from tests.collection.campaign_files import write_files
 from tests.collection.conftest import postgresql, url
 
-from qrowd.collection.opening import open_store
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
 from qrowd.web import jobs
 from qrowd.web.pages.organiser.questions import ORDER
 from qrowd.web.robots import trying

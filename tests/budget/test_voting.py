@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.budget.requests import Pool, drawn, error_rates
-from qrowd.budget.sweeping import specs_of, swept
+from qrowd.budget.loop import specs_of, swept
+from qrowd.budget.votes import Pool, drawn, error_rates
 from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
 
 

@@ -96,8 +96,8 @@ def test_a_question_blocks_nobody(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While an organiser thinks about an answer, others can write."""
-    from qrowd.collection import audit
-    from qrowd.collection.opening import open_store
+    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.record import audit
 
     said(capsys, "new plan.toml -o c.db --launch")
     asked: list[str] = []

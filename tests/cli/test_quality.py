@@ -208,7 +208,7 @@ def test_a_type_looks_the_same_in_every_picture() -> None:
 
 def test_pictures_of_what_is_not_known_are_left_out() -> None:
     pytest.importorskip("matplotlib", reason="comes with the extra `report`")
-    from qrowd.reporting import quality_figures as drawn
+    from qrowd.reporting import figures as drawn
 
     c = q.simulate(topics=2, documents=10, assessors=5, timed=False, seed=1)
     table = q.assessors(c.judgements)

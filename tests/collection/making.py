@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from qrowd.collection import concluding, events, people, serving
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
-from qrowd.collection.showing import Offer
-from qrowd.collection.store import Store, Work
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.people import workers
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
 
 PLAN = """
 [campaign]
@@ -71,11 +72,11 @@ class Site:
 
     def worker(self, name: str) -> int:
         """The worker of a person of one's own panel."""
-        return int(self.work(people.enter, "own", name).id)
+        return int(self.work(workers.enter, "own", name).id)
 
     def next(self, worker: int) -> Any:
         """What the worker should do next."""
-        return self.work(serving.next_batch, worker)
+        return self.work(queue.next_batch, worker)
 
     def say(self, worker: int, place: str, position: int, grade: int | None, **more: Any) -> Any:
         """A grade, or another kind of event, under a new key."""
@@ -98,8 +99,8 @@ class Site:
         if not isinstance(offer, Offer):
             return offer
         self.judge(worker, offer, choose)
-        self.work(concluding.finish, worker, offer.key)
-        return self.work(concluding.submit, worker, offer.key)
+        self.work(submission.finish, worker, offer.key)
+        return self.work(submission.submit, worker, offer.key)
 
 
 def wrong(title: str, right: int) -> int:
@@ -135,7 +136,7 @@ def make_site(
     url: str, plan: str = PLAN, made: Material | None = None, *, start: bool = True
 ) -> Site:
     """A campaign in a new database, running."""
-    from qrowd.collection.audit import launch
+    from qrowd.collection.record.audit import launch
 
     clock = Clock()
     store = open_store(url, clock=clock, seed=next(_seeds), new=True)

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select
 from tests.collection.making import PLAN, Site, make_site, material, wrong
 
-from qrowd.collection import acts, appeals, audit, concluding, extending, ledger
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
-from qrowd.collection.schema import (
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.books import ledger
+from qrowd.collection.database.schema import (
     appeal,
     assignment,
     campaign,
@@ -25,8 +25,12 @@ from qrowd.collection.schema import (
     topic,
     worker,
 )
-from qrowd.collection.schema import audit as audit_table
-from qrowd.collection.verifying import broken
+from qrowd.collection.database.schema import audit as audit_table
+from qrowd.collection.database.verification import broken
+from qrowd.collection.judging import submission
+from qrowd.collection.office import acts, extension
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
 TABLES = (
@@ -99,7 +103,7 @@ def extended(site: Site) -> int:
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "", "", "g") for at, name in enumerate(names[3:])],
     )
-    site.work(extending.extend, "o", more)
+    site.work(extension.extend, "o", more)
     return int(site.work(audit.last_act))
 
 
@@ -178,13 +182,13 @@ def test_a_finished_batch_comes_back_finished(site: Site) -> None:
     cat = site.worker("cat")
     offer = site.next(cat)
     site.judge(cat, offer, wrong)
-    site.work(concluding.finish, cat, offer.key)
+    site.work(submission.finish, cat, offer.key)
     before = state_of(site)
     number = performed(site, "screen out", {"worker": 3})
     assert site.work(ledger.balance).owed == 20
     site.work(audit.undo, "o", number)
     assert state_of(site) == before
-    site.work(concluding.submit, cat, offer.key)
+    site.work(submission.submit, cat, offer.key)
 
 
 def test_an_extension_that_was_undone_can_be_made_again(site: Site) -> None:

@@ -14,21 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collection.campaign_files import GOLD, POOL, TOPICS, write_files
 
-from qrowd.collection import answering, designing, grading, uploads
-from qrowd.collection.answering import Answer, answer
-from qrowd.collection.composing import change, name_of
-from qrowd.collection.drafts import Draft, all_drafts, discard, new_draft, open_draft, save
-from qrowd.collection.importing_plans import draft_of_files
-from qrowd.collection.launch import bundle, launch, plan_of
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import parse_plan, read_plan, stored_plan
-from qrowd.collection.plan_writing import plan_text
-from qrowd.collection.problems import everybody_passes, problems, warnings
-from qrowd.collection.proposing import arranged
-from qrowd.collection.rows import GoldRow
-from qrowd.collection.steps import STEPS
-from qrowd.collection.suggesting import suggested
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.drafts import answers, contents, own_gold, uploads
+from qrowd.collection.drafts.answers import Answer, answer
+from qrowd.collection.drafts.draft import Draft, all_drafts, discard, new_draft, open_draft, save
+from qrowd.collection.drafts.launch import bundle, launch, plan_of
+from qrowd.collection.drafts.plan_import import draft_of_files
+from qrowd.collection.drafts.problems import everybody_passes, problems, warnings
+from qrowd.collection.drafts.steps import STEPS
+from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.plan.changes import change, name_of
+from qrowd.collection.plan.gold_proposal import arranged
+from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import parse_plan, plan_text, read_plan, stored_plan
 from qrowd.errors import InputError, QrowdError, RuleError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign"
@@ -66,7 +65,7 @@ def answered(draft: Draft, paths: dict[str, Path], *, until: str = "") -> Draft:
             given = Answer(step, {"campaign.title": "Which pages help?"})
         else:
             texts = {
-                name: answering._shown(plan, name)
+                name: answers._shown(plan, name)
                 for name in STEPS[step]
                 if not name.startswith("files.")
             }
@@ -215,7 +214,7 @@ def test_files_that_unpack_to_too_much(
     draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qrowd.io.source.MOST_UNPACKED", 2**20)
-    monkeypatch.setattr("qrowd.collection.importing_plans.MOST_UNPACKED", 2**20)
+    monkeypatch.setattr("qrowd.collection.drafts.plan_import.MOST_UNPACKED", 2**20)
     bomb = gzip.compress(b"t0 0 d0 1\n" * 2**18)
     with zipfile.ZipFile(inside := io.BytesIO(), "w") as target:
         target.writestr("docs/a.gz", bomb)
@@ -261,8 +260,8 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
 
 def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths)
-    rows = designing.material_of(draft).gold
-    found = designing.outlook(draft)
+    rows = contents.material_of(draft).gold
+    found = contents.outlook(draft)
     assert found is not None
     assert {row.reason for row in rows} == {"Because."}
     assert len({row.set for row in rows}) == len(TOPICS)
@@ -270,7 +269,7 @@ def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[st
     assert passes["good"] > 0.5 > max(passes[name] for name in ("random", "always relevant"))
     assert found.warnings == ()
     smaller = answer(draft, Answer("sets", {"sets.size": "3", "hit.sets": "4"}), "ann", 3)
-    sizes = Counter(row.set for row in designing.material_of(smaller).gold)
+    sizes = Counter(row.set for row in contents.material_of(smaller).gold)
     assert set(sizes.values()) == {3}
 
 
@@ -295,23 +294,23 @@ def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
     """Documents from both ends of the runs; once a set can be made of them, it is gold."""
     draft = answered(draft, paths, until="pool")
     draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
-    first = grading.proposed(draft)
+    first = own_gold.proposed(draft)
     assert {topic for topic, _ in first} == {"t1"}
     assert first[0][1] in ("t1-d1", "t1-d2")  # the best of one run, and the last of both
     assert first[1][1] == "t1-d9"
     rows = [GoldRow(topic, name, at % 2, "Seen.") for at, (topic, name) in enumerate(first)]
     seen = draft
-    draft = grading.keep(draft, rows[:1], "ann", 4)
-    assert (len(grading.graded(draft)), grading.sets_made(draft)) == (1, 0)
-    assert first[0] not in grading.proposed(draft)
-    draft = grading.keep(seen, rows[1:], "bob", 5)  # who did not see the first grade
-    assert (len(grading.graded(draft)), grading.sets_made(draft)) == (len(rows), 1)
-    assert {topic for topic, _ in grading.proposed(draft)} == {"t2"}
-    found = designing.outlook(draft)
+    draft = own_gold.keep(draft, rows[:1], "ann", 4)
+    assert (len(own_gold.graded(draft)), own_gold.sets_made(draft)) == (1, 0)
+    assert first[0] not in own_gold.proposed(draft)
+    draft = own_gold.keep(seen, rows[1:], "bob", 5)  # who did not see the first grade
+    assert (len(own_gold.graded(draft)), own_gold.sets_made(draft)) == (len(rows), 1)
+    assert {topic for topic, _ in own_gold.proposed(draft)} == {"t2"}
+    found = contents.outlook(draft)
     assert found is not None
     assert everybody_passes(draft) == ""
     with pytest.raises(InputError, match="at least one"):
-        grading.with_grades(draft, [])
+        own_gold.with_grades(draft, [])
 
 
 # --- two people, leaving and coming back ----------------------------------------------------------
@@ -382,7 +381,7 @@ def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -
     assert set(copy.answered) == set(STEPS)
     assert plan_of(copy) == plan_of(draft)
     assert problems(copy) == []
-    assert len(designing.material_of(copy).pool) == POOL * len(TOPICS)
+    assert len(contents.material_of(copy).pool) == POOL * len(TOPICS)
     text = io.BytesIO(plan_of(draft).encode())
     alone, missing = draft_of_files(draft.folder.parent, "bob", 9, [("plan.toml", text)])
     assert missing == ["topics.jsonl", "documents.jsonl", "pool.tsv", "gold.tsv"]
@@ -401,7 +400,7 @@ def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -
 def test_depths_of_runs_and_what_they_cost(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths, until="pool")
     draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
-    rows = designing.depth_costs(draft)
+    rows = contents.depth_costs(draft)
     assert [depth for depth, _, _ in rows] == [1, 2, 3, 5, 10]
     assert [pairs for _, pairs, _ in rows] == sorted({pairs for _, pairs, _ in rows})
     assert rows[-1][1] == POOL * len(TOPICS)

@@ -15,13 +15,13 @@ from tests.collection.conftest import fresh_postgresql
 from tests.collection.making import PLAN, Site, make_site, wrong
 
 import qrowd as q
-from qrowd.collection import moving
-from qrowd.collection.export import export
-from qrowd.collection.importing import import_judgements
-from qrowd.collection.opening import open_store
-from qrowd.collection.schema import event
-from qrowd.collection.store import Store
-from qrowd.collection.verifying import broken
+from qrowd.collection.database import transfer
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import event
+from qrowd.collection.database.store import Store
+from qrowd.collection.database.verification import broken
+from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.imports import import_judgements
 from qrowd.errors import InputError, StoreError
 
 RANKED = PLAN.replace("[sets]", 'way = "free-ranks"\n[sets]')
@@ -72,17 +72,17 @@ def test_a_move_to_the_other_engine_and_back_gives_the_same_bytes(
 ) -> None:
     before = files_of(judged.store, "tiny", tmp_path / "before")
     there = other_engine(judged.store, tmp_path, postgresql)
-    moving.move(judged.store, there)
+    transfer.move(judged.store, there)
     assert files_of(there, "tiny", tmp_path / "there") == before
     back = open_store(tmp_path / "back.db", new=True)
-    moving.move(there, back)
+    transfer.move(there, back)
     assert files_of(back, "tiny", tmp_path / "back") == before
     moved = Site(back, judged.clock)
     assert moved.whole(moved.worker("eve")) is not None  # work goes on under the rules
     with back.read("tiny") as work:
         assert broken(work) == []
     with pytest.raises(StoreError, match="not empty"):
-        moving.move(judged.store, there)
+        transfer.move(judged.store, there)
     there.engine.dispose()
     back.engine.dispose()
 
@@ -101,7 +101,7 @@ def test_a_backup_under_load_is_one_commit(judged: Site, tmp_path: Path) -> None
     thread.start()
     try:
         for number in range(3):
-            path = moving.backup(judged.store, tmp_path / f"b{number}.db")
+            path = transfer.backup(judged.store, tmp_path / f"b{number}.db")
             copy = open_store(path)
             with copy.read("tiny") as work:
                 assert broken(work) == []
@@ -112,7 +112,7 @@ def test_a_backup_under_load_is_one_commit(judged: Site, tmp_path: Path) -> None
         thread.join()
     assert counts[0] > 0
     with pytest.raises(StoreError, match="file already"):
-        moving.backup(judged.store, tmp_path / "b0.db")
+        transfer.backup(judged.store, tmp_path / "b0.db")
 
 
 def test_a_backup_that_does_not_fit_leaves_nothing(
@@ -128,17 +128,17 @@ def test_a_backup_that_does_not_fit_leaves_nothing(
             found.execute("PRAGMA max_page_count = 2")
         return found
 
-    monkeypatch.setattr("qrowd.collection.moving.sqlite3.connect", full)
+    monkeypatch.setattr("qrowd.collection.database.transfer.sqlite3.connect", full)
     with pytest.raises(StoreError, match="the copy failed: database or disk is full"):
-        moving.backup(site.store, tmp_path / "there" / "b.db")
+        transfer.backup(site.store, tmp_path / "there" / "b.db")
     assert list((tmp_path / "there").iterdir()) == []
     site.store.engine.dispose()
 
 
 def test_a_backup_is_restored(judged: Site, tmp_path: Path) -> None:
-    path = moving.backup(judged.store, tmp_path / "b.db")
+    path = transfer.backup(judged.store, tmp_path / "b.db")
     fresh = open_store(tmp_path / "restored.db", new=True)
-    moving.restore(path, fresh)
+    transfer.restore(path, fresh)
     before = files_of(judged.store, "tiny", tmp_path / "one")
     assert files_of(fresh, "tiny", tmp_path / "two") == before
     fresh.engine.dispose()
@@ -199,7 +199,7 @@ def ranked(url: str) -> Iterator[Site]:
 
 
 def test_rankings_are_exported_as_orders(ranked: Site, tmp_path: Path) -> None:
-    from qrowd.collection import concluding
+    from qrowd.collection.judging import submission
 
     worker = ranked.worker("ann")
     offer = ranked.next(worker)
@@ -209,8 +209,8 @@ def test_rankings_are_exported_as_orders(ranked: Site, tmp_path: Path) -> None:
         order = sorted(range(len(grades)), key=lambda at: -grades[at])
         ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
         ranked.say(worker, shown.key, 0, None, kind="ranking", ranks=ranks)
-    ranked.work(concluding.finish, worker, offer.key)
-    assert ranked.work(concluding.submit, worker, offer.key).state == "accepted"
+    ranked.work(submission.finish, worker, offer.key)
+    assert ranked.work(submission.submit, worker, offer.key).state == "accepted"
     with ranked.store.read("tiny") as work:
         export(work, tmp_path / "out")
     orders = (tmp_path / "out" / "orders.tsv").read_text().splitlines()
@@ -241,7 +241,7 @@ def test_writing_waits_for_others_and_says_so_when_that_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
-    monkeypatch.setattr("qrowd.collection.store.BUSY_MS", 60)
+    monkeypatch.setattr("qrowd.collection.database.store.BUSY_MS", 60)
     process = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
     process.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="locked; somebody else is writing"), site.store.write(1):

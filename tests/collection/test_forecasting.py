@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from qrowd.collection.forecasting import forecast, set_sizes
-from qrowd.collection.passing import CROWD, better_gold, passing, qualifies
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import GoldRow, Material
-from qrowd.quality.operating import WORKERS
+from qrowd.collection.plan.forecast import forecast, set_sizes
+from qrowd.collection.plan.pass_rates import CROWD, better_gold, passing, qualifies
+from qrowd.collection.plan.rows import GoldRow, Material
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.quality.pass_chances import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'
 

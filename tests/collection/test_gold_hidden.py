@@ -9,8 +9,8 @@ import numpy as np
 from sqlalchemy import select
 from tests.collection.making import Site, make_site, material
 
-from qrowd.collection.schema import place
-from qrowd.collection.showing import Offer, ShownSet
+from qrowd.collection.database.schema import place
+from qrowd.collection.judging.offer import Offer, ShownSet
 
 PLAN = """
 [campaign]

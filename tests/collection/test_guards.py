@@ -19,15 +19,16 @@ REFUSED = (sql_errors.IntegrityError, sql_errors.InternalError, sql_errors.Opera
 @pytest.fixture
 def busy(url: str) -> Iterator[Site]:
     """A campaign with batches that are accepted, returned and active, and an accepted consent."""
-    from qrowd.collection import concluding, people
+    from qrowd.collection.judging import submission
+    from qrowd.collection.people import workers
 
     plan = PLAN.replace("[sets]", '[people]\nconsent = "yes"\n[sets]')
     site = make_site(url, plan)
     ann, bob, cat = (site.worker(name) for name in ("ann", "bob", "cat"))
     for one in (ann, bob, cat):
-        site.work(people.give_consent, one, "1")
+        site.work(workers.give_consent, one, "1")
     site.whole(ann)
-    site.work(concluding.give_back, bob, site.next(bob).key)
+    site.work(submission.give_back, bob, site.next(bob).key)
     offer = site.next(cat)
     site.say(cat, offer.sets[0].key, 1, 1)
     yield site

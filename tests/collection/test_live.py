@@ -8,13 +8,16 @@ import pytest
 from sqlalchemy import insert, select, update
 from tests.collection.making import MINUTE, PLAN, Site, make_site, material, wrong
 
-from qrowd.collection import audit, concluding, gold, ledger, notices, standing
-from qrowd.collection.consequences import consequence
-from qrowd.collection.decisions import needs
-from qrowd.collection.outlook import day_of, outlook, spent_of
-from qrowd.collection.plan import DAY, Pay
-from qrowd.collection.schema import judging_set, note, worker
-from qrowd.collection.status import by_topic_and_votes, counts, status
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.books.progress import by_topic_and_votes, counts, status
+from qrowd.collection.database.schema import judging_set, note, worker
+from qrowd.collection.judging import gold, submission
+from qrowd.collection.office import worker_record
+from qrowd.collection.office.consequences import consequence
+from qrowd.collection.office.pace import day_of, outlook, spent_of
+from qrowd.collection.office.todo import needs
+from qrowd.collection.plan.sections import DAY, Pay
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
 PAY = Pay()
@@ -129,18 +132,18 @@ def test_evidence_on_a_worker(site: Site) -> None:
         offer = site.next(who)
         site.clock.forward(1)
         site.judge(who, offer, choose)
-        site.work(concluding.finish, who, offer.key)
-        site.work(concluding.submit, who, offer.key)
+        site.work(submission.finish, who, offer.key)
+        site.work(submission.submit, who, offer.key)
     with site.store.write("tiny") as work:
         number = work.db.exec_driver_sql(
             f"SELECT max(id) FROM event WHERE worker_id = {bob} AND kind = 'grade'"
         ).scalar()
         work.db.execute(insert(note).values(event_id=number, kind="reason", text="I think so"))
     with site.store.read("tiny") as work:
-        good, bad = standing.standing(work, 1), standing.standing(work, 2)
-        lines = standing.lines(work, [2, 1, 9])
-        assert standing.count(work) == 2
-        assert standing.numbers(work, 0, 10, "qualified") == [1, 2]
+        good, bad = worker_record.standing(work, 1), worker_record.standing(work, 2)
+        lines = worker_record.lines(work, [2, 1, 9])
+        assert worker_record.count(work) == 2
+        assert worker_record.numbers(work, 0, 10, "qualified") == [1, 2]
     assert good.right == (3, 3)
     assert good.confusion == {(0, "0"): 1, (1, "1"): 1, (2, "2"): 1}
     assert bad.right == (0, 3)

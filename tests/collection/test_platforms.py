@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from qrowd.collection.plan import Platform
-from qrowd.collection.platforms import provider_of
+from qrowd.collection.plan.platforms import provider_of
+from qrowd.collection.plan.sections import Platform
 from qrowd.errors import RuleError, UsageError
 
 PROLIFIC = {"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "v1", "other": "x"}
@@ -131,13 +131,13 @@ def test_a_file_without_keys_is_named(tmp_path: Path) -> None:
 def test_a_visit_is_for_so_many_batches(tmp_path: Path) -> None:
     from tests.collection.making import PLAN, make_site
 
-    from qrowd.collection import people
+    from qrowd.collection.people import workers
 
     text = PLAN.replace("seed = 1", "seed = 1\nhits_per_session = 2")
     site = make_site(f"sqlite:///{tmp_path / 'c.db'}", text + '[platform]\npreset = "prolific"\n')
 
     def visits(session: str) -> int:
-        found = site.work(people.enter, "prolific", "p1", parameters={"SESSION_ID": session})
+        found = site.work(workers.enter, "prolific", "p1", parameters={"SESSION_ID": session})
         return int(found.id)
 
     ann = visits("s1")

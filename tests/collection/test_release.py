@@ -14,9 +14,14 @@ import pytest
 from tests.collection.making import PLAN, Site, make_site
 
 import qrowd as q
-from qrowd.collection import audit, clarifying, concluding, events, forgetting, ledger, people
-from qrowd.collection.datasheet import Figures
-from qrowd.collection.release import _numbers, release, releases
+from qrowd.collection.books import ledger
+from qrowd.collection.judging import events, submission
+from qrowd.collection.material import clarification
+from qrowd.collection.office import erasure
+from qrowd.collection.people import workers as people
+from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.release import _numbers, release, releases
+from qrowd.collection.record import audit
 from qrowd.errors import FormatError, RuleError
 from qrowd.io.release import is_release
 
@@ -108,9 +113,9 @@ def test_texts_orders_and_consent(tmp_path: Path) -> None:
         ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
         said = events.Said(key=shown.key, place=shown.key, kind="ranking", position=0, ranks=ranks)
         site.work(events.save, worker, said)
-    site.work(concluding.finish, worker, offer.key)
-    site.work(concluding.submit, worker, offer.key)
-    site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "only in print"})
+    site.work(submission.finish, worker, offer.key)
+    site.work(submission.submit, worker, offer.key)
+    site.work(audit.perform, "ada", clarification.ACT, {"topic": "t0", "text": "only in print"})
     made(site, tmp_path / "out")
     read = q.read_release(tmp_path / "out")
     assert read.orders is not None
@@ -126,11 +131,11 @@ def test_texts_orders_and_consent(tmp_path: Path) -> None:
 def test_a_clarification_is_undone(site: Site) -> None:
     def narrative() -> str:
         with site.store.read("tiny") as work:
-            return str(clarifying.topic_named(work, "t0").narrative)
+            return str(clarification.topic_named(work, "t0").narrative)
 
     before = narrative()
-    first = site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "one"})
-    second = site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": "two"})
+    first = site.work(audit.perform, "ada", clarification.ACT, {"topic": "t0", "text": "one"})
+    second = site.work(audit.perform, "ada", clarification.ACT, {"topic": "t0", "text": "two"})
     both = narrative()
     site.work(audit.undo, "ada", first)
     assert narrative() in both
@@ -139,9 +144,9 @@ def test_a_clarification_is_undone(site: Site) -> None:
     assert narrative() == before
     for text in ("", "x" * 3000, "a\0b"):
         with pytest.raises(RuleError, match="1 to 2,000"):
-            site.work(audit.perform, "ada", clarifying.ACT, {"topic": "t0", "text": text})
+            site.work(audit.perform, "ada", clarification.ACT, {"topic": "t0", "text": text})
     with pytest.raises(RuleError, match="no topic 'x'"):
-        site.work(audit.perform, "ada", clarifying.ACT, {"topic": "x", "text": "a"})
+        site.work(audit.perform, "ada", clarification.ACT, {"topic": "x", "text": "a"})
 
 
 def test_voiding_what_was_released_is_said_before(site: Site, tmp_path: Path) -> None:
@@ -150,12 +155,12 @@ def test_voiding_what_was_released_is_said_before(site: Site, tmp_path: Path) ->
         ledger.settle(work, [row.id for row in ledger.owed(work)])
     made(site, tmp_path / "out")
     with pytest.raises(RuleError, match="holds answers of w1") as told:
-        forgetting.forget(site.store, "tiny", 1, who="ada", void=True)
+        erasure.forget(site.store, "tiny", 1, who="ada", void=True)
     assert told.value.code == "released"
-    forgetting.forget(site.store, "tiny", 1, who="ada", void=True, despite=True)
-    forgetting.forget(site.store, "tiny", 2, who="ada")
+    erasure.forget(site.store, "tiny", 1, who="ada", void=True, despite=True)
+    erasure.forget(site.store, "tiny", 2, who="ada")
     with site.store.read("tiny") as work:
-        assert forgetting.released(work, 1) == ""  # nothing of w1 counts any more
+        assert erasure.released(work, 1) == ""  # nothing of w1 counts any more
 
 
 def test_a_release_is_asked_twice_and_never_replaces_one(site: Site, tmp_path: Path) -> None:

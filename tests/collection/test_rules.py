@@ -11,29 +11,21 @@ import pytest
 from sqlalchemy import func, select
 from tests.collection.making import PLAN, Site, make_site, material, wrong
 
-from qrowd.collection import (
-    appeals,
-    audit,
-    concluding,
-    events,
-    expertise,
-    experts,
-    extending,
-    forgetting,
-    ledger,
-    moving,
-    notices,
-    people,
-    reviewing,
-)
-from qrowd.collection.building import create_campaign
-from qrowd.collection.concluding import sweep
-from qrowd.collection.export import export
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, Material, QuestionRow
-from qrowd.collection.schema import assignment, event, judging_set, place
-from qrowd.collection.showing import Offer, body_of
-from qrowd.collection.verifying import broken
+from qrowd.collection.adjudication import appeals, expert_sample
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.database import transfer
+from qrowd.collection.database.schema import assignment, event, judging_set, place
+from qrowd.collection.database.verification import broken
+from qrowd.collection.judging import events, peer_review, submission
+from qrowd.collection.judging.offer import Offer, body_of
+from qrowd.collection.judging.submission import sweep
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.office import erasure, extension
+from qrowd.collection.people import topic_questions, workers
+from qrowd.collection.plan.rows import DocumentRow, Material, QuestionRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.export import export
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
 
@@ -102,9 +94,9 @@ def test_a_finished_batch_takes_no_answers_and_must_be_complete(made: Any) -> No
     worker = site.worker("ann")
     offer = site.next(worker)
     with refused("incomplete"):
-        site.work(concluding.finish, worker, offer.key)
+        site.work(submission.finish, worker, offer.key)
     site.judge(worker, offer)
-    site.work(concluding.finish, worker, offer.key)
+    site.work(submission.finish, worker, offer.key)
     with refused("closed"):
         site.say(worker, offer.sets[0].key, 1, 1)
     with refused("not-found"):
@@ -141,8 +133,8 @@ def test_an_abandoned_batch_is_open_again_and_a_late_answer_is_kept(made: Any) -
     surplus = [site.say(ann, one.key, 1, 1).surplus for one in offer.sets]
     assert any(surplus)  # bob has filled these places
     site.judge(ann, offer)
-    site.work(concluding.finish, ann, offer.key)
-    assert site.work(concluding.submit, ann, offer.key).earned == 100
+    site.work(submission.finish, ann, offer.key)
+    assert site.work(submission.submit, ann, offer.key).earned == 100
     with site.store.read("tiny") as work:
         held = work.db.scalar(select(func.sum(place.c.held)).where(place.c.worker_id == ann))
     assert held == 0
@@ -177,7 +169,7 @@ def test_a_finished_batch_is_submitted_when_its_lease_ends(made: Any) -> None:
     ann = site.worker("ann")
     offer = site.next(ann)
     site.judge(ann, offer)
-    site.work(concluding.finish, ann, offer.key)
+    site.work(submission.finish, ann, offer.key)
     site.clock.forward(61)
     site.work(sweep)
     assert state_of(site, offer.key).state == "accepted"
@@ -204,17 +196,17 @@ def test_what_a_failed_check_does(
     ann = site.worker("ann")
     offer = site.next(ann)
     site.judge(ann, offer, wrong)
-    done = site.work(concluding.finish, ann, offer.key)
+    done = site.work(submission.finish, ann, offer.key)
     assert done.failed == ("binary",)
     assert len(done.missed) == 3
     assert {one.reason for one in done.missed} == {"because"}
     assert done.can_submit == (action != "return")
     if done.can_submit:
-        site.work(concluding.submit, ann, offer.key)
+        site.work(submission.submit, ann, offer.key)
     assert state_of(site, offer.key).state == state
     assert site.work(ledger.balance).owed == owed
     with site.store.read("tiny") as work:
-        assert people.worker_of(work, ann).state == worker_state
+        assert workers.worker_of(work, ann).state == worker_state
 
 
 def test_cannot_tell_on_gold_is_wrong_and_broken_is_neutral(made: Any) -> None:
@@ -225,7 +217,7 @@ def test_cannot_tell_on_gold_is_wrong_and_broken_is_neutral(made: Any) -> None:
         for shown in offer.sets:
             for document in shown.documents:
                 site.say(ann, shown.key, document.position, None, kind=kind)
-        assert site.work(concluding.finish, ann, offer.key).failed == failed
+        assert site.work(submission.finish, ann, offer.key).failed == failed
 
 
 def test_too_fast_fails(made: Any) -> None:
@@ -233,7 +225,7 @@ def test_too_fast_fails(made: Any) -> None:
     ann = site.worker("ann")
     offer = site.next(ann)
     site.judge(ann, offer)
-    assert site.work(concluding.finish, ann, offer.key).failed == ("seconds",)
+    assert site.work(submission.finish, ann, offer.key).failed == ("seconds",)
 
 
 def test_a_qualification_has_two_tries_with_different_sets(made: Any) -> None:
@@ -242,13 +234,13 @@ def test_a_qualification_has_two_tries_with_different_sets(made: Any) -> None:
     first = site.next(ann)
     assert first.kind == "qualification"
     site.judge(ann, first, wrong)
-    assert len(site.work(concluding.finish, ann, first.key).missed) == 6
-    ended = site.work(concluding.submit, ann, first.key)
+    assert len(site.work(submission.finish, ann, first.key).missed) == 6
+    ended = site.work(submission.submit, ann, first.key)
     assert (ended.qualified, ended.tries_left) == (False, 1)
     second = site.next(ann)
     site.judge(ann, second, wrong)
-    site.work(concluding.finish, ann, second.key)
-    assert site.work(concluding.submit, ann, second.key).tries_left == 0
+    site.work(submission.finish, ann, second.key)
+    assert site.work(submission.submit, ann, second.key).tries_left == 0
     assert site.next(ann).code == "failed"
     assert site.whole(bob).qualified
     assert site.next(bob).kind == "judge"
@@ -314,8 +306,8 @@ def test_preferences_are_couples_that_connect_a_topic(made: Any) -> None:
         site.say(ann, offer.sets[0].key, 1, 1)
     for shown in offer.sets:
         site.say(ann, shown.key, 0, None, kind="ranking", ranks=(2, 1))
-    site.work(concluding.finish, ann, offer.key)
-    assert site.work(concluding.submit, ann, offer.key).state == "accepted"
+    site.work(submission.finish, ann, offer.key)
+    assert site.work(submission.submit, ann, offer.key).state == "accepted"
 
 
 def test_an_owner_judges_a_whole_topic_and_a_second_assessor_a_sample(made: Any) -> None:
@@ -373,28 +365,28 @@ def test_questions_come_before_their_topic(made: Any) -> None:
     shown = site.next(ann).sets[0]
     with refused("questions-first"):
         site.say(ann, shown.key, 1, 1)
-    assert not site.work(expertise.answer_questions, ann, {shown.questions[0].number: 0})
+    assert not site.work(topic_questions.answer_questions, ann, {shown.questions[0].number: 0})
     with refused("not-allowed"):
         site.say(ann, shown.key, 1, 1)
     with refused("conflict"):
-        site.work(expertise.answer_questions, ann, {shown.questions[0].number: 1})
+        site.work(topic_questions.answer_questions, ann, {shown.questions[0].number: 1})
 
 
 def test_workers_review_workers(made: Any) -> None:
     site = made(more="[techniques]\nreview_share = 1.0\nreview_agreement = 0.9\n")
     ann, bob = site.worker("ann"), site.worker("bob")
     with site.store.write("tiny") as work:
-        assert reviewing.lease_review(work, bob) is None
+        assert peer_review.lease_review(work, bob) is None
     site.whole(ann)
     offer = site.next(bob)
     assert offer.kind == "review"
     reviewed = [one for shown in offer.sets for one in shown.documents]
     assert all(one.reviewed is not None for one in reviewed)
     site.judge(bob, offer, wrong)
-    site.work(concluding.finish, bob, offer.key)
-    site.work(concluding.submit, bob, offer.key)
+    site.work(submission.finish, bob, offer.key)
+    site.work(submission.submit, bob, offer.key)
     with site.store.read("tiny") as work:
-        (row,) = reviewing.agreement(work)
+        (row,) = peer_review.agreement(work)
         told = [one.kind for one in notices.notices(work)]
     assert row.id == ann
     assert row.agreed < row.compared
@@ -404,16 +396,16 @@ def test_workers_review_workers(made: Any) -> None:
 def test_experts_judge_a_random_sample(made: Any) -> None:
     site = made()
     site.whole(site.worker("ann"))
-    assert site.work(experts.draw_sample, 4) == 4
-    rows = site.work(experts.to_judge)
+    assert site.work(expert_sample.draw_sample, 4) == 4
+    rows = site.work(expert_sample.to_judge)
     assert len(rows) == 4
     for number, row in enumerate(rows):
         said = 0 if number else 2
-        site.work(experts.decide, "eva", row.id, said, "looked", "borderline")
-    rate = site.work(experts.error_rate)
+        site.work(expert_sample.decide, "eva", row.id, said, "looked", "borderline")
+    rate = site.work(expert_sample.error_rate)
     assert (rate.sampled, rate.judged) == (4, 4)
     assert 0 <= rate.low <= rate.rate <= rate.high <= 1
-    assert site.work(experts.to_judge) == []
+    assert site.work(expert_sample.to_judge) == []
 
 
 # --- organisers -----------------------------------------------------------------------------------
@@ -424,8 +416,8 @@ def test_a_refusal_is_appealed_and_won(made: Any) -> None:
     ann = site.worker("ann")
     offer = site.next(ann)
     site.judge(ann, offer)
-    site.work(concluding.finish, ann, offer.key)
-    site.work(concluding.submit, ann, offer.key)
+    site.work(submission.finish, ann, offer.key)
+    site.work(submission.submit, ann, offer.key)
     number = state_of(site, offer.key).id
     site.work(audit.perform, "o", "refuse", {"assignment": number})
     assert site.work(ledger.balance).promised == 100
@@ -441,7 +433,7 @@ def test_disagreeing_with_gold_gets_an_answer(made: Any) -> None:
     ann = site.worker("ann")
     offer = site.next(ann)
     site.judge(ann, offer, wrong)
-    missed = site.work(concluding.finish, ann, offer.key).missed[0]
+    missed = site.work(submission.finish, ann, offer.key).missed[0]
     asked = site.work(appeals.disagree, ann, missed.place, missed.position, "look again")
     assert [row.id for row in site.work(appeals.open_appeals)] == [asked]
     site.work(appeals.answer_appeal, "o", asked, won=False, reply="see line 3")
@@ -450,20 +442,20 @@ def test_disagreeing_with_gold_gets_an_answer(made: Any) -> None:
 
 def test_a_raised_target_is_lowered_to_what_is_held(made: Any) -> None:
     site = made()
-    act = site.work(extending.raise_target, "o", 4)
+    act = site.work(extension.raise_target, "o", 4)
     site.work(audit.undo, "o", act)
     with refused("conflict"):
         site.work(audit.undo, "o", act)
-    act = site.work(extending.raise_target, "o", 1)
+    act = site.work(extension.raise_target, "o", 1)
     with site.store.read("tiny") as work:
-        cost = extending.cost_of_target(work, 3)
+        cost = extension.cost_of_target(work, 3)
     assert (cost.judgements, cost.pairs, cost.amount) == (2 * 21, 21, 900)
 
 
 def test_an_extension_can_be_withdrawn(made: Any) -> None:
     site = made()
     more = Material(documents=[DocumentRow("n1", b"x", "p 1")], pool=[("t0", "n1")])
-    done = site.work(extending.extend, "o", more)
+    done = site.work(extension.extend, "o", more)
     assert (done.pairs, done.sets) == (1, 1)
     with site.store.read("tiny") as work:
         number = audit.acts(work)[0].id
@@ -483,7 +475,7 @@ def test_what_cannot_be_undone_asks_twice(made: Any) -> None:
     with refused("ask-twice"):
         site.work(audit.perform, "o", "message", {"worker": 1, "text": "hello"})
     site.work(audit.perform, "o", "message", {"worker": 1, "text": "hello"}, sure=True)
-    assert site.work(people.messages, ann)[0].text == "hello"
+    assert site.work(workers.messages, ann)[0].text == "hello"
     site.next(ann)
     with refused("not-allowed"):
         site.work(audit.undo, "o", 1)  # the launch, after the first lease
@@ -517,7 +509,7 @@ def bytes_of(path: Path) -> bytes:
 def everywhere(site: Site, folder: Path, url: str) -> dict[str, list[str]]:
     """Where the secrets are found: files of the database, a backup, an export."""
     folder.mkdir()
-    moving.backup(site.store, folder / "backup.db")
+    transfer.backup(site.store, folder / "backup.db")
     with site.store.read("tiny") as work:
         export(work, folder / "out", parquet=True)
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -538,7 +530,7 @@ def test_a_forgotten_person_is_nowhere(made: Any, tmp_path: Path, url: str) -> N
     site = made(more="[people]\nrecognise = true\n")
     name, number, address, reason = SECRETS
     ann = site.work(
-        people.enter,
+        workers.enter,
         "prolific",
         number,
         name=name,
@@ -550,21 +542,21 @@ def test_a_forgotten_person_is_nowhere(made: Any, tmp_path: Path, url: str) -> N
         for document in shown.documents:
             right = int(document.title.split()[-1])
             site.say(ann, shown.key, document.position, right, reason=reason)
-    site.work(people.write_message, ann, f"I am {name}", from_worker=True)
-    site.work(concluding.finish, ann, offer.key)
-    site.work(concluding.submit, ann, offer.key)
-    own = site.work(forgetting.my_data, ann)
+    site.work(workers.write_message, ann, f"I am {name}", from_worker=True)
+    site.work(submission.finish, ann, offer.key)
+    site.work(submission.submit, ann, offer.key)
+    own = site.work(erasure.my_data, ann)
     assert own["person"][0]["name"] == name
     assert own["note"][0]["text"] == reason
     with refused("not-settled"):
-        forgetting.forget(site.store, "tiny", 1, who="o")
-    assert not site.work(forgetting.ask, ann)
+        erasure.forget(site.store, "tiny", 1, who="o")
+    assert not site.work(erasure.ask, ann)
     site.work(audit.perform, "o", "settle", {"workers": [1]}, sure=True)
     before = everywhere(site, tmp_path / "before", url)
     assert all(before.values())  # the search finds what is there
-    forgetting.forget(site.store, "tiny", 1, who="o")
+    erasure.forget(site.store, "tiny", 1, who="o")
     assert everywhere(site, tmp_path / "after", url) == {one: [] for one in SECRETS}
-    again = site.work(people.enter, "prolific", number)
+    again = site.work(workers.enter, "prolific", number)
     assert again.id == ann  # recognised by a keyed hash, as the plan says
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.sum(place.c.held))) == 2
@@ -575,7 +567,7 @@ def test_forgetting_may_void_the_answers(made: Any) -> None:
     ann = site.worker("ann")
     site.whole(ann)
     site.work(audit.perform, "o", "settle", {"workers": [1]}, sure=True)
-    forgetting.forget(site.store, "tiny", 1, who="o", void=True)
+    erasure.forget(site.store, "tiny", 1, who="o", void=True)
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.sum(place.c.held))) == 0
     assert site.worker("ann") != ann  # not recognised
@@ -586,10 +578,10 @@ def test_consent_comes_first_and_is_kept(made: Any) -> None:
     ann = site.worker("ann")
     assert site.next(ann).code == "consent"
     with refused("conflict"):
-        site.work(people.give_consent, ann, "1")
-    site.work(people.give_consent, ann, "2")
+        site.work(workers.give_consent, ann, "1")
+    site.work(workers.give_consent, ann, "2")
     assert isinstance(site.next(ann), Offer)
-    assert site.work(forgetting.my_data, ann)["consent"][0]["text"] == "I agree"
+    assert site.work(erasure.my_data, ann)["consent"][0]["text"] == "I agree"
 
 
 def test_events_are_never_malformed(made: Any) -> None:
@@ -621,8 +613,8 @@ def test_a_clock_that_jumps_loses_nothing(made: Any, hours: int) -> None:
     site.work(sweep)
     site.clock.forward(-60 * hours)  # somebody sets it right again
     site.judge(ann, offer)
-    site.work(concluding.finish, ann, offer.key)
-    assert site.work(concluding.submit, ann, offer.key).earned == 100
+    site.work(submission.finish, ann, offer.key)
+    assert site.work(submission.submit, ann, offer.key).earned == 100
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.min(event.c.id))) == first.event
 
@@ -634,11 +626,11 @@ def test_two_campaigns_extended_at_once_share_no_set(site: Site) -> None:
 
     def extend_other() -> None:
         with site.store.write("other") as work:
-            extending.extend(work, "o", new_document(topic, "one"))
+            extension.extend(work, "o", new_document(topic, "one"))
 
     with ThreadPoolExecutor() as threads:
         with site.store.write(site.name) as work:
-            extending.extend(work, "o", new_document(topic, "two"))
+            extension.extend(work, "o", new_document(topic, "two"))
             second = threads.submit(extend_other)
             wait([second], timeout=0.3)  # it would have taken the same numbers by now
             assert not second.done()

@@ -29,34 +29,29 @@ from tests.collection.stored.make import (
     upload,
 )
 
-from qrowd.collection import (
-    adjudication,
-    appeals,
-    audit,
-    concluding,
-    designing,
-    forgetting,
-    launch,
-    ledger,
-    notices,
-    people,
-    upgrading,
-)
-from qrowd.collection.acts import ACTS
-from qrowd.collection.answering import Answer, answer
-from qrowd.collection.assignments import by_id
-from qrowd.collection.drafts import Draft, all_drafts, open_draft
-from qrowd.collection.opening import open_store
-from qrowd.collection.platforms.leaving import leave, use_code
-from qrowd.collection.problems import problems
-from qrowd.collection.release import releases
-from qrowd.collection.schema import assignment, campaign, completion_code, person, worker
-from qrowd.collection.schema import audit as audit_table
-from qrowd.collection.serving import Nothing
-from qrowd.collection.showing import show
-from qrowd.collection.steps import STEPS
-from qrowd.collection.store import Store
-from qrowd.collection.verifying import broken
+from qrowd.collection.adjudication import appeals, cases
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.database import versions
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import assignment, campaign, completion_code, person, worker
+from qrowd.collection.database.schema import audit as audit_table
+from qrowd.collection.database.store import Store
+from qrowd.collection.database.verification import broken
+from qrowd.collection.drafts import contents, launch
+from qrowd.collection.drafts.answers import Answer, answer
+from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft
+from qrowd.collection.drafts.problems import problems
+from qrowd.collection.drafts.steps import STEPS
+from qrowd.collection.judging import submission
+from qrowd.collection.judging.assignments import by_id
+from qrowd.collection.judging.offer import show
+from qrowd.collection.judging.queue import Nothing
+from qrowd.collection.office import erasure
+from qrowd.collection.office.acts import ACTS
+from qrowd.collection.people import workers
+from qrowd.collection.people.visits import leave, use_code
+from qrowd.collection.publishing.release import releases
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web import access, jobs, passwords
 
@@ -112,9 +107,9 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     clock.now = expected["now"]
     url = restored(STORED / generation, engine, request, tmp_path)
     store = open_store(url, clock=clock, seed=1, check_version=False)
-    if upgrading.version(store) != upgrading.newest_version():
-        upgrading.upgrade(store)
-    upgrading.refuse_other_version(store)
+    if versions.version(store) != versions.newest_version():
+        versions.upgrade(store)
+    versions.refuse_other_version(store)
     yield Kept(store, clock, expected)
     store.engine.dispose()
 
@@ -204,8 +199,8 @@ def test_open_batches_are_judged_to_their_end(kept: Kept) -> None:
             except RuleError as error:
                 refused.append(error.code)
                 continue
-        site.work(concluding.finish, row.worker_id, row.key)
-        ended.append(site.work(concluding.submit, row.worker_id, row.key))
+        site.work(submission.finish, row.worker_id, row.key)
+        ended.append(site.work(submission.submit, row.worker_id, row.key))
     # a batch that ended days ago, and one whose topic's questions were failed
     assert sorted(refused) == ["not-allowed", "too-late"]
     assert {one.state for one in ended} == {"accepted", "submitted", "excluded"}
@@ -216,16 +211,16 @@ def test_new_workers_come_to_stored_campaigns(kept: Kept) -> None:
     turned_away = {}
     for name in kept.expected["campaigns"]:
         site = kept.site(name)
-        new = int(site.work(people.enter, "own", "somebody new").id)
+        new = int(site.work(workers.enter, "own", "somebody new").id)
         with kept.store.write(name) as work:
-            people.give_consent(work, new, work.plan.people.consent_version)
+            workers.give_consent(work, new, work.plan.people.consent_version)
         offer = site.next(new)
         if isinstance(offer, Nothing):
             turned_away[name] = offer.code
             continue
         answer_rest(site, new, offer)
-        site.work(concluding.finish, new, offer.key)
-        site.work(concluding.submit, new, offer.key)
+        site.work(submission.finish, new, offer.key)
+        site.work(submission.submit, new, offer.key)
     closed = {"free": "not-running", "waiting": "not-running"}
     assert turned_away == closed | {"full": "no-work-left", "couples": "no-budget"}
     with kept.store.write("waiting") as work:
@@ -236,26 +231,26 @@ def test_new_workers_come_to_stored_campaigns(kept: Kept) -> None:
 def test_notices_appeals_cases_and_debts_are_dealt_with(kept: Kept) -> None:
     site = kept.site("panel")
     with kept.store.write("panel") as work:
-        eva = adjudication.seen_as(work, None, "eva")
-        for row in adjudication.queue(work):
-            assert adjudication.decide(work, eva, row.id, 2, "clear now")
-            adjudication.votes(work, eva, row.id)
-        (objection,) = adjudication.disagreements(work)
-        adjudication.decide(work, eva, objection.pair, 0)
-        shown = adjudication.disagreement(work, eva, objection.id)
+        eva = cases.seen_as(work, None, "eva")
+        for row in cases.queue(work):
+            assert cases.decide(work, eva, row.id, 2, "clear now")
+            cases.votes(work, eva, row.id)
+        (objection,) = cases.disagreements(work)
+        cases.decide(work, eva, objection.pair, 0)
+        shown = cases.disagreement(work, eva, objection.id)
         assert (shown.words, shown.gold, shown.reason) == ("look again", 0, "because")
-        adjudication.answer_disagreement(work, "eva", eva, objection.id, right=True, reply="yes")
+        cases.answer_disagreement(work, "eva", eva, objection.id, right=True, reply="yes")
         (refusal,) = appeals.open_appeals(work)
         appeals.answer_appeal(work, "ada", refusal.id, won=True, reply="you are right")
         assert appeals.appeals_of(work, refusal.worker_id)[0].reply == "you are right"
-        assert [row.text for row in people.messages(work, refusal.worker_id)] == [
+        assert [row.text for row in workers.messages(work, refusal.worker_id)] == [
             "thank you",
             "you are welcome",
         ]
         for row in notices.notices(work):
             notices.dealt_with(work, row.id)
         assert notices.notices(work) == []
-        assert len(adjudication.decisions(work)) >= 6
+        assert len(cases.decisions(work)) >= 6
     site.work(audit.perform, "ada", "settle", {}, sure=True)
     assert site.work(ledger.owed) == []
     kept.refuse_broken()
@@ -265,7 +260,7 @@ def test_platform_workers_come_back_and_leave(kept: Kept) -> None:
     site = kept.site("prolific")
 
     def enter(name: str) -> int:
-        return int(site.work(people.enter, "prolific", name).id)
+        return int(site.work(workers.enter, "prolific", name).id)
 
     with kept.store.read("prolific") as work:
         own = (worker.c.campaign_id == work.campaign) & worker.c.forgotten_at.is_not(None)
@@ -283,9 +278,9 @@ def test_platform_workers_come_back_and_leave(kept: Kept) -> None:
     assert site.work(use_code, codes[looked])[1] == "no-work"
     with pytest.raises(RuleError, match="was used already"):
         site.work(use_code, codes[looked])
-    (asked,) = site.work(forgetting.waiting)
+    (asked,) = site.work(erasure.waiting)
     site.work(audit.perform, "ada", "settle", {"workers": [asked.number]}, sure=True)
-    forgetting.forget(kept.store, "prolific", asked.number, who="ada", void=True)
+    erasure.forget(kept.store, "prolific", asked.number, who="ada", void=True)
     kept.refuse_broken()
 
 
@@ -300,7 +295,7 @@ def test_accounts_tokens_and_jobs(kept: Kept, tmp_path: Path) -> None:
     for name, role, scope in (("panel", "expert", "judge"), ("prolific", "organiser", "pay")):
         assert access.member_of(kept.store, eva, name, role, scope).who.role == role
     leo = access.find(kept.store, tokens["worker"])
-    assert leo.worker == kept.site("panel").work(people.enter, "own", "leo").id
+    assert leo.worker == kept.site("panel").work(workers.enter, "own", "leo").id
     with pytest.raises(RuleError, match="not valid any more"):
         access.find(kept.store, tokens["revoked"])
     with kept.store.read("panel") as work:
@@ -337,7 +332,7 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
     for draft in all_drafts(folder):
         for version in range(1, draft.version + 1):
             assert open_draft(folder, draft.key, version).version == version
-        designing.outlook(draft)
+        contents.outlook(draft)
         launch.plan_of(draft)
 
 

@@ -17,26 +17,23 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from sqlalchemy import select
 from tests.collection.making import PLAN, Clock, Site, material
 
-from qrowd.collection import (
-    audit,
-    concluding,
-    events,
-    forgetting,
-    people,
-    picking,
-)
-from qrowd.collection.building import add, create_campaign
-from qrowd.collection.concluding import sweep
-from qrowd.collection.importing import import_judgements
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, Material
-from qrowd.collection.schema import assignment
-from qrowd.collection.schema import audit as audit_table
-from qrowd.collection.showing import Offer
-from qrowd.collection.states import STATES
-from qrowd.collection.store import Store
-from qrowd.collection.verifying import broken
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.database.schema import audit as audit_table
+from qrowd.collection.database.states import STATES
+from qrowd.collection.database.store import Store
+from qrowd.collection.database.verification import broken
+from qrowd.collection.judging import events, submission
+from qrowd.collection.judging import picks as picking
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.judging.submission import sweep
+from qrowd.collection.material.campaign_rows import add, create_campaign
+from qrowd.collection.office import erasure
+from qrowd.collection.people import workers
+from qrowd.collection.plan.rows import DocumentRow, Material
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.imports import import_judgements
+from qrowd.collection.record import audit
 from qrowd.errors import InputError, RuleError
 
 LONG = int(os.environ.get("QROWD_SOAK", "1"))
@@ -149,11 +146,11 @@ class Storm(RuleBasedStateMachine):
                 said = events.Said(key=key, place=shown.key, kind="ranking", ranks=ranks)
                 self.tried(events.save, worker, said)
         if worker in self.offers:
-            self.tried(concluding.finish, worker, self.offers[worker].key)
+            self.tried(submission.finish, worker, self.offers[worker].key)
             if then == "submit":
-                self.tried(concluding.submit, worker, self.offers[worker].key)
+                self.tried(submission.submit, worker, self.offers[worker].key)
             elif then == "return":
-                self.tried(concluding.give_back, worker, self.offers[worker].key)
+                self.tried(submission.give_back, worker, self.offers[worker].key)
 
     @rule(at=st.integers(0, 1000), changed=st.booleans())
     def send_again(self, at: int, changed: bool) -> None:
@@ -165,13 +162,13 @@ class Storm(RuleBasedStateMachine):
     def submit(self, who: int) -> None:
         worker = self.workers[who]
         if worker in self.offers:
-            self.tried(concluding.submit, worker, self.offers[worker].key)
+            self.tried(submission.submit, worker, self.offers[worker].key)
 
     @rule(who=WORKERS)
     def give_back(self, who: int) -> None:
         worker = self.workers[who]
         if worker in self.offers:
-            self.tried(concluding.give_back, worker, self.offers[worker].key)
+            self.tried(submission.give_back, worker, self.offers[worker].key)
 
     @rule(minutes=st.sampled_from((1, 11, 61, 60 * 25, 60 * 24 * 20)))
     def wait(self, minutes: int) -> None:
@@ -184,10 +181,10 @@ class Storm(RuleBasedStateMachine):
     @rule(who=WORKERS, void=st.booleans())
     def forget(self, who: int, void: bool) -> None:
         with self.store.read(self.site.name) as work:
-            number = people.worker_of(work, self.workers[who]).number
+            number = workers.worker_of(work, self.workers[who]).number
         self.tried(audit.perform, "organiser", "settle", {"workers": [number]}, sure=True)
         try:
-            self.site.work(forgetting.erase, number, who="organiser", void=void)
+            self.site.work(erasure.erase, number, who="organiser", void=void)
         except RuleError:
             return
         self.offers.pop(self.workers[who], None)
@@ -219,7 +216,7 @@ class Storm(RuleBasedStateMachine):
     @rule(act=st.sampled_from(("screen out", "stop", "bonus", "settle")), who=WORKERS)
     def manage(self, act: str, who: int) -> None:
         with self.store.read(self.site.name) as work:
-            number = people.worker_of(work, self.workers[who]).number
+            number = workers.worker_of(work, self.workers[who]).number
         details: dict[str, Any] = {"worker": number}
         details |= {"amount": 30} if act == "bonus" else {}
         details = {"workers": [number]} if act == "settle" else details

@@ -9,24 +9,24 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from qrowd.collection import upgrading
-from qrowd.collection.opening import drive_of, open_store
-from qrowd.collection.schema import metadata
-from qrowd.collection.store import Store
-from qrowd.collection.triggers import TRIGGERS
+from qrowd.collection.database import versions
+from qrowd.collection.database.opening import drive_of, open_store
+from qrowd.collection.database.schema import metadata
+from qrowd.collection.database.store import Store
+from qrowd.collection.database.triggers import TRIGGERS
 from qrowd.errors import StoreError
 
 
 def test_up_and_down_and_up_again(url: str) -> None:
     store = open_store(url, new=True)
-    assert upgrading.version(store) == upgrading.newest_version()
+    assert versions.version(store) == versions.newest_version()
     with store.engine.connect() as db:
         assert compare_metadata(MigrationContext.configure(db), metadata) == []
         db.rollback()
-    assert upgrading.downgrade(store, "base") == ""
+    assert versions.downgrade(store, "base") == ""
     with store.snapshot() as db:
         assert inspect(db).get_table_names() == ["alembic_version"]
-    assert upgrading.upgrade(store) == upgrading.newest_version()
+    assert versions.upgrade(store) == versions.newest_version()
     assert names_of_triggers(store) == {one.name for one in TRIGGERS}
     store.engine.dispose()
 
@@ -56,7 +56,7 @@ def test_a_database_on_a_network_drive_is_refused(
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")
     assert drive_of(tmp_path / "c.db", mounts) == "nfs4"
     assert drive_of(Path("/c.db"), mounts) == "ext4"
-    monkeypatch.setattr("qrowd.collection.opening.drive_of", lambda path: "nfs4")
+    monkeypatch.setattr("qrowd.collection.database.opening.drive_of", lambda path: "nfs4")
     with pytest.raises(StoreError, match="network drive"):
         open_store(tmp_path / "c.db", new=True)
 
@@ -84,7 +84,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
         work_on()
     event.remove(site.store.engine, "connect", full)
     site.store.engine.dispose()
-    from qrowd.collection.verifying import broken
+    from qrowd.collection.database.verification import broken
 
     with site.store.read("tiny") as work:
         assert broken(work) == []
@@ -96,7 +96,7 @@ def test_several_may_open_a_new_database_at_once(url: str) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: open_store(url, new=True), range(4)))
-    assert {upgrading.version(one) for one in stores} == {upgrading.newest_version()}
+    assert {versions.version(one) for one in stores} == {versions.newest_version()}
     assert names_of_triggers(stores[0]) == {one.name for one in TRIGGERS}
     for one in stores:
         one.engine.dispose()
@@ -133,19 +133,19 @@ def test_versions_keep_the_data(url: str, tmp_path: Path, monkeypatch: pytest.Mo
     from tests.collection.making import make_site
     from tests.collection.test_files import files_of
 
-    from qrowd.collection.verifying import broken
+    from qrowd.collection.database.verification import broken
 
     site = make_site(url)
     for name in ("ann", "bob"):
         site.whole(site.worker(name))
     before = files_of(site.store, "tiny", tmp_path / "before")
-    shutil.copytree(upgrading.FOLDER, tmp_path / "migrations")
-    text = NEXT_VERSION.replace("{last}", upgrading.newest_version())
+    shutil.copytree(versions.FOLDER, tmp_path / "migrations")
+    text = NEXT_VERSION.replace("{last}", versions.newest_version())
     (tmp_path / "migrations" / "versions" / "v9999_next.py").write_text(text)
-    monkeypatch.setattr(upgrading, "FOLDER", tmp_path / "migrations")
+    monkeypatch.setattr(versions, "FOLDER", tmp_path / "migrations")
     for step in ("0001", "9999", "0001"):
-        (upgrading.downgrade if step == "0001" else upgrading.upgrade)(site.store, step)
-        assert upgrading.version(site.store) == step
+        (versions.downgrade if step == "0001" else versions.upgrade)(site.store, step)
+        assert versions.version(site.store) == step
         assert files_of(site.store, "tiny", tmp_path / f"at {step}") == before
         assert names_of_triggers(site.store) == {one.name for one in TRIGGERS}
         assert site.whole(site.worker(f"at {step}")) is not None

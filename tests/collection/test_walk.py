@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.collection.making import Site, wrong
 
-from qrowd.collection import ledger
-from qrowd.collection.showing import Offer
+from qrowd.collection.books import ledger
+from qrowd.collection.judging.offer import Offer
 
 
 def test_from_the_first_batch_to_the_pay(site: Site) -> None:

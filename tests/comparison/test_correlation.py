@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from qrowd.comparison.correlation import places, rbo, spearman, tau_a, tau_ap, tau_b
-from qrowd.comparison.distance import max_drop, rmse
+from qrowd.comparison.correlation import max_drop, places, rbo, rmse, spearman, tau_a, tau_ap, tau_b
 from qrowd.errors import InputError, ParameterError
 
 Vectors = tuple[list[int], list[int]]

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from qrowd.comparison.calibration import calibration_of
 from qrowd.comparison.label_measures import (
     Counts,
     auc,
+    calibration_of,
     counts_of,
     expected_ap,
     expected_ndcg,
@@ -17,8 +17,7 @@ from qrowd.comparison.label_measures import (
     lam,
     rates,
 )
-from qrowd.comparison.label_text import calibration_text, per_topic_text
-from qrowd.comparison.labels import score_labels
+from qrowd.comparison.labels import calibration_text, per_topic_text, score_labels
 from qrowd.data.arrays import Floats
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements

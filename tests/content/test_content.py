@@ -10,7 +10,7 @@ import pytest
 
 import qrowd as q
 from qrowd.cli.main import main
-from qrowd.content.duplicates import groups_of, one_of_each
+from qrowd.content.similarity import groups_of, one_of_each
 from qrowd.errors import InputError, MissingExtraError, ParameterError
 
 

@@ -13,11 +13,11 @@ from scipy.stats import norm
 
 import qrowd as q
 from qrowd import registry
-from qrowd.aggregation.probit import moments, tilted
+from qrowd.aggregation.propagation import moments, tilted
 from qrowd.cli.main import main
-from qrowd.content.alike import centred
+from qrowd.content.similarity import centred
 from qrowd.data.arrays import Floats
-from qrowd.data.stepping import Incremental
+from qrowd.data.given import Incremental
 from qrowd.errors import InputError, UsageError
 
 METHODS = [id for id, card in registry.cards().items() if "documents" in card.needs]
@@ -324,7 +324,7 @@ def test_bad_vectors(
 def test_a_topic_of_very_many_documents_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from qrowd.content import alike as module
+    from qrowd.content import similarity as module
 
     names = [f"d{i:05d}" for i in range(20_000)]
     rows = crowd({"d00000": "1"}).with_pool(q.Pairs.of(["t"] * len(names), names))

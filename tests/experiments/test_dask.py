@@ -11,7 +11,7 @@ import pytest
 
 from qrowd.errors import InputError
 from qrowd.experiments import run
-from qrowd.experiments.plan_reading import parse_plan
+from qrowd.experiments.plan import parse_plan
 
 distributed = pytest.importorskip("distributed", reason="Dask is an extra")
 

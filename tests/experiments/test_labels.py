@@ -14,9 +14,7 @@ from qrowd.errors import InputError, UnknownNameError
 from qrowd.experiments import run
 from qrowd.experiments.labels import LabelResults, folds_of
 from qrowd.experiments.material import load
-from qrowd.experiments.plan import Plan
-from qrowd.experiments.plan_checks import FIGURES
-from qrowd.experiments.plan_reading import parse_plan
+from qrowd.experiments.plan import FIGURES, Plan, parse_plan
 from qrowd.experiments.presets import preset
 from qrowd.experiments.tasks import tasks_of
 

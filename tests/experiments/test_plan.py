@@ -9,8 +9,7 @@ import pytest
 
 from qrowd.errors import InputError, QrowdError, UnknownNameError
 from qrowd.experiments.material import load
-from qrowd.experiments.plan import Plan, TopicSet
-from qrowd.experiments.plan_reading import parse_plan
+from qrowd.experiments.plan import Plan, TopicSet, parse_plan
 from qrowd.experiments.presets import names, preset
 
 PLAN = """[experiment]

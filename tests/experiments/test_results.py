@@ -14,12 +14,17 @@ from qrowd.cli.main import main
 from qrowd.errors import UnknownNameError
 from qrowd.experiments import effects, run
 from qrowd.experiments.material import Material, load
-from qrowd.experiments.plan import Plan
-from qrowd.experiments.plan_reading import parse_plan
+from qrowd.experiments.plan import Plan, parse_plan
 from qrowd.experiments.presets import preset
-from qrowd.experiments.results import Results, against, against_topics
+from qrowd.experiments.results import (
+    Results,
+    against,
+    against_topics,
+    agreement,
+    by_size,
+    significance,
+)
 from qrowd.experiments.singles import single_assessors, single_differences, with_singles
-from qrowd.experiments.tables import agreement, by_size, significance
 
 PLAN = """[experiment]
 name = "small"

@@ -16,8 +16,7 @@ import qrowd as q
 from qrowd.errors import InputError, UsageError
 from qrowd.experiments import cells, run, tasks
 from qrowd.experiments.material import Material, load
-from qrowd.experiments.plan import Plan
-from qrowd.experiments.plan_reading import parse_plan
+from qrowd.experiments.plan import Plan, parse_plan
 
 PLAN = """[experiment]
 name = "tiny"

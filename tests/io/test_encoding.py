@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qrowd.io.encoding import encoded
+from qrowd.io.names import encoded
 
 
 def columns() -> dict[str, pl.Series]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import DataWarning, FormatError, InputError
-from qrowd.io.ranked import read_ranked
+from qrowd.io.anything import read_ranked
 
 quick = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 import qrowd as q
-from qrowd.aggregation.choices import choices
 from qrowd.aggregation.orders.crowd_bt import _noisy
+from qrowd.aggregation.orders.plackett_luce import choices
 
 BALLOTS = [
     ("x", {"a": 1, "b": 2, "c": 2, "d": 3}),
@@ -159,7 +159,7 @@ def test_large_components_have_nearly_the_same_deviations(monkeypatch: pytest.Mo
         ["t"] * 3000, names[one].tolist(), names[other].tolist(), ["x"] * 3000
     )
     exact = q.PlackettLuce().fit(made).deviation
-    monkeypatch.setattr("qrowd.aggregation.laplace.DENSE", 10)
+    monkeypatch.setattr("qrowd.aggregation.worths.DENSE", 10)
     near = q.PlackettLuce().fit(made)
     assert near.blocks == ()
     assert "approximate" in " ".join(near.fit.notes)

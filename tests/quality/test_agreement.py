@@ -10,9 +10,18 @@ import pytest
 
 import qrowd
 from qrowd.data.arrays import Array
-from qrowd.quality.agreement import agreement, krippendorff_alpha
-from qrowd.quality.coefficients import COEFFICIENTS, LEVELS, ac1, alpha, counts_of, fleiss, raw
-from qrowd.quality.couples import cohen
+from qrowd.quality.agreement import (
+    COEFFICIENTS,
+    LEVELS,
+    ac1,
+    agreement,
+    alpha,
+    counts_of,
+    fleiss,
+    krippendorff_alpha,
+    raw,
+)
+from qrowd.quality.independence import cohen
 
 # Fleiss (1971), Table 1: 30 patients, six psychiatrists each, five diagnoses.
 FLEISS = """0 0 0 6 0|0 3 0 0 3|0 1 4 0 1|0 0 0 0 6|0 3 0 3 0|2 0 4 0 0

@@ -7,7 +7,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import UnknownNameError
-from qrowd.quality.assessing import ABOUT
+from qrowd.quality.assessors import ABOUT
 
 
 def test_columns_against_plain_loops(tiny_crowd: q.Judgements, tiny_gold: q.Qrels) -> None:

@@ -12,8 +12,7 @@ import pytest
 import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import UsageError
-from qrowd.quality.couples import sharing
-from qrowd.quality.independence import _Products
+from qrowd.quality.independence import _Products, sharing
 
 DS = q.DawidSkene(smoothing=1)
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import qrowd as q
 from qrowd.cli.main import command
 from qrowd.errors import InputError, ScaleError
-from qrowd.quality.judging import judge_table
+from qrowd.quality.machine_judges import judge_table
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import InputError
-from qrowd.quality import operating
+from qrowd.quality import pass_chances
 from qrowd.quality.against_gold import binary_score, ndcg_score, problems_of
-from qrowd.quality.operating import (
+from qrowd.quality.pass_chances import (
     WORKERS,
     Worker,
     gold_sets,
@@ -79,7 +79,7 @@ def test_the_known_weakness_of_the_papers_checks() -> None:
 @pytest.mark.parametrize("worker", WORKERS, ids=lambda worker: worker.name)
 def test_samples_tend_to_the_enumeration(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = outcomes(GOLD, worker)
-    monkeypatch.setattr(operating, "MOST", 0)
+    monkeypatch.setattr(pass_chances, "MOST", 0)
     drawn = outcomes(GOLD, worker, seed=3)
     assert not drawn.exact
     for bounds in ({"binary": 0.85}, {"ndcg": 0.62}, {"accuracy": 0.6}, {"ndcg": 0.7}):

@@ -15,7 +15,7 @@ from qrowd.errors import NotConvergedWarning
 
 pytest.importorskip("matplotlib")
 
-from qrowd.reporting.bayes_figures import _smooth, _spread, bayes_figures
+from qrowd.reporting.paper_figures import _smooth, _spread, bayes_figures
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 import qrowd as q
 from qrowd.data.index import Index
-from qrowd.reporting import bayes_figures, figures, quality_figures
+from qrowd.reporting import figures, paper_figures
 from qrowd.reporting.verdicts import sure, verdicts_of
 
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -22,7 +22,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra `report`")
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read here are words; drawing takes most of a report's time."""
-    for module in (bayes_figures, figures, quality_figures):
+    for module in (paper_figures, figures, figures):
         monkeypatch.setattr(module, "drawn", lambda *_: "<svg></svg>")
 
 

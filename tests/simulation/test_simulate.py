@@ -7,7 +7,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import ParameterError, UnknownNameError
-from qrowd.simulation import assessors, assignment
+from qrowd.simulation import crowd
 from qrowd.simulation.setting import KINDS, PRESETS
 
 
@@ -97,7 +97,7 @@ def test_pattern_spammers_repeat_in_the_order_of_their_judgements() -> None:
 
 
 def test_shares_by_largest_remainder() -> None:
-    kinds = assessors.kinds_of(q.Setting(assessors=10, **(only("good") | {"sloppy": 0.5})))
+    kinds = crowd.kinds_of(q.Setting(assessors=10, **(only("good") | {"sloppy": 0.5})))
     assert np.bincount(kinds, minlength=8).tolist() == [7, 3, 0, 0, 0, 0, 0, 0]
 
 
@@ -174,7 +174,7 @@ def test_spammers_are_quick() -> None:
 def test_assignment_when_one_does_nearly_everything() -> None:
     workload = np.array([1 - 1e-9, *[1e-10] * 10])
     random = np.random.default_rng(0)
-    pair, assessor = assignment.assigned(np.full(30, 4), workload, random)
+    pair, assessor = crowd.assigned(np.full(30, 4), workload, random)
     assert len(np.unique(pair * 11 + assessor)) == 120
 
 

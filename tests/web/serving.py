@@ -11,7 +11,7 @@ from typing import Any
 from starlette.testclient import TestClient
 from tests.collection.making import Site, make_site
 
-from qrowd.collection import links, people
+from qrowd.collection.people import visits, workers
 from qrowd.web.access import new_token
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -29,7 +29,7 @@ class Server:
 
     def link(self, person: str, days: float = 1) -> str:
         """A worker's link."""
-        return str(self.site.work(links.make_link, person, days))
+        return str(self.site.work(visits.make_link, person, days))
 
     def worker(self, person: str) -> dict[str, str]:
         """The headers of a worker who came in by a link."""
@@ -42,7 +42,7 @@ class Server:
         """The headers of an organiser, an expert, or (campaign_id=None) an administrator."""
         with self.site.store.write("tiny") as work:
             if role == "expert":
-                more.setdefault("worker_id", people.expert(work, "eve"))
+                more.setdefault("worker_id", workers.expert(work, "eve"))
             more.setdefault("campaign_id", work.campaign)
             plain = new_token(work.db, work.now, role, **more)
         return {"Authorization": f"Bearer {plain}"}

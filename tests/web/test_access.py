@@ -11,8 +11,8 @@ from sqlalchemy import select
 from tests.web.office import desk
 from tests.web.serving import API, Server
 
-from qrowd.collection import audit
-from qrowd.collection.schema import rate
+from qrowd.collection.database.schema import rate
+from qrowd.collection.record import audit
 from qrowd.web import passwords
 from qrowd.web.access import COOKIE, FORGERY_HEADER
 from qrowd.web.app import LARGEST_BODY, SMALL_BODY

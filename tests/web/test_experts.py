@@ -12,7 +12,9 @@ from tests.web.office import Desk, desk, words
 from tests.web.serving import API, Server
 from tests.web.test_work import judge
 
-from qrowd.collection import adjudication, appeals, audit, concluding, experts
+from qrowd.collection.adjudication import appeals, cases, expert_sample
+from qrowd.collection.judging import submission
+from qrowd.collection.record import audit
 from qrowd.web import jobs, neighbours
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -35,12 +37,12 @@ def judge_all(site: Site) -> None:
                     gold = b"text g" in _text(site, worker, shown.key, one.position)
                     grade = right if gold else says(one.title, right)
                     site.say(worker, shown.key, one.position, grade, reason=f"{name} thinks so")
-            site.work(concluding.finish, worker, offer.key)
-            site.work(concluding.submit, worker, offer.key)
+            site.work(submission.finish, worker, offer.key)
+            site.work(submission.submit, worker, offer.key)
 
 
 def _text(site: Site, worker: int, key: str, position: int) -> bytes:
-    from qrowd.collection.showing import body_of
+    from qrowd.collection.judging.offer import body_of
 
     with site.store.read("tiny") as work:
         return body_of(work, worker, key, position).content
@@ -123,15 +125,15 @@ def test_words_of_a_page_that_is_nested_without_end(monkeypatch: pytest.MonkeyPa
 
 
 def _expert(server: Server, name: str) -> int:
-    from qrowd.collection import people
+    from qrowd.collection.people import workers
 
-    return int(server.site.work(people.expert, name))
+    return int(server.site.work(workers.expert, name))
 
 
 def test_nothing_that_an_expert_gets_before_tells_votes_or_systems(disputed: Server) -> None:
     _runs(disputed)
     eve = desk(disputed, "expert")
-    disputed.site.work(experts.draw_sample, 5)
+    disputed.site.work(expert_sample.draw_sample, 5)
     page = eve.get(HOME)
     assert "documents wait for you" in words(page)
     first = eve.get(f"{HOME}/next").headers["location"]
@@ -149,7 +151,7 @@ def test_nothing_that_an_expert_gets_before_tells_votes_or_systems(disputed: Ser
 def test_judge_blind_then_decide(disputed: Server) -> None:
     eve = desk(disputed, "expert")
     with disputed.site.store.read("tiny") as work:
-        row = adjudication.queue(work)[0]
+        row = cases.queue(work)[0]
     said = decide(eve, row.topic, row.doc, grade="2", reason="the second paragraph")
     assert said.status_code == 303
     shown = words(eve.get(said.headers["location"]))
@@ -162,7 +164,7 @@ def test_judge_blind_then_decide(disputed: Server) -> None:
     final = decide(eve, row.topic, row.doc, grade="1", code="misread topic", **fields)
     assert "Decided." in words(eve.get(final.headers["location"]))
     with disputed.site.store.read("tiny") as work:
-        standing = adjudication.decisions(work)[0]
+        standing = cases.decisions(work)[0]
         last = audit.acts(work, 1)[0]
     assert (standing.grade, standing.code, standing.reason) == (1, "misread topic", "now sure")
     assert last.act == "clarify topic"
@@ -182,8 +184,8 @@ def test_a_reason_code_is_wanted_where_most_judges_said_something_else(tmp_path:
     with TestClient(make_app(settings, site.store)) as client:
         eve = desk(Server(site, settings, client), "expert")
         with site.store.write("tiny") as work:
-            experts.draw_sample(work, 3)
-            row = experts.to_judge(work)[0]
+            expert_sample.draw_sample(work, 3)
+            row = expert_sample.to_judge(work)[0]
             said = _grades(work, row.id)
         other = "0" if said[0] else "2"
         decide(eve, row.topic, row.doc, grade=other)
@@ -205,14 +207,14 @@ def _organiser(site: Site) -> dict[str, str]:
 
 
 def _grades(work: Any, pair: int) -> list[int]:
-    rows = work.db.execute(adjudication._said(work)).all()
+    rows = work.db.execute(cases._said(work)).all()
     return [row.grade for row in rows if row.pair_id == pair]
 
 
 def test_bad_forms_are_told_and_nothing_is_kept(disputed: Server) -> None:
     eve = desk(disputed, "expert")
     with disputed.site.store.read("tiny") as work:
-        row = adjudication.queue(work)[0]
+        row = cases.queue(work)[0]
     for grade in ("", "7", "x", "99999"):
         page = decide(eve, row.topic, row.doc, grade=grade)
         assert page.status_code == 409, grade
@@ -222,7 +224,7 @@ def test_bad_forms_are_told_and_nothing_is_kept(disputed: Server) -> None:
     assert eve.get(f"{HOME}/topic?topic=nothing").status_code == 404
     assert eve.get(f"{HOME}/objections/999").status_code == 404
     with disputed.site.store.read("tiny") as work:
-        assert adjudication.decisions(work) == []
+        assert cases.decisions(work) == []
 
 
 def test_a_whole_topic_with_earlier_decisions_in_sight(disputed: Server) -> None:
@@ -277,7 +279,7 @@ def test_an_objection_is_judged_blind_and_answered(server: Server) -> None:
 def _gold_place() -> Any:
     from sqlalchemy import select
 
-    from qrowd.collection.schema import place
+    from qrowd.collection.database.schema import place
 
     return select(place).where(place.c.kind == "gold")
 
@@ -305,10 +307,10 @@ def test_which_systems_a_decision_moves(disputed: Server) -> None:
         jobs.run_one(disputed.site.store, disputed.settings.folder)
         assert why in state["problem"]
         with disputed.site.store.write("tiny") as work:
-            experts.decide(work, "eve", experts.pair_named(work, "t1", "d1-2"), 2)
+            expert_sample.decide(work, "eve", expert_sample.pair_named(work, "t1", "d1-2"), 2)
     _runs(disputed)
     with disputed.site.store.write("tiny") as work:
-        experts.decide(work, "eve", experts.pair_named(work, "t1", "d1-2"), 0, "no")
+        expert_sample.decide(work, "eve", expert_sample.pair_named(work, "t1", "d1-2"), 0, "no")
     before = _means(disputed, organiser)
     disputed.client.post(path, json=ask, headers=organiser)
     assert jobs.run_one(disputed.site.store, disputed.settings.folder)
@@ -337,9 +339,9 @@ def _means(server: Server, organiser: dict[str, str]) -> dict[str, float]:
 def test_neighbours_by_text(disputed: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn", reason="neighbours need the extra text")
     with disputed.site.store.write("tiny") as work:
-        pair = experts.pair_named(work, "t0", "d0-1")
+        pair = expert_sample.pair_named(work, "t0", "d0-1")
         eve = _known(work)
-        adjudication.decide(work, eve, pair, 1)
+        cases.decide(work, eve, pair, 1)
         found = neighbours.neighbours(work, eve, pair)
         assert found.found
         assert found.found[0].alike > 0
@@ -355,19 +357,19 @@ def test_neighbours_by_text(disputed: Server, monkeypatch: pytest.MonkeyPatch) -
 
 
 def _known(work: Any) -> int:
-    from qrowd.collection import people
+    from qrowd.collection.people import workers
 
-    return people.expert(work, "eve")
+    return workers.expert(work, "eve")
 
 
 def test_an_organiser_draws_a_sample_and_puts_it_back(disputed: Server) -> None:
     organiser = disputed.token("organiser")
     done = disputed.client.post(f"{API}/experts/draw", json={"size": 6}, headers=organiser)
     assert done.status_code == 201
-    assert len(disputed.site.work(experts.to_judge)) > 0
+    assert len(disputed.site.work(expert_sample.to_judge)) > 0
     number = done.json()["number"]
     assert disputed.client.post(f"{API}/acts/{number}/undo", headers=organiser).is_success
-    assert disputed.site.work(experts.to_judge) == []
+    assert disputed.site.work(expert_sample.to_judge) == []
 
 
 def test_the_organisers_page_about_experts(disputed: Server) -> None:
@@ -381,7 +383,7 @@ def test_the_organisers_page_about_experts(disputed: Server) -> None:
     assert "Drawn for experts. Undo" in words(shown)
     eve = desk(disputed, "expert")
     with disputed.site.store.read("tiny") as work:
-        row = experts.to_judge(work)[0]
+        row = expert_sample.to_judge(work)[0]
     decide(eve, row.topic, row.doc, grade="1", reason="a <b>reason</b>")
     decide(eve, row.topic, row.doc, grade="1", step="decide", code="borderline", clarify="print")
     _runs(disputed)

@@ -20,7 +20,7 @@ from tests.collection.making import PLAN, make_site
 from tests.web.office import desk, words
 from tests.web.serving import API, Server
 
-from qrowd.collection.schema import job
+from qrowd.collection.database.schema import job
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks

@@ -17,8 +17,11 @@ from tests.collection.making import PLAN, Site, make_site, material, wrong
 from tests.web.serving import Server
 from tests.web.test_office import account, sign_in
 
-from qrowd.collection import appeals, audit, concluding, ledger
-from qrowd.collection.schema import assignment, campaign, judging_set
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.books import ledger
+from qrowd.collection.database.schema import assignment, campaign, judging_set
+from qrowd.collection.judging import submission
+from qrowd.collection.record import audit
 from qrowd.web import jobs
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -233,7 +236,7 @@ def test_an_appeal_is_answered(office: Server) -> None:
     dan = site.worker("dan")
     offer = site.next(dan)
     site.judge(dan, offer, wrong)
-    missed = site.work(concluding.finish, dan, offer.key).missed[0]
+    missed = site.work(submission.finish, dan, offer.key).missed[0]
     site.work(appeals.disagree, dan, missed.place, missed.position, "look again")
     page = office.client.get(f"{AT}/appeals").text
     assert "I worked &lt;well&gt;" in page

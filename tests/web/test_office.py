@@ -12,8 +12,8 @@ from sqlalchemy import insert
 from tests.web.office import desk, words
 from tests.web.serving import API, Server
 
-from qrowd.collection import notices
-from qrowd.collection.schema import member_role
+from qrowd.collection.books import notices
+from qrowd.collection.database.schema import member_role
 from qrowd.web.access import FORGERY_HEADER
 from qrowd.web.membership import take_role
 from qrowd.web.pages.organiser.frame import own_address

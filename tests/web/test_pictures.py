@@ -11,10 +11,10 @@ pytest.importorskip("nh3", reason="the web application is not installed")
 
 from tests.browser.papers import pdf, picture
 
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.toml import parse_plan
 from qrowd.web import drawing, pictures
 from qrowd.web.sanitising import can_be_shown
 

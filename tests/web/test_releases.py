@@ -13,7 +13,7 @@ from tests.web.serving import API, Server
 
 import qrowd as q
 from qrowd.cli.main import main
-from qrowd.collection import experts
+from qrowd.collection.adjudication import expert_sample
 from qrowd.reporting.released import study_of
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs
@@ -40,7 +40,9 @@ def judged(server: Server, tmp_path: Path) -> Server:
         reply = server.client.post(f"{API}/runs", files=sent, headers=organiser)
         assert reply.status_code == 201
     with server.site.store.write("tiny") as work:
-        experts.decide(work, "eve", experts.pair_named(work, "t1", "d1-2"), 2, "it says so")
+        expert_sample.decide(
+            work, "eve", expert_sample.pair_named(work, "t1", "d1-2"), 2, "it says so"
+        )
     return server
 
 
@@ -122,7 +124,7 @@ def test_a_deletion_that_would_void_a_release(judged: Server) -> None:
     organiser = judged.token("organiser")
     make(judged, "mv")
     with judged.site.store.write("tiny") as work:
-        from qrowd.collection import ledger
+        from qrowd.collection.books import ledger
 
         ledger.settle(work, [row.id for row in ledger.owed(work)])
     workers = judged.client.get(f"{API}/workers", headers=organiser).json()

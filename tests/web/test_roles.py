@@ -20,11 +20,20 @@ from tests.web.serving import Server
 from tests.web.test_contract import PUBLIC, operations
 from tests.web.test_contract import ask as ask_api
 
-from qrowd.collection import people
-from qrowd.collection.building import create_campaign
-from qrowd.collection.drafts import all_drafts, new_draft
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.schema import audit, campaign, decision, entry, event, job, message, worker
+from qrowd.collection.database.schema import (
+    audit,
+    campaign,
+    decision,
+    entry,
+    event,
+    job,
+    message,
+    worker,
+)
+from qrowd.collection.drafts.draft import all_drafts, new_draft
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.people import workers
+from qrowd.collection.plan.toml import parse_plan
 from qrowd.web.access import new_token
 from qrowd.web.folders import drafts_in
 
@@ -71,7 +80,7 @@ def members(server: Server) -> dict[str, Desk]:
     found = {role: desk(server, role) for role in ("nobody", "worker", "expert", "organiser")}
     found["administrator"] = desk(server, "organiser", campaign_id=None)
     with server.site.store.write("other") as work:
-        eve, ann = people.expert(work, "eve"), people.enter(work, "own", "ann").id
+        eve, ann = workers.expert(work, "eve"), workers.enter(work, "own", "ann").id
         tokens = {
             "worker elsewhere": new_token(
                 work.db, work.now, "worker", campaign_id=work.campaign, worker_id=ann

@@ -14,9 +14,9 @@ from tests.collection.campaign_files import write_files
 from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
-from qrowd.collection.act_details import checked
-from qrowd.collection.composing import set_key
-from qrowd.collection.drafts import Draft, all_drafts, open_draft, save
+from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
+from qrowd.collection.plan.changes import set_key
+from qrowd.collection.record.act import checked
 from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.access import OFFICE_COOKIE, forgery_token

@@ -91,7 +91,7 @@ def test_what_cannot_be_has_the_one_shape(server: Server) -> None:
 def test_no_batch_says_why(server: Server) -> None:
     ann = server.worker("ann")
     with server.site.store.write("tiny") as work:
-        from qrowd.collection import audit
+        from qrowd.collection.record import audit
 
         audit.perform(work, "test", "pause")
     found = server.client.post(f"{API}/judging/next", headers=ann).json()

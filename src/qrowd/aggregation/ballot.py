@@ -1,4 +1,7 @@
-"""Judgements packed for the kernels, with the gold that clamps pairs: what E steps work on."""
+"""Judgements packed for the kernels, with the gold that clamps pairs: what E steps work on.
+
+Counts of votes stand here too, and the prior over grades of the models that have one.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,58 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.aggregation.counting import shares_of
+from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.given import UNKNOWN
 from qrowd.data.judgements import Judgements
 from qrowd.kernel import BLOCKS, in_blocks
+
+
+def shares_of(votes: Floats) -> Floats:
+    """Votes[..., grades] as shares; equal ones where there are no votes."""
+    total = votes.sum(axis=-1, keepdims=True)
+    equal = np.full_like(votes, 1.0 / votes.shape[-1])
+    return np.asarray(np.divide(votes, total, out=equal, where=total > 0))
+
+
+def votes_with_gold(fitting: Fitting) -> Floats:
+    """Votes[pairs, grades]; a pair whose gold is known has one vote, the gold."""
+    votes = fitting.judgements.votes.copy()
+    known = np.flatnonzero(fitting.gold != UNKNOWN)
+    votes[known] = np.eye(votes.shape[1])[fitting.gold[known]]
+    return votes
+
+
+@dataclass
+class Counted:
+    """votes[copies, pairs, 2] that grow one by one; P(relevant) is a document's share of them."""
+
+    votes: Floats
+
+    def add(self, pair: Codes, grade: Codes) -> None:
+        """One vote for each copy."""
+        self.votes[np.arange(len(pair)), pair, grade] += 1
+
+    def relevant(self) -> Floats:
+        """The share of relevant votes."""
+        return np.asarray(shares_of(self.votes)[..., 1])
+
+
+CLASS_PRIORS = ("none", "learned")
+
+
+def class_prior(kind: str, posterior: Floats) -> tuple[Floats, float]:
+    """The log of each grade's chance, and the log density of its smoothing.
+
+    `none`: all grades alike. `learned`: their expected shares, one pair of each grade added; the
+    posterior is of pairs with votes, for the others say nothing of how common a grade is.
+    """
+    size = posterior.shape[1]
+    if kind == "none":
+        return np.full(size, -np.log(size)), 0.0
+    log_share = np.log((posterior.sum(axis=0) + 1) / (len(posterior) + size))
+    return log_share, float(log_share.sum())
+
 
 TIES_INSIDE = ("split", "coin", "relevant", "nonrelevant")
 """What a hard step does with a tied label: counts it in equal parts (so that names cannot matter),
@@ -98,7 +148,7 @@ class Ballot:
 
         Soft, or hard with this rule for ties (`TIES_INSIDE`).
         """
-        from qrowd.aggregation.kernels.expect import RULES, by_vote
+        from qrowd.aggregation.kernels.em import RULES, by_vote
 
         posterior = np.full((len(self.judgements.pairs), self.width), 1.0 / self.width)
         flat, coins = np.ascontiguousarray(table).reshape(-1), self.coins(ties)
@@ -132,7 +182,7 @@ class Ballot:
         """The E step by table[assessors, grades, values] in logs; values are the grades, and
         `bounds` what gold leaves of them, unless told otherwise.
         """
-        from qrowd.aggregation.kernels.expect import RULES, by_table
+        from qrowd.aggregation.kernels.em import RULES, by_table
 
         posterior = np.full((len(self.judgements.pairs), len(prior)), 1.0 / len(prior))
         flat, coins = np.ascontiguousarray(table).reshape(-1, len(prior)), self.coins(ties)
@@ -184,7 +234,7 @@ class Ballot:
 
         A vote of negative weight counts for all other grades.
         """
-        from qrowd.aggregation.kernels.expect import weigh
+        from qrowd.aggregation.kernels.em import weigh
 
         totals = np.empty((len(self.judgements.pairs), self.width))
         table = np.repeat(weights, self.width)

@@ -105,7 +105,7 @@ class ConfusionEM:
         return base + float(sum(part for part, _ in done))
 
     def _block(self, lo: int, hi: int, counts: Floats, prior_counts: Floats) -> tuple[float, float]:
-        from qrowd.aggregation.kernels.confusion import e_step
+        from qrowd.aggregation.kernels.em import e_step
 
         return e_step(
             lo,
@@ -127,7 +127,7 @@ class ConfusionEM:
     def _binary_block(
         self, lo: int, hi: int, counts: Floats, prior_counts: Floats
     ) -> tuple[float, float]:
-        from qrowd.aggregation.kernels.confusion import e_step_binary
+        from qrowd.aggregation.kernels.em import e_step_binary
 
         return e_step_binary(
             lo,
@@ -146,7 +146,7 @@ class ConfusionEM:
 
     def _to_odds(self) -> float:
         """Log odds of the parameters; what all pairs share of the log-likelihood."""
-        from qrowd.aggregation.kernels.confusion import base_and_odds
+        from qrowd.aggregation.kernels.em import base_and_odds
 
         times, pairs = self._times, self._pairs_of_group
         prior = base_and_odds(0, len(pairs), self.log_prior, pairs, self._prior_odds)
@@ -157,7 +157,7 @@ class ConfusionEM:
 
     def m_step(self) -> float:
         """Parameters from the expected counts; the log of their prior density (0 if flat)."""
-        from qrowd.aggregation.kernels.confusion import m_step
+        from qrowd.aggregation.kernels.em import m_step
 
         prior = self._prior_counts.sum(axis=0) + self.smoothing
         total = prior.sum(axis=1, keepdims=True)

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Grades, Mask, pieces
-from qrowd.data.copula import Copula
 from qrowd.data.details import NONE, Details
 from qrowd.data.given import UNKNOWN, Given
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.data.merged import AssessorTable, Copula, Fit, Merged
 from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
 from qrowd.kernel import COMPILING
 from qrowd.registry import spec_of
@@ -194,3 +194,20 @@ def _check(method: Any, judgements: Judgements, given: Given) -> None:
                 f"{card.id} needs {need}: pass Given({need}=...), on the command line --{need}"
             )
             raise UsageError(message)
+
+
+FOLDS = 5
+
+
+def topic_folds(pairs: Pairs, known: Array) -> Array:
+    """The fold of each known pair: whole topics, dealt out in the order of their hashes.
+
+    Pairs themselves, by their hashes, where there is one topic.
+    """
+    topic = pairs.topic[known]
+    distinct, which = np.unique(topic, return_inverse=True)
+    if len(distinct) < 2:
+        coins = pairs.hashes(known.astype(np.int32), 0)
+        return (coins % np.uint64(FOLDS)).astype(np.int64)
+    turn = np.argsort(np.argsort(pairs.topics.hashes(distinct.astype(np.int32))))
+    return np.asarray(turn[which] % FOLDS)

@@ -1,15 +1,4 @@
-r"""How far the scores under one assessor are from those under another: the five gaps of AWARE.
-
-With $M_k[t, s]$ the score of run $s$ on topic $t$ under assessor $k$, and $M$ a reference (a random
-assessor, or gold), on topics $T$ and runs $S$ (Ferrante, Ferro & Maistro 2017; Piazzon 2019):
-
-- `fro`: $\lVert M_k - M \rVert_F / \sqrt{|T||S|}$
-- `rmse`: of each run's mean over topics; for one topic, of its row (there equal to `fro`)
-- `kld`: Kullback-Leibler divergence of kernel densities (Gaussian, bandwidth 0.015, 100 points)
-- `tau`: Kendall's tau_b of the means (of the row); `apc`: tau_AP, $M_k$ being the estimate
-
-An assessor who judged nothing on a topic has NaN there; gaps are over the topics that were judged.
-"""
+"""How far the scores under one assessor are from those under another: the five gaps of AWARE."""
 
 from __future__ import annotations
 
@@ -20,7 +9,39 @@ import numpy as np
 
 from qrowd.aggregation.kernels.gaps import density_sums, squared_distances
 from qrowd.comparison.correlation import tau_ap, tau_b
-from qrowd.data.arrays import Floats, Mask
+from qrowd.data.arrays import Array, Floats, Mask
+
+
+def in_unit_range(
+    scores: Floats, references: Floats, *, by_topic: bool = False
+) -> tuple[Floats, Floats]:
+    """Both divided by the largest score that occurs, if it exceeds 1 (DCG); else as they are.
+
+    `by_topic`: on each topic by the largest one there, which stands for the topic's ideal.
+    """
+    both = np.nan_to_num(np.concatenate([scores, references]))
+    top = both.max(axis=(0, 2), initial=0.0)[:, None]
+    if top.max(initial=0.0) <= 1:
+        return scores, references
+    scale = np.where(top > 0, top, 1.0) if by_topic else top.max()
+    return scores / scale, references / scale
+
+
+def varies(scores: Floats) -> Mask:
+    """Which columns of scores[column, topic, run] rank the runs at all, by their means."""
+    known = ~np.isnan(scores)
+    means = np.where(known, scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return _spread(means) > 0
+
+
+def varies_by_topic(scores: Floats) -> Mask:
+    """Which rows of scores[column, topic, run] rank the runs at all."""
+    return _spread(np.nan_to_num(scores)) > 0
+
+
+def _spread(values: Floats) -> Array:
+    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+
 
 GRID = np.linspace(0.0, 1.0, 100)
 BANDWIDTH = 0.015

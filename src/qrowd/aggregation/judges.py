@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from qrowd import registry
-from qrowd.aggregation.recalibrating import recalibrate
+from qrowd.aggregation.revision import recalibrate
 from qrowd.comparison.correlation import tau_ap
 from qrowd.data.arrays import Floats
 from qrowd.data.judgements import Judgements
@@ -17,7 +17,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure
-from qrowd.quality.judging import judge_table
+from qrowd.quality.machine_judges import judge_table
 
 
 def judges(

@@ -116,8 +116,8 @@ class Checked:
         from qrowd.data.judgements import Judgements
         from qrowd.data.qrels import Qrels
         from qrowd.data.runs import RunSet
+        from qrowd.io.anything import ranks_are_read
         from qrowd.io.describe import described
-        from qrowd.io.ranked import ranks_are_read
 
         with ranks_are_read():
             noun = self._read(kind, files)
@@ -134,9 +134,9 @@ class Checked:
 
     def _add_ranks(self, name: str, file: Any) -> None:
         """The orders that are in a file of judgements, too."""
+        from qrowd.io.anything import has_ranks
         from qrowd.io.describe import described
         from qrowd.io.orders import read_orders
-        from qrowd.io.ranked import has_ranks
 
         if not self.columns and has_ranks(file):
             self.found.append((name, described(read_orders(file, format=self.format))))

@@ -165,7 +165,7 @@ def _estimates(
     **options: Any,
 ) -> Comparison:
     from qrowd.comparison.compare import compare
-    from qrowd.io.scores import read_scores
+    from qrowd.io.runs import read_scores
 
     estimates = {name: read_scores(file) for name, file in _named(scores).items()}
     truth = _chosen(read_scores(reference), measures)
@@ -182,7 +182,7 @@ def _systems(
     **options: Any,
 ) -> SystemComparison:
     from qrowd.comparison.systems import compare_systems
-    from qrowd.io.scores import read_scores
+    from qrowd.io.runs import read_scores
 
     scores = _chosen(read_scores(file), measures)
     kept = scores.topics if topics is None else topics

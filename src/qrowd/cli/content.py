@@ -92,7 +92,7 @@ def check(
       qrowd content check --documents docs.jsonl --qrels nist.qrels -o topics.tsv
     """
     from qrowd.content.hypothesis import cluster_test, text_of
-    from qrowd.content.matching import qrels_with_text
+    from qrowd.content.similarity import qrels_with_text
 
     if bool(documents) == bool(vectors):
         raise UsageError("name the documents: --documents FILE, or --vectors FILE")
@@ -103,7 +103,7 @@ def check(
     if output:
         put(found, output)
     if figures:
-        from qrowd.reporting.content_figures import densities, similarities
+        from qrowd.reporting.paper_figures import densities, similarities
 
         pictures = {"similarities": similarities(found), "densities": densities(found, topic)}
         save_pictures(pictures, figures, quiet)

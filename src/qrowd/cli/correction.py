@@ -69,7 +69,7 @@ def human_options(function: F) -> F:
 
 def load_human(human: str, gold_rel: int | None = None) -> Sample | Qrels:
     """Human labels, with probabilities where the file has them; binary if `gold_rel` says so."""
-    from qrowd.io.sample import read_sample
+    from qrowd.io.qrels import read_sample
 
     found = read_sample(human, grades=stated_grades())
     return found if gold_rel is None else found.binary(gold_rel)
@@ -100,7 +100,7 @@ def deliver_corrected(
     **_: Any,
 ) -> None:
     """Corrected scores to a file, as JSON, or for eyes."""
-    from qrowd.aggregation.correcting import correct as corrected
+    from qrowd.aggregation.correction import correct as corrected
     from qrowd.data.qrels import Qrels
 
     if isinstance(machine, Qrels):

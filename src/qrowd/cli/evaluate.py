@@ -26,7 +26,7 @@ from qrowd.errors import UsageError
 from qrowd.rendering import records
 
 if TYPE_CHECKING:
-    from qrowd.aggregation.scoring import Belief
+    from qrowd.aggregation.run_scores import Belief
     from qrowd.comparison.intervals import Intervals
     from qrowd.data.judgements import Judgements
     from qrowd.data.merged import Merged
@@ -178,7 +178,7 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --correct ppi -m P@10
     """
-    from qrowd.aggregation.scoring import score_runs
+    from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of
 
     correct, human = sources["correct"], sources["human"]
@@ -269,7 +269,7 @@ def _source(
     if per_assessor:
         return load_judgements(judgements, columns)
     if method:
-        from qrowd.aggregation.scoring import merge_by
+        from qrowd.aggregation.run_scores import merge_by
         from qrowd.data.given import Given
 
         rows, known = load_judgements(judgements, columns), load_gold(gold, gold_rel)
@@ -278,7 +278,7 @@ def _source(
             given = Given(gold=texts.gold, documents=texts.documents)
             return merge_by(method, texts.judgements, given)
         return merge_by(method, rows, Given(gold=known))
-    from qrowd.io.probabilities import read_probabilities
+    from qrowd.io.qrels import read_probabilities
 
     return read_probabilities(str(probabilities))
 
@@ -291,7 +291,7 @@ def _belief(
     seed: int,
     **_: Any,
 ) -> Belief:
-    from qrowd.aggregation.scoring import Belief
+    from qrowd.aggregation.run_scores import Belief
 
     sample = load_gold(recalibrate, gold_rel)
     return Belief(sample=sample, informed=informed, draws=draws or 0, seed=seed)
@@ -301,7 +301,7 @@ def deliver_scores(
     scores: Scores, output: str | None, as_json: bool, per_topic: bool = False
 ) -> None:
     """Scores to a file, as JSON, or for eyes."""
-    from qrowd.evaluation.summary import score_table
+    from qrowd.evaluation.notes import score_table
 
     if output:
         put(scores, output)

@@ -25,9 +25,8 @@ from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
     from qrowd.budget.curves import Curves
-    from qrowd.data.documents import Documents
+    from qrowd.data.documents import Documents, Likeness
     from qrowd.data.judgements import Judgements
-    from qrowd.data.likeness import Likeness
     from qrowd.data.qrels import Qrels
 
 
@@ -176,9 +175,8 @@ def _run(
     quiet: bool,
     **how: Any,
 ) -> None:
-    from qrowd.budget.expectation import gold_minus_majority
-    from qrowd.budget.sweeping import specs_of, swept
-    from qrowd.budget.voting import Loop, vote_by_vote
+    from qrowd.budget.loop import Loop, specs_of, swept, vote_by_vote
+    from qrowd.budget.votes import gold_minus_majority
 
     usual = "mv,ds" if content is None else "mv,mvnn,mev,gp"
     wanted = specs_of(methods or usual)
@@ -193,7 +191,7 @@ def _run(
     if table:
         show(curves.table(at), table)
     if figures:
-        from qrowd.reporting.loop_figures import loop_figures
+        from qrowd.reporting.paper_figures import loop_figures
 
         save_pictures(loop_figures(curves, parts), figures, quiet)
     _deliver(curves, gold_minus_majority(rows, gold), output, as_json)

@@ -125,7 +125,7 @@ def _merge(method: Any, *, ties: str, seed: int, quiet: bool, **options: Any) ->
     _summarise(rows, merged, ties, seed, quiet)
     _write(merged, card.id, ties=ties, seed=seed, quiet=quiet, **options)
     if options["figures"]:
-        from qrowd.reporting.bayes_figures import bayes_figures
+        from qrowd.reporting.paper_figures import bayes_figures
 
         save_pictures(bayes_figures(rows, merged), options["figures"], quiet)
 
@@ -234,7 +234,7 @@ def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
 
 def _given(gold: Any, priors: str | None) -> Given:
     from qrowd.data.given import Given
-    from qrowd.io.assessors import read_assessors
+    from qrowd.io.judgements import read_assessors
 
     return Given(gold=gold, priors=read_assessors(priors) if priors else None)
 

@@ -40,7 +40,7 @@ import click
 from qrowd.cli.files import checking_files, grades_option, stated_grades, writable
 
 if TYPE_CHECKING:
-    from qrowd.content.matching import WithText
+    from qrowd.content.similarity import WithText
     from qrowd.content.vectors import Vectors
     from qrowd.data.documents import Documents
     from qrowd.data.index import Index
@@ -313,7 +313,7 @@ def load_runs(runs: Sequence[str], run_names: str = "auto") -> RunSet:
 
 def load_topic_list(file: str | None) -> Index | None:
     """The topics of the file that was named, if one was."""
-    from qrowd.io.topic_list import read_topic_list
+    from qrowd.io.qrels import read_topic_list
 
     return read_topic_list(file) if file else None
 
@@ -324,7 +324,7 @@ def load_topics(stated: str | None, known: Index, seed: int) -> Index:
 
     from qrowd.data.index import Index
     from qrowd.errors import InputError
-    from qrowd.io.topic_list import read_topic_list
+    from qrowd.io.qrels import read_topic_list
 
     if not len(known):
         raise InputError("gold and judgements have no topic in common; do topic names match?")
@@ -351,7 +351,7 @@ def load_documents(
     without_text: str = "refuse",
 ) -> WithText | None:
     """The documents that were named, with the judgements and the gold that fit them."""
-    from qrowd.content.matching import WithText, with_text
+    from qrowd.content.similarity import WithText, with_text
 
     if not documents and not vectors:
         return None
@@ -367,7 +367,6 @@ def load_documents(
 
 def load_content(documents: Sequence[str], vectors: str | None) -> Documents | Vectors:
     """Texts, or vectors."""
-    from qrowd.io.documents import read_documents
-    from qrowd.io.vectors import read_vectors
+    from qrowd.io.documents import read_documents, read_vectors
 
     return read_vectors(vectors) if vectors else read_documents(list(documents))

@@ -76,7 +76,7 @@ def show_json(value: Any) -> None:
 def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False) -> None:
     """Pictures as SVG files of a folder, which is made; what could not be drawn is None."""
     from qrowd.io.atomic import made_folder, written
-    from qrowd.reporting.quality_figures import standalone
+    from qrowd.reporting.figures import standalone
 
     into = made_folder(folder)
     for name, figure in pictures.items():

@@ -112,7 +112,7 @@ def _rank(
 
 def _load(card: Card, files: tuple[str, ...], rel: int | None) -> tuple[Any, Any]:
     """The orders, and the judgements where the method takes them."""
-    from qrowd.io.ranked import read_ranked
+    from qrowd.io.anything import read_ranked
 
     orders, judgements = read_ranked(list(files), stated_grades())
     takes = "judgements" in card.uses

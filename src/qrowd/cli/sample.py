@@ -76,7 +76,7 @@ def command(
       qrowd sample llm.tsv --pairs 60 --by weight --runs 'runs/*.gz' -o todo.tsv
       qrowd sample llm.tsv --pairs 60 --by topic -o todo.tsv
     """
-    from qrowd.budget.sampling import sample
+    from qrowd.budget.sampling_design import sample
 
     if by == "weight" and not runs:
         raise UsageError("--by weight needs --runs")

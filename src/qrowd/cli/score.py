@@ -82,8 +82,7 @@ def command(
       qrowd score merged.tsv nist.qrels --gold-rel 2 --json
     """
     from qrowd.comparison.labels import score_labels
-    from qrowd.io.probabilities import read_labels
-    from qrowd.io.qrels import read_qrels
+    from qrowd.io.qrels import read_labels, read_qrels
 
     words = stated_grades()
     labels, truth = read_labels(merged, grades=words), read_qrels(gold, grades=words)
@@ -103,7 +102,7 @@ def command(
 
 
 def _text(found: LabelScores, per_topic: bool, calibration: bool) -> str:
-    from qrowd.comparison.label_text import calibration_text, per_topic_text
+    from qrowd.comparison.labels import calibration_text, per_topic_text
 
     blocks = [str(found)]
     blocks += [per_topic_text(found)] if per_topic else []

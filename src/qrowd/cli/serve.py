@@ -128,8 +128,8 @@ def _free(host: str, port: int) -> bool:
 
 def _welcome(settings: object) -> None:
     """Where to go, and how to make the first account."""
-    from qrowd.collection.opening import open_store
-    from qrowd.collection.upgrading import shown as place_of
+    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.database.versions import shown as place_of
     from qrowd.web.passwords import no_account_yet
     from qrowd.web.settings import Settings, set_up_code
 

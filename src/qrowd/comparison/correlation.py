@@ -243,3 +243,25 @@ def _without_undefined(out: Floats, rows: Floats, other: Floats) -> Floats:
     bad = np.isnan(rows).any(axis=1) | np.isnan(other).any(axis=1)
     out[bad | (rows.shape[1] < 2)] = np.nan
     return out
+
+
+def rmse(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+    """Root of the mean squared difference of the systems' scores.
+
+    >>> float(rmse([0.5, 0.1], [0.4, 0.2])).__round__(4)
+    0.1
+    """
+    gap = np.asarray(estimate, np.float64) - np.asarray(reference, np.float64)
+    return np.asarray(np.sqrt(np.mean(gap * gap, axis=-1)))
+
+
+def max_drop(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+    """The most places that a system falls from the reference's ranking to the estimate's.
+
+    Tied systems share their mean place, so that half places occur.
+
+    >>> float(max_drop([0.1, 0.3, 0.2], [0.9, 0.8, 0.7]))
+    2.0
+    """
+    fallen = places(estimate) - places(reference)
+    return np.asarray(fallen.max(axis=-1))

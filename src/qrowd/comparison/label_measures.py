@@ -1,16 +1,106 @@
-"""Merged labels against gold, as array functions: answers, truths and the group (topic) of each.
-
-`answer` and `truth` are probabilities of relevance; certain ones are 0 and 1. All give one number
-per group, NaN where it is undefined (no relevant pair, no answer, ...).
-"""
+"""Measures of labels against gold: rates, rankings, calibration."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats
+from qrowd.data.scale import Scale
+from qrowd.errors import ParameterError
+from qrowd.evaluation.expectation import Quadrature, worth_over_ideal
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Pairs by their probability of relevance, in bins of equal width.
+
+    For each bin: `count` pairs, their mean probability `predicted`, the share `observed` of them
+    that is relevant in gold, and `low`, `high`, its 90 % Wilson interval. The Brier score (Murphy
+    1973) is `reliability - resolution + uncertainty + within`: how far the bins are from the
+    diagonal (less is better), how far they are from one another (more is better), what gold alone
+    determines, and what is left because probabilities differ within a bin.
+    """
+
+    edges: Floats
+    count: Floats
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+    @property
+    def expected_error(self) -> float:
+        """The mean distance of predicted and observed, weighted by the bins' pairs (ECE)."""
+        used = self.count > 0
+        gap = np.abs(self.predicted - self.observed)[used]
+        return float(np.average(gap, weights=self.count[used])) if used.any() else float("nan")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per bin that has pairs."""
+        columns = ("count", "predicted", "observed", "low", "high")
+        return [
+            {"from": float(self.edges[at]), "to": float(self.edges[at + 1])}
+            | {name: float(getattr(self, name)[at]) for name in columns}
+            for at in np.flatnonzero(self.count)
+        ]
+
+    def parts(self) -> dict[str, float]:
+        """The Brier score, what it is made of, and the expected calibration error."""
+        names = ("brier", "reliability", "resolution", "uncertainty", "within")
+        return {name: getattr(self, name) for name in names} | {"ece": self.expected_error}
+
+
+def calibration_of(answer: Floats, truth: Floats, bins: int = 10) -> Calibration:
+    """The calibration of probabilities against gold (0 and 1, or probabilities themselves)."""
+    if bins < 1:
+        raise ParameterError(f"bins must be a whole number at least 1, got {bins}")
+    at = np.minimum((answer * bins).astype(np.int64), bins - 1)
+    count = np.bincount(at, minlength=bins).astype(np.float64)
+    safe = np.maximum(count, 1)
+    predicted = np.bincount(at, weights=answer, minlength=bins) / safe
+    observed = np.bincount(at, weights=truth, minlength=bins) / safe
+    n, base = max(len(answer), 1), float(truth.mean()) if len(truth) else float("nan")
+    brier = float(squared_errors(answer, truth).mean()) if len(answer) else float("nan")
+    reliability = float((count * (predicted - observed) ** 2).sum() / n)
+    resolution = float((count * (observed - base) ** 2).sum() / n)
+    uncertainty = base * (1 - base)
+    low, high = wilson(observed * count, count)
+    empty = count == 0
+    predicted[empty] = observed[empty] = low[empty] = high[empty] = np.nan
+    return Calibration(
+        np.linspace(0, 1, bins + 1),
+        count,
+        predicted,
+        observed,
+        low,
+        high,
+        brier,
+        reliability,
+        resolution,
+        uncertainty,
+        within=brier - (reliability - resolution + uncertainty),
+    )
+
+
+def wilson(
+    successes: Floats, trials: Floats, z: float = 1.6448536269514722
+) -> tuple[Floats, Floats]:
+    """Wilson's interval of a share; 90 % by default."""
+    n = np.maximum(trials, 1)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
 
 CLIP = 1e-15
 
@@ -221,3 +311,147 @@ def kappa(confusion: Floats, grades: Floats) -> Floats:
     seen = (weight * confusion).sum(axis=(-2, -1))
     chance = np.einsum("...i,...j,ij->...", rows, columns, weight)
     return 1 - ratio(np.atleast_1d(seen * total), np.atleast_1d(chance))
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Pairs with an answer and gold: p[pair, grade] and g[pair, grade] are their distributions,
+    `label` is the answer as one grade's code, `group` the topic.
+    """
+
+    scale: Scale
+    p: Floats
+    g: Floats
+    label: Array
+    group: Array
+    groups: int
+
+    @property
+    def answer(self) -> Floats:
+        """The probability of relevance that was answered."""
+        return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
+
+    @cached_property
+    def truth(self) -> Floats:
+        """The probability of relevance by gold."""
+        return np.asarray(self.g[:, self.scale.relevant].sum(axis=1))
+
+    @cached_property
+    def odds(self) -> Floats:
+        """The answers' log odds: they order pairs whose probability is exactly 1 too."""
+        return self.scale.log_odds(self.p)
+
+    @cached_property
+    def rank(self) -> Floats:
+        """What ranks pairs: log odds; of three and more grades, the expected grade first."""
+        if len(self.scale) == 2:
+            return self.odds
+        keys = np.stack([self.p @ np.array(self.scale.grades, np.float64), self.odds], axis=1)
+        return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.float64)
+
+    @cached_property
+    def confusions(self) -> Floats:
+        """Expected counts [topic, gold grade, merged grade]."""
+        size = len(self.scale)
+        cell = self.group.astype(np.int64) * size + self.label
+        cells = [np.bincount(cell, g, self.groups * size) for g in self.g.T]
+        counts: Floats = np.stack(cells).reshape(size, self.groups, size).astype(np.float64)
+        return counts.transpose(1, 0, 2)
+
+    def figures(self, clip: float) -> tuple[dict[str, Floats], dict[str, float], dict[str, Floats]]:
+        """Every measure by topic, overall, and with each topic left out in turn."""
+        sums = self._sums(clip)
+        whole = {name: part.sum(axis=0, keepdims=True) for name, part in sums.items()}
+        rest = {name: np.maximum(whole[name] - part, 0.0) for name, part in sums.items()}
+        by_topic, pooled, without = (_measures(part, self.scale) for part in (sums, whole, rest))
+        one = np.zeros_like(self.group)
+        by_topic["auc"] = auc(self.odds, self.truth, self.group, self.groups)
+        pooled["auc"] = auc(self.odds, self.truth, one, 1)
+        without["auc"] = auc_without_each(self.odds, self.truth, self.group, self.groups)
+        overall = {name: float(value[0]) for name, value in pooled.items()}
+        ranked = {"map": self._map(), "ndcg": self._ndcg()}
+        overall |= {name: mean_of_topics(values) for name, values in ranked.items()}
+        without |= {name: _means_without(values) for name, values in ranked.items()}
+        return by_topic | ranked, overall, without
+
+    def _sums(self, clip: float) -> dict[str, Floats]:
+        """What adds up over pairs, by topic: [topic, ...]."""
+        answer, truth = self.answer, self.truth
+        counts = counts_of(answer, truth, self.group, self.groups)
+
+        def total(values: Floats) -> Floats:
+            return totals(values, self.group, self.groups)
+
+        return {
+            "confusion": self.confusions,
+            "fractional": np.stack(counts, axis=1),
+            "right": total((self.p * self.g).sum(axis=1)),
+            "loss": total(log_losses(answer, truth, clip)),
+            "square": total(squared_errors(answer, truth)),
+        }
+
+    def _map(self) -> Floats:
+        """Average precision; against random gold, its expectation."""
+        if ((self.truth == 0) | (self.truth == 1)).all():
+            return expected_ap(self.rank, self.truth, self.group, self.groups)
+        result = np.full(self.groups, np.nan)
+        for topic in np.unique(self.group):
+            rows = self.group == topic
+            by = Quadrature.of(self.truth[rows])
+            result[topic] = by.integral(ap_integrand(self.rank[rows], by.ratio, by.node))
+        return result
+
+    def _ndcg(self) -> Floats:
+        """NDCG; against random gold of two grades, its expectation."""
+        gain = self.g @ np.array(self.scale.grades, np.float64)
+        if len(self.scale) > 2 or ((self.truth == 0) | (self.truth == 1)).all():
+            return expected_ndcg(self.rank, gain, self.group, self.groups)
+        worth = np.zeros(len(gain))
+        for topic in np.unique(self.group):
+            rows = np.flatnonzero(self.group == topic)
+            worth[rows] = worth_over_ideal(self.truth[rows], np.log2(np.arange(len(rows)) + 2.0))
+        found = discounted(self.rank, worth, self.group, self.groups)
+        return np.where(totals(self.truth, self.group, self.groups) > 0, found, np.nan)
+
+
+def _measures(sums: dict[str, Floats], scale: Scale) -> dict[str, Floats]:
+    """Every measure that is a function of sums over pairs, one figure per row of these."""
+    confusion, relevant = sums["confusion"], scale.relevant
+    size, gold = confusion.sum(axis=(1, 2)), confusion.sum(axis=2)
+    right = np.trace(confusion, axis1=1, axis2=2)
+    hard = Counts(
+        *(
+            confusion[:, of_gold][:, :, said].sum(axis=(1, 2))
+            for of_gold, said in (
+                (relevant, relevant),
+                (~relevant, relevant),
+                (relevant, ~relevant),
+                (~relevant, ~relevant),
+            )
+        )
+    )
+    fractional = {"accuracy": ratio(sums["right"], size)}
+    fractional |= rates(Counts(*sums["fractional"].T))
+    mse = ratio(sums["square"], size)
+    return {
+        "kappa": kappa(confusion, np.array(scale.grades, np.float64)),
+        "accuracy": ratio(right, size),
+        "constant_accuracy": ratio(gold.max(axis=1), size),
+        **rates(hard),
+        **{f"fractional_{name}": value for name, value in fractional.items()},
+        "log_loss": ratio(sums["loss"], size),
+        "mse": mse,
+        "rmse": np.sqrt(mse),
+    }
+
+
+def mean_of_topics(values: Floats) -> float:
+    """The mean of the topics where it is defined."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def _means_without(values: Floats) -> Floats:
+    """The mean of the other topics where it is defined, for each topic."""
+    known, defined = np.nan_to_num(values), ~np.isnan(values)
+    return ratio(known.sum() - known, defined.sum() - defined.astype(np.float64))

@@ -1,16 +1,4 @@
-r"""Means from few human labels beside many machine labels: prediction-powered inference (PPI++).
-
-Human labels $y$ are right but few; a machine's labels $f$ are everywhere but biased. The machine's
-mean is corrected by its error where both are known (Angelopoulos, Duchi & Zrnic 2023):
-
-$$\hat\theta = \bar y_n + \lambda (\bar f_N - \bar f_n)$$
-
-with the $\lambda$ that makes the variance least: 0 is the human labels' mean, and a machine that is
-of no use gets it. Three designs: labelled and unlabelled items from one source (`ppi_mean`); pairs
-sampled from a pool with known probabilities, for scores that are weighted sums over pairs
-(`weighted_sums`); whole topics sampled from a collection (`topic_means`). In the last two the pool
-is finite and the machine's labels cover all of it, so that only the human sample is random.
-"""
+"""Means from few human and many machine labels: prediction-powered, and Rogan & Gladen's."""
 
 from __future__ import annotations
 
@@ -21,6 +9,37 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Floats
 from qrowd.errors import ParameterError, UsageError
+
+WEAK = 0.1  # sensitivity + specificity - 1: below it the division makes noise
+
+
+def rogan_gladen(
+    rate: Array | float, size: float, right: tuple[float, float], left: tuple[float, float]
+) -> Estimate:
+    """The true rate behind a judge's `rate` on `size` items; not a number if the judge is too weak.
+
+    `right` is (sensitivity, truly relevant items it was measured on), `left` is (specificity, truly
+    non-relevant items). Values are cut to 0..1; the errors are those of the uncut ones.
+
+    >>> found = rogan_gladen(0.25, 1000, (0.9, 100), (0.8, 100))
+    >>> round(float(found.value), 4), round(float(found.error), 4)
+    (0.0714, 0.0566)
+    """
+    (sensitivity, n1), (specificity, n0) = right, left
+    worth = sensitivity + specificity - 1
+    q: Floats = np.asarray(rate, np.float64)
+    if worth < WEAK or not n1 or not n0:
+        unknown = np.full(q.shape, np.nan)
+        return Estimate(unknown, unknown, np.full(q.shape, np.inf), np.array([worth]))
+    value = (q + specificity - 1) / worth
+    variance = (
+        q * (1 - q) / size
+        + value**2 * sensitivity * (1 - sensitivity) / n1
+        + (1 - value) ** 2 * specificity * (1 - specificity) / n0
+    ) / worth**2
+    freedom = np.full(q.shape, np.inf)
+    return Estimate(np.clip(value, 0, 1), np.sqrt(variance), freedom, np.array([worth]))
+
 
 FOLDS = 10
 QUANTILES = ("t", "bootstrap")

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.content.alike import Alike, nearest_first
-from qrowd.content.duplicates import groups_of, one_of_each
+from qrowd.content.similarity import Alike, groups_of, nearest_first, one_of_each
 from qrowd.data.arrays import Array, Codes, Floats, Mask, over
-from qrowd.data.documents import Documents
+from qrowd.data.documents import Documents, Likeness
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
-from qrowd.data.likeness import Likeness
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Names, no_texts, texts
+from qrowd.data.arrays import Array, Codes, Floats, Names, no_texts, texts
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError
@@ -107,3 +107,17 @@ class Documents(Framed):
         own = {"text": self.text, **{name: getattr(self, name) for name in DOCUMENT_TEXTS[1:]}}
         shown = {name: column for name, column in own.items() if name == "text" or any(column)}
         return {"doc": Coded(self.index, codes), **shown, **self.others}
+
+
+@runtime_checkable
+class Likeness(Protocol):
+    """Documents whose similarities are known; `index` names them."""
+
+    @property
+    def index(self) -> Index:
+        """The documents."""
+        ...
+
+    def cosines(self, documents: Codes) -> Floats:
+        """The cosine of every two of these documents; 1 on the diagonal."""
+        ...

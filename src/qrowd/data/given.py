@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from qrowd.data.arrays import Grades
+from qrowd.data.arrays import Codes, Floats, Grades
 from qrowd.data.consensus import Consensus
-from qrowd.data.documents import Documents
+from qrowd.data.documents import Documents, Likeness
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
-from qrowd.data.likeness import Likeness
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
@@ -95,4 +95,25 @@ class OrderMerger(Protocol):
 
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """Merge the orders of many into one worth of every pair."""
+        ...
+
+
+class Steps(Protocol):
+    """What is believed about one topic's pairs, in several copies that get votes of their own."""
+
+    def add(self, pair: Codes, grade: Codes) -> None:
+        """One vote for each copy: on pair[copy], relevant (1) or not (0)."""
+        ...
+
+    def relevant(self) -> Floats:
+        """P(relevant) of every pair in every copy, [copies, pairs], after the votes so far."""
+        ...
+
+
+@runtime_checkable
+class Incremental(Protocol):
+    """A method that takes two grades vote by vote."""
+
+    def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:
+        """A start without votes on the pairs of one topic."""
         ...

@@ -14,9 +14,9 @@ from qrowd.errors import UsageError
 from qrowd.evaluation.engine import Task
 from qrowd.evaluation.gains import discounts, gains_by_grade
 from qrowd.evaluation.measure import Measure
-from qrowd.evaluation.measures.dcg import DCG
-from qrowd.evaluation.measures.p import P
-from qrowd.evaluation.measures.rbp import RBP
+from qrowd.evaluation.measures.cascade import RBP
+from qrowd.evaluation.measures.gain import DCG
+from qrowd.evaluation.measures.precision import P
 
 
 def is_linear(measure: Measure) -> bool:

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.gaps import judged_topics
-from qrowd.aggregation.normalising import varies_by_topic
+from qrowd.aggregation.gaps import judged_topics, varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
-from qrowd.comparison.correlation import tau_ap, tau_b
-from qrowd.comparison.distance import rmse
+from qrowd.comparison.correlation import rmse, tau_ap, tau_b
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.given import Given
 from qrowd.data.index import Index

@@ -22,12 +22,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from qrowd import registry
-from qrowd.errors import InputError, UnknownNameError
-from qrowd.io.plan_files import line_of
-from qrowd.registry import param
+from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
+from qrowd.evaluation.measure import measures_of
+from qrowd.io.plan_files import file_text, line_of, parsed_toml
+from qrowd.registry import param, params_of
 
 
 class TopicSet(NamedTuple):
@@ -177,3 +179,224 @@ class Plan:
                 raise UnknownNameError.among("group of topic sets", name, self.topics)
         kept = {name: sets for name, sets in self.topics.items() if not groups or name in groups}
         return replace(self, topics=kept)
+
+
+STATISTICS = ("tau_ap", "tau", "rmse")
+FIGURES = (
+    "accuracy",
+    "recall",
+    "precision",
+    "specificity",
+    "f1",
+    "balanced_accuracy",
+    "kappa",
+    "lam",
+    "auc",
+    "log_loss",
+    "mse",
+    "rmse",
+    "map",
+    "ndcg",
+)
+GOLDS = ("certain", "random")
+ANSWERS = ("quantised", "fractional")
+
+
+def check(plan: Plan) -> None:
+    """An error where the plan contradicts itself, or lacks what it needs."""
+    _refuse_missing(
+        plan,
+        (plan.experiment.name, "experiment", "name", "an experiment needs a name"),
+        (plan.grid.approaches, "grid", "approaches", 'name at least one, as in "mv"'),
+        (plan.data.gold or plan.data.made, "data", "gold", "name the qrels to compare with"),
+        (
+            plan.data.judgements or plan.data.pools,
+            "data",
+            "judgements",
+            'name a file, or say how they are simulated (pools = "trec21")',
+        ),
+    )
+    if plan.labels == Labels():
+        _check_scores(plan)
+    else:
+        _check_labels(plan)
+
+
+def _check_scores(plan: Plan) -> None:
+    """A plan of panels and runs."""
+    _refuse_missing(
+        plan,
+        (plan.panels.sizes, "panels", "sizes", "name at least one, as in [3, 5]"),
+        (plan.runs or plan.data.made, "runs", "", "name at least one set of runs"),
+    )
+    if plan.data.pools == "trec11":
+        raise plan.wrong("data", "pools", "trec11 has no runs: it is for plans with [labels]")
+    _refuse_unknown(plan, "grid", "statistics", STATISTICS)
+    _refuse_unknown(plan, "grid", "gold", GOLDS)
+    if min(plan.panels.sizes) < 1:
+        raise plan.wrong("panels", "sizes", "a panel has at least one assessor")
+    if len(set(plan.panels.sizes)) < len(plan.panels.sizes):
+        raise plan.wrong("panels", "sizes", "a size is there twice")
+    _check_approaches(plan)
+    try:
+        measures_of(plan.grid.measures)
+    except UsageError as error:
+        raise plan.wrong("grid", "measures", str(error)) from None
+    _check_sets(plan)
+
+
+def _check_labels(plan: Plan) -> None:
+    """A plan of labels: no runs, no panels, no topic sets."""
+    if plan.labels.folds < 2:
+        raise plan.wrong("labels", "folds", "gold must have 2 parts or more, as in folds = 3")
+    if plan.data.pools == "trec21" or (plan.data.gold and not plan.data.judgements):
+        message = 'name a file, or let gold be made with them (pools = "trec11", made = true)'
+        raise plan.wrong("data", "judgements", message)
+    others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
+    for section, there in others.items():
+        if there:
+            raise plan.wrong(section, "", "a plan with [labels] scores labels: leave this out")
+    _refuse_unknown(plan, "grid", "statistics", FIGURES)
+    _refuse_unknown(plan, "labels", "answers", ANSWERS)
+    _check_approaches(plan)
+    for name in plan.grid.approaches:
+        if plan.method(name).card.level != "judgements":
+            message = f"{name} merges scores, and gives no labels"
+            raise plan.wrong("grid", "approaches", message, name)
+
+
+def _refuse_missing(plan: Plan, *needed: tuple[object, str, str, str]) -> None:
+    for there, section, key, message in needed:
+        if not there:
+            raise plan.wrong(section, key, message)
+
+
+def _refuse_unknown(plan: Plan, section: str, key: str, allowed: tuple[str, ...]) -> None:
+    for name in getattr(getattr(plan, section), key):
+        if name not in allowed:
+            raise plan.wrong(section, key, str(UnknownNameError.among(key, name, allowed)))
+
+
+def _check_approaches(plan: Plan) -> None:
+    for name in plan.grid.approaches:
+        _check_approach(plan, name)
+    for name in plan.names:
+        if name not in plan.grid.approaches:
+            raise plan.wrong("names", name, "no approach of [grid] has this name")
+    for key in ("approaches", "statistics", "gold"):
+        names = getattr(plan.grid, key)
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise plan.wrong("grid", key, f"{twice[0]} is there twice", twice[0])
+
+
+def _check_approach(plan: Plan, name: str) -> None:
+    def wrong(message: str) -> InputError:
+        if name in plan.names:
+            return plan.wrong("names", name, message)
+        return plan.wrong("grid", "approaches", message, name)
+
+    try:
+        card = plan.method(name).card
+    except UsageError as error:
+        raise wrong(str(error)) from None
+    needs = [need for need in card.needs if need not in ("reference", "random")]
+    if card.level == "orders" or needs:
+        what = "merges orders" if card.level == "orders" else f"needs {', '.join(needs)}"
+        raise wrong(f"{name} {what}, which an experiment does not have")
+    if "reference" in card.needs and not plan.topics and plan.labels == Labels():
+        raise wrong(f"{name} learns from gold on other topics; name topic sets in [topics]")
+
+
+def _check_sets(plan: Plan) -> None:
+    for group, sets in plan.topics.items():
+        for test, train in sets:
+            twice = [name for name in test if test.count(name) > 1]
+            if twice:
+                raise plan.wrong("topics", group, f"topic {twice[0]} is twice in one set", twice[0])
+            both = sorted(set(test) & set(train))
+            if both:
+                message = f"topic {both[0]} is in both halves of a set: in test and in train"
+                raise plan.wrong("topics", group, message, both[0])
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan file."""
+    return replace(parse_plan(file_text(path), str(path)), folder=str(Path(path).resolve().parent))
+
+
+def parse_plan(text: str, file: str = "plan") -> Plan:
+    """A plan from its text; `file` is what messages call it."""
+    found = parsed_toml(text, file)
+    known = [*SECTIONS, "names", "runs", "topics"]
+    for name, table in found.items():
+        if name not in known:
+            _refuse(text, file, UnknownNameError.among("section", name, known), name)
+        if not isinstance(table, dict):
+            _refuse(text, file, f"{name} must be a section, [{name}]", name)
+    parts: dict[str, Any] = {
+        name: _section(name, kind, found.get(name, {}), text, file)
+        for name, kind in SECTIONS.items()
+    }
+    plan = Plan(
+        **parts,
+        names=_texts("names", "a method, as a spec string", found, text, file),
+        runs=_texts("runs", "a file or a folder", found, text, file),
+        topics=_topics(found.get("topics", {}), text, file),
+        text=text,
+        file=file,
+    )
+    check(plan)
+    return plan
+
+
+def _refuse(text: str, file: str, message: object, section: str, key: str = "") -> NoReturn:
+    raise InputError(str(message), file=file, line=line_of(text, section, key))
+
+
+def _section(name: str, kind: type, table: Mapping[str, Any], text: str, file: str) -> Any:
+    known = {one.name: one for one in params_of(kind)}
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            _refuse(text, file, UnknownNameError.among(f"key of [{name}]", key, known), name, key)
+        given = tuple(value) if isinstance(value, list) else value
+        try:
+            values[key] = known[key].check(given, f"[{name}]")
+        except ParameterError as error:
+            _refuse(text, file, error, name, key)
+    return kind(**values)
+
+
+def _texts(
+    section: str, what: str, found: Mapping[str, Any], text: str, file: str
+) -> dict[str, str]:
+    """A section whose keys are free and whose values are texts."""
+    table = found.get(section, {})
+    for name, value in table.items():
+        if not isinstance(value, str):
+            _refuse(text, file, f"[{section}]: {name} must be {what}", section, name)
+    return dict(table)
+
+
+def _topics(table: Mapping[str, Any], text: str, file: str) -> dict[str, TopicSets]:
+    groups = {}
+    for name, sets in table.items():
+        found = [_topic_set(one) for one in sets] if isinstance(sets, list) else []
+        kept = tuple(one for one in found if one is not None)
+        if not found or len(kept) < len(found):
+            message = f"[topics]: {name} must be a list of lists of topics, each topic in quotes"
+            _refuse(text, file, message, "topics", name)
+        groups[name] = kept
+    return groups
+
+
+def _topic_set(value: Any) -> TopicSet | None:
+    """A topic set from a list of topics, or from `{test = [...], train = [...]}`."""
+    if isinstance(value, list):
+        value = {"test": value}
+    if not isinstance(value, dict) or not {"test"} <= set(value) <= {"test", "train"}:
+        return None
+    halves = [value["test"], value.get("train", [])]
+    names = all(isinstance(half, list) and all(isinstance(n, str) for n in half) for half in halves)
+    return TopicSet(*(tuple(half) for half in halves)) if names and value["test"] else None

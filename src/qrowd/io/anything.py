@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qrowd.errors import FormatError, UnknownNameError
+from qrowd.data.judgements import Judgements
+from qrowd.data.orders import Orders
+from qrowd.errors import DataWarning, FormatError, UnknownNameError
 from qrowd.io import documents, topics
-from qrowd.io.assessors import read_assessors
-from qrowd.io.document_files import are_files
-from qrowd.io.documents import read_documents
+from qrowd.io.documents import are_files, read_documents
 from qrowd.io.formats import format_of
-from qrowd.io.judgements import read_judgements
+from qrowd.io.judgements import read_assessors, read_judgements
 from qrowd.io.orders import read_orders
-from qrowd.io.probabilities import read_probabilities
-from qrowd.io.qrels import read_qrels
+from qrowd.io.qrels import read_probabilities, read_qrels
 from qrowd.io.roles import is_header, plain_name, recognised
-from qrowd.io.runs import read_runs
-from qrowd.io.scores import read_scores
+from qrowd.io.runs import read_runs, read_scores
 from qrowd.io.source import Source, is_folder, opened, sources
 from qrowd.io.topics import read_topics
-from qrowd.io.words import Words
+from qrowd.io.values import Words
 
 if TYPE_CHECKING:
     from qrowd.data.documents import Documents
@@ -149,3 +149,42 @@ _READERS: dict[str, Callable[[Any, str | None, Words], Any]] = {
     "documents": lambda source, *_: read_documents(source),
     "orders": lambda source, format, _: read_orders(source, format=format),
 }
+
+
+def read_ranked(
+    files: Sequence[str | Path], grades: Words = None
+) -> tuple[Orders, Judgements | None]:
+    """The orders and the judgements of these files; one with grades and ranks holds both.
+
+    Without any order, there are none over the pool of the judgements.
+    """
+    kinds = {file: kind_of_path(file) for file in map(opened, files)}
+    for file, kind in kinds.items():
+        if kind not in ("orders", "judgements", "qrels"):
+            message = f"these are {kind}; expected orders, or judgements with a column rank"
+            raise FormatError(message, file=getattr(file, "name", str(file)))
+    graded = [file for file, kind in kinds.items() if kind != "orders"]
+    ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file)]
+    with ranks_are_read():
+        judgements = _judgements(graded, grades) if graded else None
+    if ranked:
+        return read_orders(ranked[0] if len(ranked) == 1 else ranked), judgements
+    assert judgements is not None
+    return Orders.none(judgements.pairs, judgements.assessors), judgements
+
+
+def _judgements(files: Sequence[str | Path | Source], grades: Words) -> Judgements:
+    return read_judgements(files[0] if len(files) == 1 else files, grades=grades)
+
+
+def has_ranks(file: str | Path | Source) -> bool:
+    """Whether a file of judgements has ranks, too."""
+    return any(recognised(format_of(each).fields(each), ("rank",)) for each in sources(file))
+
+
+@contextmanager
+def ranks_are_read() -> Iterator[None]:
+    """Inside, nobody warns that judgements leave ranks out: they are read, too."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*ranks are no part", category=DataWarning)
+        yield

@@ -11,17 +11,53 @@ from qrowd.errors import FormatError, UsageError
 from qrowd.io.formats import format_of
 from qrowd.io.formats.format import Format
 from qrowd.io.nested import names_files, of_object
-from qrowd.io.place import Place
+from qrowd.io.place import Place, say
 from qrowd.io.roles import SYNONYMS, candidates, recognised
-from qrowd.io.said import say
 from qrowd.io.source import Source, sources
 from qrowd.io.table import Table
-from qrowd.io.typed import collected
-from qrowd.io.words import Words, meaning, with_meaning
+from qrowd.io.values import Words, meaning, with_meaning
 from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def collected(
+    place: Place, frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str]
+) -> pl.DataFrame:
+    """These columns of a frame, read if they are not yet, as numbers and text."""
+    import polars as pl
+
+    if isinstance(frame, pl.DataFrame):
+        return pl.DataFrame([_plain(place, frame[name]) for name in names])
+    try:
+        read = frame.select(names).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        message = "the file is damaged in the middle; fetch or make it again"
+        raise FormatError(message, file=place.name) from None
+    return pl.DataFrame([_plain(place, column) for column in read])
+
+
+def _plain(place: Place, column: pl.Series) -> pl.Series:
+    """Numbers and text as they are, times as seconds, everything else as text."""
+    import polars as pl
+
+    kind = column.dtype
+    if kind.is_numeric() or kind == pl.String:
+        return column
+    if kind.is_nested() or kind == pl.Object:
+        what = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
+        raise place.error(f"the column {column.name!r} holds {what}; it must be text or numbers")
+    if kind == pl.Datetime or kind == pl.Date:
+        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    if kind == pl.Duration:
+        return column.dt.total_microseconds() / 1e6
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        message = f"the column {column.name!r} holds bytes that are no text"
+        raise place.error(message) from None
+
 
 Columns = str | Sequence[str] | Mapping[str, str] | None
 
@@ -73,7 +109,7 @@ def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | Non
     first = form.fields(source)
     order = _positions(columns, wanted) or plain_order(first, wanted, columns)
     if order:
-        return _noted(_plain(source, form, wanted, order), form, columns)
+        return _noted(_columns_plain(source, form, wanted, order), form, columns)
     if columns is None and not _is_header(first, wanted):
         raise _unclear(source, wanted, first)
     return _named(*form.read(source, ()), wanted, columns)
@@ -136,7 +172,7 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
 # --- the two kinds of tables ----------------------------------------------------------------------
 
 
-def _plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
+def _columns_plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
     names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
     place, frame = form.read(source, names)
     kept = [name for name in names if name in wanted.names]

@@ -1,19 +1,22 @@
-"""Documents from files, and back: tables, TREC's SGML, XML, a folder with a file for each."""
+"""Documents from files, and back: tables, TREC's SGML, XML, folders; and their vectors."""
 
 from __future__ import annotations
 
+import html
+import mimetypes
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from qrowd.data.documents import DOCUMENT_TEXTS, Documents
+from qrowd.content.vectors import Vectors
+from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
-from qrowd.io.document_files import are_files, file_bytes, of_files, title_of_html
 from qrowd.io.markup import Element, children, elements, escaped, plain, unclosed
 from qrowd.io.records import (
     MARKUP,
@@ -30,6 +33,115 @@ from qrowd.io.records import (
     text_of,
 )
 from qrowd.io.source import Source, sources
+
+_COLLECTIONS = (".jsonl", ".ndjson", ".json", ".tsv", ".csv", ".parquet", ".pq", ".sgml", ".trec")
+_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+_TYPES = mimetypes.MimeTypes()
+
+
+def are_files(files: Sequence[Source]) -> bool:
+    """Whether each of these is a document, and none holds many of them."""
+    return not any(_holds_many(file) for file in files)
+
+
+def _holds_many(file: Source) -> bool:
+    if file.path is None:
+        return True
+    suffixes = [suffix.lower() for suffix in file.path.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        return True
+    if suffixes and suffixes[-1] in _COLLECTIONS:
+        return True
+    start = file.start.lstrip()
+    return bool(
+        re.match(rb"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<(docs?|collection)\b", start, re.I | re.S)
+    )
+
+
+def of_files(files: Sequence[Source]) -> dict[str, tuple[dict[str, str], Source]]:
+    """The texts of each document; its name is the file's without its suffix."""
+    found: dict[str, tuple[dict[str, str], Source]] = {}
+    for file in files:
+        assert file.path is not None
+        media = _media(file.path)
+        name = file.path.stem if media else file.path.name
+        if name in found:
+            message = f"document {name} is also {found[name][1].name}; rename one of them"
+            raise FormatError(message, file=file.name)
+        found[name] = (_texts(file, media or "text/plain"), file)
+    return found
+
+
+def _media(path: Path) -> str:
+    return _TYPES.guess_type(path.name)[0] or ""
+
+
+def _texts(file: Source, media: str) -> dict[str, str]:
+    if media == "text/plain":
+        return {"text": _decoded(file)}
+    about = {"media": media, "file": file.name}
+    if media not in ("text/html", "application/xhtml+xml"):
+        return {"text": _decoded(file), **about} if media.startswith("text/") else about
+    page = _decoded(file)
+    return {"text": text_of_html(page), "title": title_of_html(page), **about}
+
+
+def _decoded(file: Source) -> str:
+    try:
+        return file.read().decode("utf-8")
+    except UnicodeDecodeError:
+        message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
+        raise FormatError(message, file=file.name) from None
+
+
+def title_of_html(page: str) -> str:
+    """The title of an HTML page."""
+    found = re.search(r"<title[^<>]*>(.*?)</title\s*>", page, re.IGNORECASE | re.DOTALL)
+    return html.unescape(" ".join(found[1].split())) if found else ""
+
+
+def text_of_html(page: str) -> str:
+    """What an HTML page says, without tags, scripts and styles."""
+    page = re.sub(r"<!--.*?-->", " ", page, flags=re.S)
+    page = re.sub(r"<(script|style|head)\b.*?</\1\s*>", " ", page, flags=re.I | re.S)
+    lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")
+    return "\n".join(line for line in (" ".join(each.split()) for each in lines) if line)
+
+
+def file_bytes(file: str) -> bytes:
+    """The bytes of a document, which lie in a file."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        message = f"the document's bytes cannot be read: {error.strerror}"
+        raise InputError(message, file=file) from None
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def save_files(documents: Documents, folder: str | Path) -> None:
+    """A file for each document: its bytes where it has a file, else its text."""
+    target = Path(folder)
+    every = [documents[name] for name in documents.index]
+    for document in every:
+        _refuse(document, folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for document in every:
+        suffix = Path(document.file).suffix if document.file else ".txt"
+        (target / f"{document.name}{suffix}").write_bytes(documents.read_bytes(document.name))
+
+
+def _refuse(document: Document, folder: str | Path) -> None:
+    if re.search(r"[/\\\0]|^\.", document.name):
+        message = f"{document.name!r} cannot be the name of a file; use the suffix .jsonl"
+        raise InputError(message, file=str(folder))
+    lost = {"title": document.title, "url": document.url, "media": document.media}
+    names = [name for name, text in {**lost, **document.others}.items() if text]
+    if names and not document.file:
+        message = f"a folder of files cannot hold {' and '.join(names)} of {document.name}"
+        raise InputError(f"{message}; use the suffix .jsonl", file=str(folder))
+
 
 SYNONYMS = {
     "doc": "doc doc_id docid docno doc_no document document_id passage_id pid id",
@@ -207,3 +319,55 @@ def _as_markup(row: dict[str, str]) -> str:
         if text or tag == "text"
     )
     return f"<DOC>\n{fields}</DOC>\n".replace("docno>", "DOCNO>")
+
+
+BESIDE = (".ids", ".txt", ".ids.txt")
+
+
+def read_vectors(path: str | Path) -> Vectors:
+    """Vectors of documents: `x.npy`, one row each, and `x.ids` (or `x.txt`), a name on each line.
+
+    Embeddings of any model will do; rows are scaled to length 1.
+    """
+    source = Path(path)
+    rows = _rows(source)
+    beside = _beside(source)
+    names = beside.read_text(encoding="utf-8").split("\n")
+    names = [name.strip() for name in (names[:-1] if names and not names[-1] else names)]
+    if len(names) != len(rows):
+        raise FormatError(
+            f"{len(names)} names for {len(rows)} vectors in {source.name}; one name per row",
+            file=str(beside),
+        )
+    try:
+        return Vectors.of(names, rows)
+    except InputError as error:
+        at = (str(beside), error.row + 1) if error.row >= 0 else (str(source), 0)
+        raise error.at(*at) from None
+
+
+def _rows(source: Path) -> Any:
+    try:
+        rows = np.load(source, allow_pickle=False)
+    except OSError as error:
+        raise FormatError(f"cannot be opened: {error.strerror}", file=str(source)) from None
+    except ValueError:
+        message = "not an array of numbers as numpy.save writes it (.npy)"
+        raise FormatError(message, file=str(source)) from None
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        raise FormatError(
+            "expected a table of numbers in a .npy file, one row per document", file=str(source)
+        )
+    return rows
+
+
+def _beside(source: Path) -> Path:
+    for suffix in BESIDE:
+        path = source.with_suffix(suffix)
+        if path.is_file():
+            return path
+    raise FormatError(
+        f"whose vectors are these? Put the documents' names, one per line, into "
+        f"{source.with_suffix('.ids').name} beside it",
+        file=str(source),
+    )

@@ -1,4 +1,4 @@
-"""Judgements from files and frames."""
+"""Judgements, and tables of assessors, from files and frames."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.encoding import encoded
-from qrowd.io.names import say_what_is_odd
-from qrowd.io.place import Place, placed
+from qrowd.io.names import encoded, say_what_is_odd
+from qrowd.io.place import Place, placed, say
 from qrowd.io.roles import SYNONYMS
-from qrowd.io.said import say
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
-from qrowd.io.times import times
-from qrowd.io.words import Words
+from qrowd.io.values import Words, times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,3 +150,32 @@ def _repeated(value: str, table: Table) -> pl.Series:
     import polars as pl
 
     return pl.repeat(value, len(table), dtype=pl.String, eager=True)
+
+
+ASSESSORS_WANTED = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
+
+
+def read_assessors(source: str | Path | Any, *, format: str | None = None) -> AssessorTable:
+    """A table of assessors as `save` wrote it; columns that are not numbers stay text."""
+    (table,) = tables(source, ASSESSORS_WANTED, None, format)
+    index, codes = encoded(stacked([table], "assessor"))
+    if len(index) < len(codes):
+        raise table.place.error("an assessor appears twice; keep one row of each")
+    order = np.argsort(codes)
+    names = [name for name in table.columns if name != "assessor"]
+    return AssessorTable(index, {name: _column(table, name)[order] for name in names})
+
+
+def _column(table: Table, name: str) -> Array:
+    """Whole numbers, numbers, or text: the first that all values of a column are."""
+    import polars as pl
+
+    given = table.column(name, filled=False)
+    if given.dtype != pl.String:
+        return given.to_numpy()
+    whole, real = (given.cast(dtype, strict=False) for dtype in (pl.Int64, pl.Float64))
+    if not whole.null_count():
+        return whole.to_numpy()
+    if real.null_count() == given.null_count():
+        return real.to_numpy()
+    return given.fill_null("").to_numpy()

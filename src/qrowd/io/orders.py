@@ -13,12 +13,12 @@ from qrowd.data.index import Index
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.encoding import encoded
+from qrowd.io.names import encoded
 from qrowd.io.place import placed
 from qrowd.io.roles import recognised
 from qrowd.io.source import opened
 from qrowd.io.table import Table, as_names, numbers
-from qrowd.io.times import times
+from qrowd.io.values import times
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from qrowd.data.arrays import Array
-from qrowd.errors import FormatError, InputError
+from qrowd.errors import DataWarning, FormatError, InputError
 from qrowd.io.source import Source
 
 
@@ -72,3 +74,11 @@ def placed(error: InputError, places: Sequence[Place]) -> InputError:
             return place.error(error.message, row)
         row -= place.rows
     return error.at(places[0].name) if len(places) == 1 else error
+
+
+def say(message: str) -> None:
+    """Warn that data are usable, but that somebody should know this about them."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("qrowd."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, DataWarning, level)

@@ -1,22 +1,27 @@
-"""Qrels from files and frames."""
+"""Qrels, probabilities of grades, samples of labels, lists of topics: from files and frames."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from qrowd.data.index import Pairs
+from qrowd.data.arrays import Array
+from qrowd.data.index import Index, Pairs
+from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.qrels import Qrels
-from qrowd.errors import InputError
+from qrowd.data.sample import BY, Sample
+from qrowd.data.scale import Scale
+from qrowd.errors import FormatError, InputError
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.encoding import encoded
-from qrowd.io.names import say_what_is_odd
+from qrowd.io.names import encoded, say_what_is_odd
 from qrowd.io.place import placed
-from qrowd.io.table import Table, stacked, whole_numbers
-from qrowd.io.words import Words
+from qrowd.io.source import sources
+from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
+from qrowd.io.values import Words
 
 WANTED = Wanted(
     "qrels",
@@ -67,3 +72,132 @@ def read_pairs(source: str | Path | Sequence[str | Path] | Any) -> Pairs:
         encoded(stacked(found, name)) for name in ("topic", "doc")
     )
     return Pairs.from_codes(topics, documents, topic, document)[0]
+
+
+_P = re.compile(r"p\((-?\d+)\)")
+PROBABILITIES_WANTED = Wanted(
+    "probabilities", needed=("topic", "doc"), optional=("grade", "given"), others=_P.pattern
+)
+
+LABELS = Wanted(
+    "labels",
+    needed=("topic", "doc"),
+    optional=("assessor", "grade", "given"),
+    plain=("topic", "assessor", "doc", "grade"),
+    others=_P.pattern,
+)
+
+
+def read_probabilities(
+    source: str | Path | Any, *, format: str | None = None, relevant_from: int = 1
+) -> Merged:
+    """What `save` wrote of a `Merged`: the posterior of each pair, and which pairs were given.
+
+    The assessors' table is empty; `grades()` gives the grades of the file.
+    """
+    (table,) = tables(source, PROBABILITIES_WANTED, None, format)
+    return _of_table(table, relevant_from)
+
+
+def read_labels(
+    source: str | Path | Any, *, format: str | None = None, grades: Words = None
+) -> Merged | Qrels:
+    """Merged labels from a file of probabilities, or of qrels: whichever it is."""
+    (table,) = tables(source, LABELS, None, format, grades)
+    if any(_P.fullmatch(name) for name in table.columns):
+        return _of_table(table, 1)
+    if "grade" not in table:
+        raise table.place.error("neither grades nor columns p(0) p(1) ...: these are no labels")
+    return qrels_of([table])
+
+
+def _of_table(table: Table, relevant_from: int) -> Merged:
+    grades = sorted(int(found[1]) for name in table.columns if (found := _P.fullmatch(name)))
+    if len(grades) < 2:
+        raise table.place.error("no columns p(0) p(1) ...: not a file of probabilities")
+    posterior = np.stack([numbers(table, f"p({grade})") for grade in grades], axis=1)
+    _refuse_what_is_no_distribution(table, posterior)
+    (topics, topic), (documents, document) = (
+        encoded(stacked([table], name)) for name in ("topic", "doc")
+    )
+    pairs, pair = Pairs.from_codes(topics, documents, topic, document)
+    if len(pairs) < len(pair):
+        raise table.place.error("a pair appears twice; keep one of its rows")
+    order = np.argsort(pair)
+    given, decided = _numbers(table, "given"), _numbers(table, "grade")
+    return Merged(
+        pairs,
+        Scale(tuple(grades), relevant_from),
+        posterior[order],
+        AssessorTable(Index.of([])),
+        Fit(table.place.name),
+        np.zeros(len(pairs), np.bool_) if given is None else given[order] > 0,
+        decided=None if decided is None else decided[order],
+    )
+
+
+def _numbers(table: Table, name: str) -> Array | None:
+    return whole_numbers(table, name) if name in table else None
+
+
+def _refuse_what_is_no_distribution(table: Table, posterior: Array) -> None:
+    bad = ~((posterior >= 0).all(axis=1) & (np.abs(posterior.sum(axis=1) - 1) < 1e-6))
+    if bad.any():
+        row = int(np.argmax(bad))
+        shown = " ".join(f"{p:g}" for p in posterior[row])
+        raise table.place.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
+
+
+SAMPLE_WANTED = Wanted(
+    "human labels",
+    needed=("topic", "doc", "grade"),
+    optional=("assessor", "probability", "by"),
+    plain=("topic", "assessor", "doc", "grade"),
+)
+
+
+def read_sample(
+    source: str | Path | Any, *, columns: Columns = None, grades: Words = None
+) -> Sample | Qrels:
+    """Human labels: with a column `probability` a `Sample`, else plain qrels.
+
+    The file is one that `qrowd sample` wrote, with the human's `grade` added to each row.
+    """
+    (table,) = tables(source, SAMPLE_WANTED, columns, None, grades)
+    (topics, topic), (documents, document) = (
+        encoded(as_names(table.column(name))) for name in ("topic", "doc")
+    )
+    chance = numbers(table, "probability") if "probability" in table else None
+    by = _by(table) if "by" in table else "random"
+    try:
+        values = whole_numbers(table, "grade")
+        qrels = Qrels.from_codes((topics, documents), (topic, document), values)
+        if chance is None:
+            return qrels
+        if len(qrels) < len(values):
+            raise InputError("a pair appears twice; keep one row of each")
+        order = np.lexsort((document, topic))
+        return Sample(qrels.pairs, np.nan_to_num(chance[order]), by, qrels.grade)
+    except InputError as error:
+        raise placed(error, [table.place]) from None
+
+
+def _by(table: Table) -> str:
+    """How all of the pairs were chosen."""
+    found = as_names(table.column("by")).unique().to_list()
+    if len(found) > 1 or found[0] not in BY:
+        raise table.place.error(
+            f"column by must hold one of {', '.join(BY)}, the same in all rows; "
+            f"got {', '.join(sorted(found)[:4])}"
+        )
+    return str(found[0])
+
+
+def read_topic_list(file: str | Path) -> Index:
+    """The topics of a file: the first word of each line; lines that begin with # are comments."""
+    (source,) = sources(str(file))
+    lines = source.read().decode("utf-8", errors="replace").splitlines()
+    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
+    if not names:
+        raise FormatError("no topics; write one on each line", file=source.name)
+    return Index.of(names)

@@ -88,7 +88,7 @@ def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[st
 
 def is_header(fields: Sequence[str]) -> bool:
     """Whether these name columns: two known names, or one and no number."""
-    from qrowd.io.formats.delimited import is_number
+    from qrowd.io.formats.text import is_number
 
     known = len(recognised(fields, tuple(SYNONYMS)))
     return known >= 2 or (known == 1 and not any(is_number(field) for field in fields))

@@ -18,12 +18,11 @@ from qrowd.data.scores import Scores
 from qrowd.data.topics import Topics
 from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import written
-from qrowd.io.document_files import save_files
-from qrowd.io.documents import encoded_documents
+from qrowd.io.documents import encoded_documents, save_files
 from qrowd.io.formats import FORMATS, format_to_write
 from qrowd.io.formats.format import Format
 from qrowd.io.orders import frame_of
-from qrowd.io.said import say
+from qrowd.io.place import say
 from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
 

@@ -11,8 +11,7 @@ from qrowd.errors import InputError
 from qrowd.io.release import Release
 from qrowd.quality.agreement import Agreement, agreement
 from qrowd.rendering import grouped
-from qrowd.reporting.page import Report
-from qrowd.reporting.parts import Prose, Section, Table
+from qrowd.reporting.parts import Prose, Report, Section, Table
 from qrowd.reporting.report import report
 from qrowd.reporting.study import Study, study
 

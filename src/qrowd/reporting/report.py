@@ -20,15 +20,15 @@ from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 from qrowd.quality.screening import Screened
 from qrowd.rendering import grouped
-from qrowd.reporting.page import Report
-from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Section, Table
-from qrowd.reporting.sections.assessors import assessor_section
-from qrowd.reporting.sections.data import data_section
-from qrowd.reporting.sections.labels import label_section, summary_of
-from qrowd.reporting.sections.posterior import posterior_sections
-from qrowd.reporting.sections.rankings import ranking_section
-from qrowd.reporting.sections.screening import screening_section
-from qrowd.reporting.sections.systems import corrected_section, means_table, system_section
+from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
+from qrowd.reporting.sections.judgements import assessor_section, data_section, screening_section
+from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
+from qrowd.reporting.sections.systems import (
+    corrected_section,
+    means_table,
+    ranking_section,
+    system_section,
+)
 from qrowd.reporting.study import Study
 from qrowd.reporting.verdicts import verdicts_of
 

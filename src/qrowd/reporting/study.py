@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qrowd import registry
-from qrowd.aggregation.informing import inform
 from qrowd.aggregation.judgements.ds import DawidSkene
+from qrowd.aggregation.revision import inform
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
@@ -20,7 +20,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
-from qrowd.quality.assessing import table_of
+from qrowd.quality.assessors import table_of
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.independence import Independence, independence
 from qrowd.quality.screening import Screened, screen

@@ -11,8 +11,8 @@ import numpy as np
 from qrowd.comparison.intervals import Intervals
 from qrowd.quality.agreement import krippendorff_alpha
 from qrowd.rendering import grouped
-from qrowd.reporting.coverage import Coverage
 from qrowd.reporting.parts import Verdict
+from qrowd.reporting.sections.systems import Coverage
 from qrowd.reporting.study import Study
 
 _DOUBTED = ("adversarial", "uniform", "random", "biased")

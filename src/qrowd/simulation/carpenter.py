@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qrowd.data.arrays import Codes, Floats, Grades, Mask, Offsets
-from qrowd.simulation.assignment import assigned
+from qrowd.simulation.crowd import assigned
 from qrowd.simulation.setting import Setting
 
 PAIRS, JUDGEMENTS, GOLD = 19_033, 89_624, 2_275

@@ -20,7 +20,11 @@ from qrowd.data.scale import Scale
 from qrowd.data.topics import Topics
 from qrowd.errors import ParameterError, UnknownNameError
 from qrowd.registry import params_of
-from qrowd.simulation import assessors, assignment, carpenter, judging, ranking, systems, texts
+from qrowd.simulation import carpenter, corpus
+from qrowd.simulation import crowd as assessors
+from qrowd.simulation import crowd as assignment
+from qrowd.simulation import crowd as judging
+from qrowd.simulation import crowd as ranking
 from qrowd.simulation.setting import KINDS, PRESETS, Setting
 
 
@@ -67,10 +71,10 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     if setting.model == "carpenter":
         return _like_carpenter(setting)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(6)]
-    strength, grade = systems.relevance(setting, streams[0])
-    quality = systems.qualities(setting, streams[1])
-    ranked, scores = systems.rankings(setting, strength, quality, streams[1])
-    pool = systems.pooled(setting, ranked)
+    strength, grade = corpus.relevance(setting, streams[0])
+    quality = corpus.qualities(setting, streams[1])
+    ranked, scores = corpus.rankings(setting, strength, quality, streams[1])
+    pool = corpus.pooled(setting, ranked)
     topics, documents = _names(setting)
     topic, place = (codes.astype(np.int32) for codes in np.nonzero(pool))
     pairs = Pairs(topics, documents, topic, topic * np.int32(setting.documents) + place)
@@ -79,7 +83,7 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     truth = Qrels(pairs, grade[pool])
     sets = ranking.sets_of(pairs, setting.size, streams[4]) if setting.orders else None
     judgements = _judged(setting, crowd, truth, difficulty, sets, streams[3])
-    written = texts.made(setting, topics, documents, grade, streams[5])
+    written = corpus.made(setting, topics, documents, grade, streams[5])
     return Collection(
         setting=setting,
         judgements=judgements,

@@ -21,8 +21,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from qrowd.collection.schema import account, campaign, member_role, token
-from qrowd.collection.store import Store
+from qrowd.collection.database.schema import account, campaign, member_role, token
+from qrowd.collection.database.store import Store
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 

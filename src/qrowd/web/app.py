@@ -11,8 +11,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import qrowd
-from qrowd.collection.opening import open_store
-from qrowd.collection.store import Store
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError
 from qrowd.web import access, problems
 from qrowd.web.api import (

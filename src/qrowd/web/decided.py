@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import qrowd as q
-from qrowd.collection import adjudication, export
+from qrowd.collection.adjudication import cases
+from qrowd.collection.publishing import export
 from qrowd.comparison.systems import mean_interval
 from qrowd.errors import RuleError
 from qrowd.rendering import plain
@@ -29,7 +30,7 @@ def moved(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
     from qrowd.web.tasks import MEASURES, exported, merger
 
     with place.store.read(place.campaign) as work:
-        found = adjudication.decisions(work)
+        found = cases.decisions(work)
         before = export.given_names(work, decided=False)
     if not found:
         raise RuleError("no-decisions", "experts have decided nothing yet")
@@ -79,9 +80,7 @@ def _together(runs: q.RunSet, old: q.Qrels, new: q.Qrels, measure: str) -> list[
     ]
 
 
-def _single(
-    runs: q.RunSet, old: q.Qrels, one: adjudication.Decided, measure: str
-) -> dict[str, Any]:
+def _single(runs: q.RunSet, old: q.Qrels, one: cases.Decided, measure: str) -> dict[str, Any]:
     """A decision, and how far it moves systems' means by itself."""
     here = _grades_of(old, one.topic)
     key = (one.topic, one.doc)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from qrowd.collection.schema import campaign, content, document
-from qrowd.collection.store import Store
+from qrowd.collection.database.schema import campaign, content, document
+from qrowd.collection.database.store import Store
 from qrowd.web import pictures
 
 

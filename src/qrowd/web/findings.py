@@ -13,9 +13,9 @@ import qrowd as q
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
 from qrowd.quality.consensus import consensus_gain
-from qrowd.reporting import figures, quality_figures
+from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
-from qrowd.reporting.sections.assessors import assessor_section
+from qrowd.reporting.sections.judgements import assessor_section
 
 if TYPE_CHECKING:
     from qrowd.web.tasks import Material
@@ -66,7 +66,7 @@ def quality(material: Material, method: Any) -> Quality:
         "votes": lambda: figures.votes_per_pair(np.diff(judgements.pair_starts)),
         "workload": lambda: figures.workload(judgements.per_assessor),
         "assessors": lambda: _of_busiest(table, lambda few: _scatter(few, repr(method))),
-        "speed": lambda: _of_busiest(table, quality_figures.speed_of),
+        "speed": lambda: _of_busiest(table, figures.speed_of),
     }
     return Quality(table, summary, _pictures(drawn))
 

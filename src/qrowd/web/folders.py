@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from qrowd.collection.store import Store
+from qrowd.collection.database.store import Store
 from qrowd.errors import RuleError
 
 

@@ -18,11 +18,11 @@ from typing import Any
 from polars.exceptions import PolarsError
 from sqlalchemy import Connection, func, insert, or_, select, update
 
-from qrowd.collection.concluding import sweep
-from qrowd.collection.opening import open_store
-from qrowd.collection.schema import assignment, campaign, job
-from qrowd.collection.states import VALID
-from qrowd.collection.store import Found, Store, Work, new_id
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import assignment, campaign, job
+from qrowd.collection.database.states import VALID
+from qrowd.collection.database.store import Found, Store, Work, new_id
+from qrowd.collection.judging.submission import sweep
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web.drawing import draw_one, undrawn_documents
 from qrowd.web.folders import Place

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import Connection, delete, insert, select
 
-from qrowd.collection import people
-from qrowd.collection.schema import account, campaign, member_role, token
-from qrowd.collection.store import Store
+from qrowd.collection.database.schema import account, campaign, member_role, token
+from qrowd.collection.database.store import Store
+from qrowd.collection.people import workers
 from qrowd.errors import RuleError
 from qrowd.web import passwords
 from qrowd.web.settings import Settings
@@ -111,7 +111,7 @@ def give_role(store: Store, login: str, name: str, role: str) -> None:
         mine = (member_role.c.account_id == number) & (member_role.c.campaign_id == work.campaign)
         if work.db.scalar(select(member_role.c.role).where(mine, member_role.c.role == role)):
             return
-        worker = people.expert(work, login) if role == "expert" else None
+        worker = workers.expert(work, login) if role == "expert" else None
         values = {"account_id": number, "campaign_id": work.campaign, "role": role}
         work.db.execute(insert(member_role).values(**values, worker_id=worker))
 

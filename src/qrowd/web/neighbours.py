@@ -9,10 +9,10 @@ import nh3
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection import adjudication
-from qrowd.collection.schema import content, document, pair
-from qrowd.collection.store import Found, Work
-from qrowd.content.tfidf import tfidf
+from qrowd.collection.adjudication import cases
+from qrowd.collection.database.schema import content, document, pair
+from qrowd.collection.database.store import Found, Work
+from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
 from qrowd.web.sanitising import GONE, flatter, text_of
@@ -45,7 +45,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
 
     What judges said of them is not told: these may be documents that the expert judges later.
     """
-    adjudication.refuse_before_own(work, expert_number, pair_id)
+    cases.refuse_before_own(work, expert_number, pair_id)
     rows = _documents(work, pair_id)
     if len(rows) > MOST_DOCUMENTS:
         return Neighbours(problem=f"this topic has more than {MOST_DOCUMENTS:,} documents")
@@ -58,7 +58,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
         return Neighbours(problem=str(error))
     names = list(vectors.index)
     cosines = vectors.cosines(np.arange(len(names), dtype=np.int32))[names.index(str(pair_id))]
-    decided = {one.pair: one.grade for one in adjudication.decisions(work, expert_number)}
+    decided = {one.pair: one.grade for one in cases.decisions(work, expert_number)}
     known = {row.id: row for row in rows}
     nearest = [int(names[at]) for at in np.argsort(-cosines, kind="stable")]
     alike = dict(zip(map(int, names), cosines.tolist(), strict=True))

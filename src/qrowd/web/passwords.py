@@ -8,8 +8,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import Connection, delete, insert, select, update
 
-from qrowd.collection.schema import account, rate
-from qrowd.collection.store import Store
+from qrowd.collection.database.schema import account, rate
+from qrowd.collection.database.store import Store
 from qrowd.errors import RuleError
 
 LEAST_PASSWORD = 10

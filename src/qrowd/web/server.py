@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
-from qrowd.collection.opening import open_store
+from qrowd.collection.database.opening import open_store
 from qrowd.web.app import make_app
 from qrowd.web.jobs import work_forever
 from qrowd.web.settings import Settings

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import qrowd as q
-from qrowd.collection import gold as gold_sets
-from qrowd.collection.datasheet import Figures
-from qrowd.collection.drafts import open_draft
-from qrowd.collection.export import export
-from qrowd.collection.gathering import gather
-from qrowd.collection.launch import plan_of
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.release import release
+from qrowd.collection.drafts.draft import open_draft
+from qrowd.collection.drafts.launch import plan_of
+from qrowd.collection.judging import gold as gold_sets
+from qrowd.collection.plan.files import gather
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.release import release
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.atomic import written

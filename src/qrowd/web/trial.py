@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
-from qrowd.collection import links
-from qrowd.collection.audit import launch
-from qrowd.collection.building import create_campaign
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.people import visits
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.record.audit import launch
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"
@@ -92,7 +92,7 @@ def launch_campaign(settings: Settings, plan: Plan, made: Material) -> str:
         create_campaign(store, plan, made)
         with store.write(plan.campaign.name) as work:
             launch(work, "trial")
-            link = links.make_link(work, "you", 1)
+            link = visits.make_link(work, "you", 1)
     finally:
         store.engine.dispose()
     where = f"{settings.address}/judge/{quote(plan.campaign.name, safe='')}"

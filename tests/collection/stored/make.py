@@ -45,42 +45,33 @@ from tests.collection.campaign_files import write_files
 from tests.collection.making import Choice, Clock, Site, material, wrong
 
 import qrowd as q
-from qrowd.collection import (
-    adjudication,
-    appeals,
-    audit,
-    concluding,
-    expertise,
-    experts,
-    extending,
-    forgetting,
-    grading,
-    ledger,
-    moving,
-    notices,
-    people,
-    status,
-    upgrading,
-)
-from qrowd.collection.answering import Answer, answer
-from qrowd.collection.assignments import by_key
-from qrowd.collection.building import create_campaign
-from qrowd.collection.datasheet import Figures
-from qrowd.collection.drafts import Draft, all_drafts, new_draft
-from qrowd.collection.export import export
-from qrowd.collection.importing import import_judgements
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.platforms.leaving import leave, use_code
-from qrowd.collection.problems import problems
-from qrowd.collection.release import release
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
-from qrowd.collection.schema import metadata, worker
-from qrowd.collection.showing import Offer, show
-from qrowd.collection.steps import STEPS
-from qrowd.collection.store import Store, Work
-from qrowd.collection.suggesting import suggested
+from qrowd.collection.adjudication import appeals, cases, expert_sample
+from qrowd.collection.books import ledger, notices, progress
+from qrowd.collection.database import transfer, versions
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import metadata, worker
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.drafts import own_gold
+from qrowd.collection.drafts.answers import Answer, answer
+from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
+from qrowd.collection.drafts.problems import problems
+from qrowd.collection.drafts.steps import STEPS
+from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.judging import submission
+from qrowd.collection.judging.assignments import by_key
+from qrowd.collection.judging.offer import Offer, show
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.office import erasure, extension
+from qrowd.collection.people import topic_questions, workers
+from qrowd.collection.people.visits import leave, use_code
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.imports import import_judgements
+from qrowd.collection.publishing.release import release
+from qrowd.collection.record import audit
 from qrowd.web import access, jobs, membership, passwords
 
 HERE = Path(__file__).parent
@@ -211,13 +202,13 @@ class Stage(Site):
         with self.store.write(self.name) as work:
             preset = work.plan.platform.preset
             about = {"name": name.title(), "address": f"{name}@example.org"}
-            number = int(people.enter(work, preset, name, **about, parameters=parameters).id)
-            people.give_consent(work, number, work.plan.people.consent_version)
+            number = int(workers.enter(work, preset, name, **about, parameters=parameters).id)
+            workers.give_consent(work, number, work.plan.people.consent_version)
         return number
 
     def number(self, worker_id: int) -> int:
         """The number that exports show."""
-        return int(self.work(people.worker_of, worker_id).number)
+        return int(self.work(workers.worker_of, worker_id).number)
 
     def act(self, act: str, **details: Any) -> int:
         """An act of the organiser."""
@@ -234,8 +225,8 @@ class Stage(Site):
     def batch(self, worker_id: int, choose: Choice | None = None) -> int:
         """A whole batch, submitted; its number."""
         offer = self.begin(worker_id, choose=choose)
-        self.work(concluding.finish, worker_id, offer.key)
-        self.work(concluding.submit, worker_id, offer.key)
+        self.work(submission.finish, worker_id, offer.key)
+        self.work(submission.submit, worker_id, offer.key)
         return int(self.work(by_key, worker_id, offer.key).id)
 
 
@@ -249,8 +240,8 @@ def answer_rest(
         if shown.questions:
             right = {question.number: 1 for question in shown.questions}
             with site.store.write(site.name) as work:
-                if expertise.open_questions(work, worker_id, _topic_of(work, right)):
-                    expertise.answer_questions(work, worker_id, right)
+                if topic_questions.open_questions(work, worker_id, _topic_of(work, right)):
+                    topic_questions.answer_questions(work, worker_id, right)
     for said in itertools.islice(_unsaid(plan, offer, choose), most):
         site.clock.forward(0.05)
         site.say(worker_id, **said, seconds=2.0)
@@ -326,7 +317,7 @@ def panel(store: Store, clock: Clock, folder: Path) -> None:
     site.begin(site.worker("leo"), 4)
     site.batch(site.worker("pia"))
     mia = site.worker("mia")
-    site.work(concluding.give_back, mia, site.begin(mia, 2).key)
+    site.work(submission.give_back, mia, site.begin(mia, 2).key)
     _odd_answers(site, site.worker("odd"))
     _unjudged(site, site.worker("una"))
 
@@ -339,7 +330,7 @@ def panel(store: Store, clock: Clock, folder: Path) -> None:
     site.act("bonus", worker=site.number(bob), amount=150)
     site.work(audit.undo, "eva", site.act("bonus", worker=1, amount=70))
     site.act("message", worker=site.number(bob), text="thank you")
-    site.work(people.write_message, bob, "you are welcome", from_worker=True)
+    site.work(workers.write_message, bob, "you are welcome", from_worker=True)
     site.act("pause")
     site.act("resume", reason="all is well")
     with store.write("panel") as work:
@@ -357,21 +348,21 @@ def _missed_gold(site: Stage) -> None:
     for name, right in (("fay", None), ("gus", True), ("ida", False)):
         person = site.worker(name)
         offer = site.begin(person, choose=wrong)
-        missed = site.work(concluding.finish, person, offer.key).missed[0]
+        missed = site.work(submission.finish, person, offer.key).missed[0]
         number = site.work(appeals.disagree, person, missed.place, missed.position, "look again")
         if name != "ida":  # who has finished and looks at what was missed
-            site.work(concluding.submit, person, offer.key)
+            site.work(submission.submit, person, offer.key)
         if right is None:
             continue
         with site.store.write(site.name) as work:
-            eva = adjudication.expert_id(work, None, "eva")
-            pair = adjudication.objected_to(work, number)
-            adjudication.decide(work, eva, pair, 1, "it is about this", "gold wrong")
-            adjudication.answer_disagreement(work, "eva", eva, number, right=right, reply="I see")
-    gus = site.work(people.enter, "own", "gus").id
+            eva = cases.expert_id(work, None, "eva")
+            pair = cases.objected_to(work, number)
+            cases.decide(work, eva, pair, 1, "it is about this", "gold wrong")
+            cases.answer_disagreement(work, "eva", eva, number, right=right, reply="I see")
+    gus = site.work(workers.enter, "own", "gus").id
     site.batch(gus, wrong)
     with site.store.read(site.name) as work:
-        assert people.worker_of(work, gus).state == "screened-out"
+        assert workers.worker_of(work, gus).state == "screened-out"
     site.act("settle", workers=[site.number(gus)])
 
 
@@ -381,7 +372,7 @@ def _workers_stopped(site: Stage) -> None:
     site.begin(hal, 3)
     site.act("screen out", worker=site.number(hal))
     offer = site.begin(jan)
-    site.work(concluding.finish, jan, offer.key)
+    site.work(submission.finish, jan, offer.key)
     site.act("screen out", worker=site.number(jan), reason="asked for it")
     site.begin(kim, 5)
     site.work(audit.undo, "ada", site.act("stop", worker=site.number(kim)))
@@ -398,8 +389,8 @@ def _experts(site: Stage, folder: Path) -> None:
     site.act("draw sample", size=4)
     site.act("draw sample", size=6)
     with site.store.write(site.name) as work:
-        for at, row in enumerate(experts.to_judge(work)[:3]):
-            experts.decide(work, "eva", row.id, at % 3, "looked it up", "borderline")
+        for at, row in enumerate(expert_sample.to_judge(work)[:3]):
+            expert_sample.decide(work, "eva", row.id, at % 3, "looked it up", "borderline")
     for kind, name in (("machine", "robot"), ("expert", "ute")):
         path = folder / f"{kind}.tsv"
         rows = [f"t0\td0-{at}\t{name}\t{at % 3}\t1.5\n" for at in range(6)]
@@ -430,8 +421,8 @@ def _unjudged(site: Stage, person: int) -> None:
     site.say(person, key, 1, None, kind="broken", seconds=1.0)
     site.say(person, key, 2, None, kind="cannot-tell", seconds=1.0)
     answer_rest(site, person, site.next(person))
-    site.work(concluding.finish, person, offer.key)
-    site.work(concluding.submit, person, offer.key)
+    site.work(submission.finish, person, offer.key)
+    site.work(submission.submit, person, offer.key)
 
 
 def _extended(site: Stage) -> None:
@@ -443,9 +434,9 @@ def _extended(site: Stage) -> None:
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "because", "", "g") for at, name in enumerate(names[3:])],
     )
-    site.work(extending.extend, "ada", new)
+    site.work(extension.extend, "ada", new)
     met = Material(documents=[DocumentRow("met", b"met", "page 2")], pool=[("t2", "met")])
-    site.work(extending.extend, "ada", met)
+    site.work(extension.extend, "ada", met)
     site.act("prioritise", priorities=[["t2", "met", 9.0], ["t0", "d0-1", 2.0]])
     site.begin(site.worker("ned"), 2)
 
@@ -459,8 +450,8 @@ def full(store: Store, clock: Clock) -> None:
     clock.forward(11 * HOUR)
     site.batch(site.worker("bob"))
     answer_rest(site, ann, site.work(show, site.work(by_key, ann, offer.key)))
-    site.work(concluding.finish, ann, offer.key)
-    site.work(concluding.submit, ann, offer.key)
+    site.work(submission.finish, ann, offer.key)
+    site.work(submission.submit, ann, offer.key)
     assert site.next(site.worker("cat")).code == "no-work-left"
 
 
@@ -500,9 +491,9 @@ def prolific(store: Store, clock: Clock) -> None:
     for person in (gone, asked):
         site.batch(person)
         site.batch(person)
-        site.work(forgetting.ask, person)
+        site.work(erasure.ask, person)
     site.act("settle", workers=[site.number(gone)])
-    forgetting.forget(store, "prolific", site.number(gone), who="ada")
+    erasure.forget(store, "prolific", site.number(gone), who="ada")
     site.act("fund", amount=-500)
 
 
@@ -541,7 +532,7 @@ def peers(store: Store, clock: Clock) -> None:
     site.act("launch")
     ann, bob, cat = site.worker("ann"), site.worker("bob"), site.worker("cat")
     first = site.next(cat).sets[0].questions[0]
-    site.work(expertise.answer_questions, cat, {first.number: 0})
+    site.work(topic_questions.answer_questions, cat, {first.number: 0})
     site.batch(ann)
     site.batch(bob, wrong)  # a review
     site.batch(bob)
@@ -567,7 +558,7 @@ def server(store: Store, folder: Path) -> dict[str, str]:
     membership.give_role(store, "eva", "panel", "expert")
     membership.give_role(store, "eva", "prolific", "organiser")
     with store.write("panel") as work:
-        leo = int(people.enter(work, "own", "leo").id)
+        leo = int(workers.enter(work, "own", "leo").id)
         tokens = {
             "administrator": access.new_token(work.db, now, "organiser", days=None),
             "account": access.new_token(work.db, now, "organiser", account_id=number),
@@ -618,7 +609,7 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         del manifest["qrowd"]
         own = select(worker.c.id).where(worker.c.campaign_id == work.campaign).order_by(worker.c.id)
-        mine = [forgetting.my_data(work, number) for number in work.db.scalars(own)]
+        mine = [erasure.my_data(work, number) for number in work.db.scalars(own)]
         body = json.dumps(mine, sort_keys=True)
         return {
             "state": work.state,
@@ -627,11 +618,11 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
             "owed": [[row.number, row.amount] for row in ledger.owed(work)],
             "acts": dict(sorted(Counter(row.act for row in audit.acts(work)).items())),
             "reversible": sorted(audit.reversible(work, audit.acts(work))),
-            "assignments": status.counts(work, metadata.tables["assignment"]),
-            "workers": status.counts(work, metadata.tables["worker"]),
+            "assignments": progress.counts(work, metadata.tables["assignment"]),
+            "workers": progress.counts(work, metadata.tables["worker"]),
             "notices": [[row.kind, row.about, row.text] for row in notices.notices(work)],
             "appeals": [[row.kind, row.number, row.text] for row in appeals.open_appeals(work)],
-            "cases": [[row.topic, row.doc] for row in adjudication.queue(work)],
+            "cases": [[row.topic, row.doc] for row in cases.queue(work)],
             "my_data": hashlib.sha256(body.encode()).hexdigest(),
         }
 
@@ -706,9 +697,9 @@ def _old_draft(folder: Path, sources: Path, paths: dict[str, Path], now: int) ->
     for at, each in enumerate(given):
         draft = answer(draft, each, "old", now + at)
     for at in range(3):
-        pairs = grading.proposed(draft)
+        pairs = own_gold.proposed(draft)
         graded = [GoldRow(*pair, place % 3, "Seen.") for place, pair in enumerate(pairs)]
-        draft = grading.keep(draft, graded, "old", now + 100 + at)
+        draft = own_gold.keep(draft, graded, "old", now + 100 + at)
     later = [
         upload("qualification", "qualification", sources / "test.tsv"),
         Answer("qualification", {"qualification.sets": "1", "qualification.tries": "2"}),
@@ -807,7 +798,7 @@ def main() -> None:
     from tests.collection.conftest import fresh_postgresql, running_postgresql
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--name", default=f"v{upgrading.newest_version()}")
+    parser.add_argument("--name", default=f"v{versions.newest_version()}")
     target = HERE / parser.parse_args().name
     target.mkdir()  # an error where it is there: a generation is never made again
     with tempfile.TemporaryDirectory() as temporary, running_postgresql() as running:
@@ -822,7 +813,7 @@ def main() -> None:
         assert {name: rows for name, rows in one.items() if rows != two[name]} == {}
         store.engine.dispose()
         other.engine.dispose()
-        copy = moving.backup(store, folder / "copy.db")
+        copy = transfer.backup(store, folder / "copy.db")
         with sqlite3.connect(copy) as db:
             db.execute("VACUUM")
         with fixed_names():

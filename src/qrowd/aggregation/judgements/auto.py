@@ -8,12 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
-from qrowd.aggregation.folds import topic_folds
+from qrowd.aggregation.fitting import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
-from qrowd.aggregation.recalibrating import Regression, recalibrate
-from qrowd.aggregation.reweighing import with_log_odds
+from qrowd.aggregation.revision import Regression, recalibrate, with_log_odds
 from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from qrowd.aggregation.ballot import Ballot
-from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
+from qrowd.aggregation.ballot import CLASS_PRIORS, Ballot, class_prior
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details

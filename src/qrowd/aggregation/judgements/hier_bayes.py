@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qrowd.aggregation.chains import (
+    Layout,
+    blank,
+    lay_out,
+    likelihood_of,
+    one_of,
+    side_by_side,
+    start,
+)
 from qrowd.aggregation.fitting import Fitting
 from qrowd.aggregation.hierarchy import (
     CONTRARY,
@@ -19,8 +28,6 @@ from qrowd.aggregation.hierarchy import (
     contrary,
     unmixed,
 )
-from qrowd.aggregation.pointwise import likelihood_of
-from qrowd.aggregation.sampling import Layout, blank, lay_out, one_of, side_by_side, start
 from qrowd.data.arrays import Floats, Grades
 from qrowd.data.chains import Likelihood, ParameterTable
 from qrowd.data.details import Caution, Details

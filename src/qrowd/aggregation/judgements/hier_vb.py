@@ -8,8 +8,14 @@ import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM
 from qrowd.aggregation.fitting import Fitting
-from qrowd.aggregation.hierarchy import CONTRARY, assessor_columns, beta_parameters, contrary
-from qrowd.aggregation.polya import Populations, expected_logs
+from qrowd.aggregation.hierarchy import (
+    CONTRARY,
+    Populations,
+    assessor_columns,
+    beta_parameters,
+    contrary,
+    expected_logs,
+)
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given

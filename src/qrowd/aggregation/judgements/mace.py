@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.ballot import Ballot, Expected
-from qrowd.aggregation.class_prior import CLASS_PRIORS, class_prior
+from qrowd.aggregation.ballot import CLASS_PRIORS, Ballot, Expected, class_prior
 from qrowd.aggregation.fitting import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.counting import Counted
+from qrowd.aggregation.ballot import Counted
 from qrowd.aggregation.fitting import Fitting
-from qrowd.data.given import NOTHING, Given
+from qrowd.data.given import NOTHING, Given, Steps
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.stepping import Steps
 from qrowd.registry import method, param
 
 

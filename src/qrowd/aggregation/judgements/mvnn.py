@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.counting import Counted, shares_of, votes_with_gold
+from qrowd.aggregation.ballot import Counted, shares_of, votes_with_gold
 from qrowd.aggregation.fitting import Fitting
-from qrowd.content.alike import Alike, nearest_first
+from qrowd.content.similarity import Alike, nearest_first
 from qrowd.data.arrays import Codes, Floats
-from qrowd.data.given import NOTHING, Given
+from qrowd.data.given import NOTHING, Given, Steps
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.stepping import Steps
 from qrowd.registry import method, param
 
 

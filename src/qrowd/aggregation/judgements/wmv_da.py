@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.ballot import Ballot
-from qrowd.aggregation.counting import votes_with_gold
+from qrowd.aggregation.ballot import Ballot, votes_with_gold
 from qrowd.aggregation.fitting import Fitting
-from qrowd.content.alike import Alike
+from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.ordering import consensus_of, order_fitting
+from qrowd.aggregation.worths import consensus_of, order_fitting
 from qrowd.data.arrays import Floats, over
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given

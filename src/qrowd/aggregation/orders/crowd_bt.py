@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.laplace import DENSE, uncertainty
-from qrowd.aggregation.newton import downhill
-from qrowd.aggregation.ordering import components, consensus_of, order_fitting
+from qrowd.aggregation.worths import (
+    DENSE,
+    components,
+    consensus_of,
+    downhill,
+    order_fitting,
+    uncertainty,
+)
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given

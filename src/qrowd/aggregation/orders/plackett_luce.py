@@ -2,16 +2,164 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from qrowd.aggregation.choices import choices
-from qrowd.aggregation.laplace import DENSE, uncertainty
-from qrowd.aggregation.newton import downhill
-from qrowd.aggregation.ordering import components, consensus_of, order_fitting
+from qrowd.aggregation.worths import (
+    DENSE,
+    components,
+    consensus_of,
+    downhill,
+    order_fitting,
+    uncertainty,
+)
+from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.orders import Orders
+from qrowd.errors import InputError
 from qrowd.registry import method, param
+
+MOST_OUTCOMES = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """features[outcome, parameter] of all outcomes of all stages, and which were chosen."""
+
+    features: Any
+    starts: Offsets
+    chosen: Floats
+    stage: Offsets
+    precision: Floats
+
+    def value(self, at: Floats) -> float:
+        """Minus the log-likelihood, and the prior's part."""
+        weight = self.features @ at
+        top = np.maximum.reduceat(weight, self.starts) if len(weight) else np.zeros(0)
+        sums = np.add.reduceat(np.exp(weight - top[self.stage]), self.starts) if len(top) else top
+        total = float((np.log(sums) + top).sum())
+        return total - float(self.chosen @ at) + 0.5 * float(self.precision @ at**2)
+
+    def chances(self, at: Floats) -> Floats:
+        """The probability of each outcome in its stage."""
+        weight = self.features @ at
+        if not len(weight):
+            return np.zeros(0)
+        weight = np.exp(weight - np.maximum.reduceat(weight, self.starts)[self.stage])
+        return np.asarray(weight / np.add.reduceat(weight, self.starts)[self.stage])
+
+    def slope(self, at: Floats) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
+        """Gradient, product with the Hessian, and a diagonal like the Hessian's."""
+        p, back = self.chances(at), self.features.T.tocsr()
+        gradient = back @ p - self.chosen + self.precision * at
+
+        def product(vector: Floats) -> Floats:
+            moved = self.features @ vector
+            mean = np.add.reduceat(p * moved, self.starts)[self.stage] if len(p) else p
+            return np.asarray(back @ (p * (moved - mean)) + self.precision * vector)
+
+        spread = back.multiply(back) @ (p * (1 - p))
+        return gradient, product, np.maximum(spread + self.precision, 1e-8)
+
+    def hessian(self, at: Floats) -> Any:
+        """The Hessian as a sparse matrix."""
+        from scipy.sparse import csr_array, diags_array
+
+        p = self.chances(at)
+        weighted = diags_array(p) @ self.features
+        by_stage = csr_array(
+            (np.ones(len(p)), np.arange(len(p)), np.append(self.starts, len(p))),
+            shape=(len(self.starts), len(p)),
+        )
+        mean = (by_stage @ weighted).tocsr()
+        return (self.features.T @ weighted - mean.T @ mean + diags_array(self.precision)).tocsr()
+
+
+def choices(orders: Orders, spread: float | None, tie_spread: float) -> tuple[Choices, int]:
+    """The choices of all ballots with at least two documents, and the size of the largest tie."""
+    from scipy.sparse import csr_array
+
+    parts, most = _stages(orders)
+    n = len(orders.pairs)
+    outcome, column, share, stage, picked = parts
+    outcomes = int(outcome.max(initial=-1)) + 1
+    shape = (outcomes, n + most - 1)
+    features = csr_array((share, (outcome, column)), shape=shape)
+    sizes = np.bincount(stage)
+    starts = np.cumsum(sizes) - sizes
+    precision = np.zeros(n + most - 1)
+    precision[:n] = 0.0 if spread is None else spread**-2.0
+    precision[n:] = tie_spread**-2.0
+    return Choices(features, starts, picked @ features, stage, precision), most
+
+
+def _stages(orders: Orders) -> tuple[tuple[Array, Array, Array, Array, Array], int]:
+    """(outcome, column, share) of each feature; the stage of each outcome and whether chosen."""
+    first = np.concatenate([[True], (np.diff(orders.ballot) != 0) | (np.diff(orders.place) != 0)])
+    first = first[: len(orders.pair)]
+    at = np.flatnonzero(first)
+    ballot = orders.ballot[at]
+    tied = np.diff(np.append(at, len(orders.pair)))
+    left = orders.starts[ballot + 1] - at
+    most = int(tied.max(initial=1))
+    parts, done, stages = [_nothing()], 0, 0
+    for size, tie in sorted(set(zip(left.tolist(), tied.tolist(), strict=True))):
+        if size == 1:
+            continue  # nothing is left to choose from
+        rows = at[(left == size) & (tied == tie)]
+        made = _of_size(orders, rows, size, tie, most)
+        parts.append((made[0] + done, made[1], made[2], made[3] + stages, made[4]))
+        done, stages = done + len(made[3]), stages + len(rows)
+    outcome, column, share, stage, picked = (
+        np.concatenate([part[k] for part in parts]) for k in range(5)
+    )
+    return (outcome, column, share, stage, picked), most
+
+
+def _nothing() -> tuple[Array, Array, Array, Array, Array]:
+    whole = np.zeros(0, np.int64)
+    return whole, whole, np.zeros(0), whole, np.zeros(0)
+
+
+def _of_size(
+    orders: Orders, rows: Offsets, size: int, tie: int, most: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """All stages in which `tie` of `size` documents were chosen; they are the first rows left."""
+    subsets = _subsets(size, min(most, size))
+    wide = len(subsets)
+    outcome = np.concatenate([np.full(len(s) + (len(s) > 1), k) for k, s in enumerate(subsets)])
+    member = np.concatenate([[*s, *([-len(s)] if len(s) > 1 else [])] for s in subsets])
+    share = np.concatenate([[1 / len(s)] * len(s) + [1.0] * (len(s) > 1) for s in subsets])
+    pair = orders.pair[rows[:, None] + np.maximum(member, 0)]
+    column = np.where(member >= 0, pair, len(orders.pairs) - member - 2)
+    number = np.arange(len(rows))[:, None]
+    picked = np.tile(np.array([s == tuple(range(tie)) for s in subsets], float), len(rows))
+    return (
+        (number * wide + outcome).ravel(),
+        column.ravel(),
+        np.tile(share, len(rows)),
+        np.repeat(np.arange(len(rows)), wide),
+        picked,
+    )
+
+
+def _subsets(size: int, most: int) -> list[tuple[int, ...]]:
+    """The sets of up to `most` of `size` documents."""
+    from math import comb
+
+    count = sum(comb(size, k) for k in range(1, most + 1))
+    if count > MOST_OUTCOMES:
+        raise InputError(
+            f"a ballot of {size} documents with ties of up to {most} has {count} outcomes, more "
+            f"than {MOST_OUTCOMES}; use gauss-rank or borda, or break the ties"
+        )
+    every = range(size)
+    return [s for k in range(1, most + 1) for s in itertools.combinations(every, k)]
 
 
 @method("plackett-luce", paper="Luce 1959; Plackett 1975; Davidson 1970")

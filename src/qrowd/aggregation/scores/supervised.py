@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.gaps import GAPS, Divergence, overall_gaps
-from qrowd.aggregation.normalising import in_unit_range, varies
+from qrowd.aggregation.gaps import GAPS, Divergence, in_unit_range, overall_gaps, varies
 from qrowd.aggregation.panels import by_assessor, merge_scores, warn_of_contrarians
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given

@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 
-from qrowd.aggregation.gaps import GAPS, judged_topics
-from qrowd.aggregation.normalising import in_unit_range
+from qrowd.aggregation.gaps import GAPS, in_unit_range, judged_topics
 from qrowd.aggregation.panels import by_assessor, merge_scores, panel_scores, panel_weights
 from qrowd.aggregation.scores.regression import ridge_weights
 from qrowd.aggregation.scores.supervised import SupervisedAware, gold_scores, training_topics

@@ -43,8 +43,8 @@ def command(
       qrowd campaign act campaign.db pause
       qrowd campaign act campaign.db "raise target" target=4
     """
-    from qrowd.collection.acts import ACTS
-    from qrowd.collection.audit import perform, undo
+    from qrowd.collection.office.acts import ACTS
+    from qrowd.collection.record.audit import perform, undo
     from qrowd.errors import UnknownNameError, UsageError
 
     if (act is None) == (undone is None):

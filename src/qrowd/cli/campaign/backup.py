@@ -24,7 +24,7 @@ def command(database: str, output: str) -> None:
     Examples:
       qrowd campaign backup campaign.db -o monday.db
     """
-    from qrowd.collection.moving import backup
+    from qrowd.collection.database.transfer import backup
 
     with opened(database) as store:
         say(f"backup in {backup(store, output)}")

@@ -10,8 +10,8 @@ from qrowd.cli.options import json_option
 from qrowd.cli.output import show_json
 
 if TYPE_CHECKING:
-    from qrowd.collection.forecasting import Forecast
-    from qrowd.collection.plan import Plan
+    from qrowd.collection.plan.forecast import Forecast
+    from qrowd.collection.plan.sections import Plan
 
 
 @click.command()
@@ -30,9 +30,9 @@ def command(plan: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from qrowd.collection.forecasting import forecast, refuse_unmeetable
-    from qrowd.collection.gathering import gather
-    from qrowd.collection.plan_reading import read_plan
+    from qrowd.collection.plan.files import gather
+    from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
+    from qrowd.collection.plan.toml import read_plan
 
     read = read_plan(plan)
     material = gather(read, plan)

@@ -41,7 +41,7 @@ def command(
       qrowd campaign export campaign.db -o results
       qrowd campaign export campaign.db -o results --merge ds --parquet
     """
-    from qrowd.collection.export import export
+    from qrowd.collection.publishing.export import export
     from qrowd.errors import UsageError
     from qrowd.registry import get
 

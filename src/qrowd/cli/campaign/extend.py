@@ -17,9 +17,9 @@ from qrowd.cli.campaign.opening import (
 from qrowd.cli.output import say
 
 if TYPE_CHECKING:
-    from qrowd.collection.extending import Cost
-    from qrowd.collection.plan import Plan
-    from qrowd.collection.rows import Material
+    from qrowd.collection.office.extension import Cost
+    from qrowd.collection.plan.rows import Material
+    from qrowd.collection.plan.sections import Plan
 
 
 @click.command()
@@ -71,8 +71,9 @@ def command(
     """
     from math import isfinite
 
-    from qrowd.collection import audit, extending
-    from qrowd.collection.gathering import extension, priority_rows
+    from qrowd.collection.office import extension as extending
+    from qrowd.collection.plan.files import extension, priority_rows
+    from qrowd.collection.record import audit
     from qrowd.errors import UsageError
 
     material = extension(

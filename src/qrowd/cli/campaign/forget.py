@@ -37,14 +37,14 @@ def command(
     Examples:
       qrowd campaign forget campaign.db
     """
-    from qrowd.collection import forgetting
+    from qrowd.collection.office import erasure
     from qrowd.errors import UsageError
 
     with opened(database) as store:
         chosen = store.only(name)
         if worker is None:
             with store.read(chosen) as work:
-                asked = forgetting.waiting(work)
+                asked = erasure.waiting(work)
             show({"worker": [f"w{row.number}" for row in asked]})
             return
         number = worker.removeprefix("w")
@@ -53,9 +53,9 @@ def command(
         told = ""
         if void:
             with store.read(chosen) as work:
-                told = forgetting.released(work, int(number))
+                told = erasure.released(work, int(number))
         if told and not despite:
             raise UsageError(f"{told}; to do it all the same, add --despite-release")
         if confirmed(f"Erase the person behind {worker}? This cannot be undone.", yes):
-            forgetting.forget(store, chosen, int(number), who=who(), void=void, despite=despite)
+            erasure.forget(store, chosen, int(number), who=who(), void=void, despite=despite)
             say(f"{worker} is forgotten")

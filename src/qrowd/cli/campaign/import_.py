@@ -30,7 +30,7 @@ def command(database: str, file: str, name: str | None, kind: str) -> None:
     Examples:
       qrowd campaign import campaign.db machine.tsv
     """
-    from qrowd.collection.importing import import_judgements
+    from qrowd.collection.publishing.imports import import_judgements
 
     with opened(database) as store, store.write(store.only(name)) as work:
         done = import_judgements(work, file, kind)

@@ -44,7 +44,7 @@ def command(
     """
     from urllib.parse import quote
 
-    from qrowd.collection.links import make_link
+    from qrowd.collection.people.visits import make_link
     from qrowd.errors import UsageError
 
     if not all(one.strip() for one in people):

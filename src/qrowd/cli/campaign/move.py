@@ -21,7 +21,7 @@ def command(source: str, target: str) -> None:
     Examples:
       qrowd campaign move campaign.db moved.db
     """
-    from qrowd.collection.moving import move
+    from qrowd.collection.database.transfer import move
 
     with opened(source) as old, opened(target, new=True) as new:
         rows = move(old, new)

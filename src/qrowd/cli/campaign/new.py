@@ -29,11 +29,11 @@ def command(plan: str, database: str, launch: bool) -> None:
     Examples:
       qrowd campaign new plan.toml -o another.db
     """
-    from qrowd.collection import audit
-    from qrowd.collection.building import create_campaign
-    from qrowd.collection.forecasting import forecast, refuse_unmeetable
-    from qrowd.collection.gathering import gather
-    from qrowd.collection.plan_reading import read_plan
+    from qrowd.collection.material.campaign_rows import create_campaign
+    from qrowd.collection.plan.files import gather
+    from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
+    from qrowd.collection.plan.toml import read_plan
+    from qrowd.collection.record import audit
 
     read = read_plan(plan)
     material = gather(read, plan)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from qrowd.collection.store import Store
+    from qrowd.collection.database.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,7 +25,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 @contextmanager
 def opened(database: str, *, new: bool = False) -> Iterator[Store]:
     """The database, closed at the end."""
-    from qrowd.collection.opening import open_store
+    from qrowd.collection.database.opening import open_store
 
     store = open_store(database, new=new)
     try:

@@ -32,8 +32,9 @@ def command(database: str, name: str | None, settle: bool, output: str | None, y
     """
     from sqlalchemy import select
 
-    from qrowd.collection import audit, ledger
-    from qrowd.collection.schema import person
+    from qrowd.collection.books import ledger
+    from qrowd.collection.database.schema import person
+    from qrowd.collection.record import audit
     from qrowd.errors import RuleError
 
     with opened(database) as store:

@@ -20,7 +20,7 @@ from qrowd.cli.output import show
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from qrowd.collection.store import Store
+    from qrowd.collection.database.store import Store
 
 
 @click.command()
@@ -68,7 +68,7 @@ def command(
     Examples:
       qrowd campaign release campaign.db -o published.zip --yes
     """
-    from qrowd.collection.release import release
+    from qrowd.collection.publishing.release import release
     from qrowd.web.tasks import figures_of
 
     figures = figures_of(method)

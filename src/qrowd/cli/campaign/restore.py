@@ -25,7 +25,7 @@ def command(backup: str, database: str) -> None:
     Examples:
       qrowd campaign restore campaign.db -o restored.db
     """
-    from qrowd.collection.moving import restore
+    from qrowd.collection.database.transfer import restore
 
     with opened(database, new=True) as store:
         rows = restore(backup, store)

@@ -43,18 +43,18 @@ def command(
       qrowd campaign review campaign.db --sample 20 -o sample.tsv
       qrowd campaign review campaign.db --disputed
     """
-    from qrowd.collection import experts
-    from qrowd.collection.gathering import gold_rows
+    from qrowd.collection.adjudication import expert_sample
+    from qrowd.collection.plan.files import gold_rows
 
     with opened(database) as store, store.write(store.only(name)) as work:
         if sample is not None:
-            say(f"{experts.draw_sample(work, sample)} judgements drawn")
+            say(f"{expert_sample.draw_sample(work, sample)} judgements drawn")
         for row in gold_rows(decide) if decide else ():
             if row.grade is not None:
-                pair = experts.pair_named(work, row.topic, row.document)
-                experts.decide(work, expert, pair, row.grade, row.reason)
-        rows = experts.disputed(work) if disputed else experts.to_judge(work)
-        rate = experts.error_rate(work)
+                pair = expert_sample.pair_named(work, row.topic, row.document)
+                expert_sample.decide(work, expert, pair, row.grade, row.reason)
+        rows = expert_sample.disputed(work) if disputed else expert_sample.to_judge(work)
+        rate = expert_sample.error_rate(work)
     names = ("topic", "doc", "votes", "relevant") if disputed else ("topic", "doc")
     show({key: [getattr(row, key) for row in rows] for key in names}, output)
     if rate.judged:

@@ -11,8 +11,8 @@ from qrowd.cli.options import json_option, quiet_option, seed_option
 from qrowd.cli.output import say, show_json
 
 if TYPE_CHECKING:
-    from qrowd.collection.plan import Plan
-    from qrowd.collection.store import Store
+    from qrowd.collection.database.store import Store
+    from qrowd.collection.plan.sections import Plan
     from qrowd.web.robots.rehearsal import Crowd, Rehearsal
 
 

@@ -11,9 +11,9 @@ from qrowd.cli.options import json_option
 from qrowd.cli.output import show_json
 
 if TYPE_CHECKING:
-    from qrowd.collection.plan import Plan
-    from qrowd.collection.status import Status
-    from qrowd.collection.store import Found
+    from qrowd.collection.books.progress import Status
+    from qrowd.collection.database.store import Found
+    from qrowd.collection.plan.sections import Plan
 
 
 @click.command()
@@ -33,10 +33,10 @@ def command(database: str, name: str | None, per_topic: bool, acts: bool, as_jso
     """
     from dataclasses import asdict
 
-    from qrowd.collection.audit import acts as done
-    from qrowd.collection.decisions import needs
-    from qrowd.collection.outlook import outlook
-    from qrowd.collection.status import status
+    from qrowd.collection.books.progress import status
+    from qrowd.collection.office.pace import outlook
+    from qrowd.collection.office.todo import needs
+    from qrowd.collection.record.audit import acts as done
 
     with opened(database) as store, store.read(store.only(name)) as work:
         found, ahead, history = status(work), outlook(work), done(work)

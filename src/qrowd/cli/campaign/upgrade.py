@@ -21,20 +21,20 @@ def command(database: str, to: str | None, yes: bool) -> None:
     Examples:
       qrowd campaign upgrade campaign.db
     """
-    from qrowd.collection import upgrading
-    from qrowd.collection.opening import open_store
+    from qrowd.collection.database import versions
+    from qrowd.collection.database.opening import open_store
     from qrowd.errors import UnknownNameError
 
-    known = upgrading.known_versions()
+    known = versions.known_versions()
     if to is not None and to not in known:
         raise UnknownNameError.among("version", to, known)
     store = open_store(database, check_version=False)
-    found = upgrading.version(store)
-    upgrading.refuse_newer(store, found)
+    found = versions.version(store)
+    versions.refuse_newer(store, found)
     back = to is not None and found in known and known.index(to) > known.index(found)
     if back and confirmed(f"Go back from version {found} to {to}?", yes):
-        upgrading.downgrade(store, str(to))
+        versions.downgrade(store, str(to))
     elif not back:
-        upgrading.upgrade(store, to or "head")
-    say(f"version {upgrading.version(store)} (was {found or 'none'})")
+        versions.upgrade(store, to or "head")
+    say(f"version {versions.version(store)} (was {found or 'none'})")
     store.engine.dispose()

@@ -134,7 +134,7 @@ def _of_cells(
     where: dict[str, Any],
 ) -> tuple[Table, str]:
     from qrowd.experiments import results as figures
-    from qrowd.experiments.tables import by_size
+    from qrowd.experiments.results import by_size
 
     results = results_of(folder, statistic, group)
     if against == figures.SINGLE:
@@ -150,7 +150,8 @@ def _of_cells(
 
 
 def _of_data(book: Book, name: str) -> tuple[Table, str]:
-    from qrowd.experiments import singles, tables
+    from qrowd.experiments import results as tables
+    from qrowd.experiments import singles
     from qrowd.experiments.material import load
 
     room = singles if name.startswith("single") else tables

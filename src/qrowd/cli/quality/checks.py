@@ -27,7 +27,7 @@ def run(
     **_: Any,
 ) -> None:
     """Print or save the shares, or the curves over all thresholds; draw these."""
-    from qrowd.quality.operating import curve_table, curves_of, passing_table, simulate_checks
+    from qrowd.quality.pass_chances import curve_table, curves_of, passing_table, simulate_checks
 
     if gold is None:
         raise UsageError("--simulate-checks needs the gold sets; name them with --gold")
@@ -44,8 +44,8 @@ def run(
 
 
 def _pictures(curves: dict[tuple[int, ...], Any], bounds: dict[str, float]) -> dict[str, Any]:
-    from qrowd.quality.operating import THRESHOLDS
-    from qrowd.reporting.quality_figures import passing
+    from qrowd.quality.pass_chances import THRESHOLDS
+    from qrowd.reporting.figures import passing
 
     many = len(curves) > 1
     return {

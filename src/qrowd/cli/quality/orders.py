@@ -27,7 +27,7 @@ def run(
 ) -> None:
     """Print or save the assessors' checks, or how far all agree."""
     from qrowd.io.orders import read_orders
-    from qrowd.quality.ranked import order_agreement, order_checks
+    from qrowd.quality.rankings import order_agreement, order_checks
 
     orders = read_orders(file)
     if agreeing:

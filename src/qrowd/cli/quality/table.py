@@ -32,7 +32,7 @@ def run(
 ) -> None:
     """Print, save or draw it."""
     from qrowd.data.given import Given
-    from qrowd.quality.assessing import assessors
+    from qrowd.quality.assessors import assessors
     from qrowd.registry import get
 
     method = get(merge) if merge else None
@@ -47,7 +47,7 @@ def run(
 
 def _chosen(names: list[str], shown: str | None, for_eyes: bool) -> list[str]:
     """The columns that were asked for, after the assessors' names; on a terminal the main ones."""
-    from qrowd.quality.assessing import MAIN
+    from qrowd.quality.assessors import MAIN
 
     wanted = shown.split(",") if shown else [n for n in names if not for_eyes or n in MAIN]
     for name in wanted:
@@ -64,8 +64,8 @@ def _ascends(sort: str, table: AssessorTable) -> bool:
 
 
 def _pictures(crowd: Judgements, table: AssessorTable) -> dict[str, Any]:
-    from qrowd.quality.couples import cohen
-    from qrowd.reporting import quality_figures as drawn
+    from qrowd.quality.independence import cohen
+    from qrowd.reporting import figures as drawn
 
     return {
         "assessors": drawn.sensitivity_specificity(table),

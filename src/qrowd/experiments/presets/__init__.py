@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from qrowd.errors import UnknownNameError
-from qrowd.experiments.plan import Plan
-from qrowd.experiments.plan_reading import parse_plan, read_plan
+from qrowd.experiments.plan import Plan, parse_plan, read_plan
 
 _HERE = Path(__file__).parent
 

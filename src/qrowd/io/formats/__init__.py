@@ -4,7 +4,7 @@ To add a format, write a module here that ends in
 
     FORMAT = Format("name", (".suffix",), matches, fields, read, write)
 
-(`Format` says what each of these does) and name the module in `_MODULES` below, before the formats
+(`Format` says what each of these does) and name it in `_IN_ORDER` below, before the formats
 that would take its files for theirs: the first that matches reads a file. Everything else
 (`--format`, `save` by suffix, folders, compression, the names of columns, messages with file and
 line) then works for it. What its columns mean is not its business: `qrowd.io.columns` finds that
@@ -16,12 +16,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from qrowd.errors import UsageError
-from qrowd.io.formats import csv, json, jsonl, mturk, parquet, trec, tsv
+from qrowd.io.formats import json, mturk, parquet, text
 from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
 
-_MODULES = (parquet, json, jsonl, tsv, mturk, csv, trec)
-FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
+# the order in which they are tried: the first that matches reads a file
+_IN_ORDER = (
+    parquet.FORMAT,
+    json.JSON_FORMAT,
+    json.FORMAT,
+    text.FORMAT,
+    mturk.FORMAT,
+    text.CSV_FORMAT,
+    text.TREC_FORMAT,
+)
+FORMATS: dict[str, Format] = {each.name: each for each in _IN_ORDER}
 
 
 def format_of(source: Source, stated: str | None = None) -> Format:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qrowd.io.formats import csv
+from qrowd.io.formats import text
 from qrowd.io.formats.format import Format, Read
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
@@ -29,9 +29,9 @@ _TRUTH = ("true", "false", "on", "off", "")
 
 def matches(source: Source) -> bool:
     """CSV with a column of workers and one of answers."""
-    if not csv.matches(source):
+    if not text.csv_matches(source):
         return False
-    names = csv.fields(source)
+    names = text.csv_fields(source)
     return "WorkerId" in names and any(name.startswith("Answer.") for name in names)
 
 
@@ -42,7 +42,7 @@ def fields(source: Source) -> list[str]:
 
 def read(source: Source, names: Sequence[str] = ()) -> Read:
     """A row for each document of each assignment; columns keep their own names, too."""
-    place, frame = csv.read(source)
+    place, frame = text.csv_read(source)
     frame = frame.lazy().collect()
     frame = frame.with_columns(_buttons(frame))
     numbered = _numbers(frame.columns)

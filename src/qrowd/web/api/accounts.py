@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from qrowd.collection import links, people
-from qrowd.collection.platforms import Arrival, provider_of
+from qrowd.collection.people import visits, workers
+from qrowd.collection.plan.platforms import Arrival, provider_of
 from qrowd.errors import RuleError
 from qrowd.web import passwords
 from qrowd.web.access import (
@@ -168,13 +168,13 @@ def enter(
     """Come in as a worker, by a link or from a platform."""
     with store.write(name) as work:
         arrival = (
-            Arrival(links.PLATFORM, links.open_link(work, given.link), {})
+            Arrival(visits.PLATFORM, visits.open_link(work, given.link), {})
             if given.link
             else provider_of(work.plan.platform).arrive(given.parameters)
         )
         if arrival.preview:
             return Entered(token="", forgery_token="", role="worker", preview=True)
-        found = people.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
+        found = workers.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
         plain = new_token(
             work.db, work.now, "worker", campaign_id=work.campaign, worker_id=found.id
         )
@@ -192,7 +192,7 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
         if more:
             raise RuleError("no-access", lacking(min(more)))
     with member.store.write(member.campaign) as work:
-        worker = people.expert(work, member.who.name) if wanted.role == "expert" else None
+        worker = workers.expert(work, member.who.name) if wanted.role == "expert" else None
         plain = new_token(
             work.db,
             work.now,

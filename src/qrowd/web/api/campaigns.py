@@ -9,12 +9,12 @@ from fastapi import APIRouter, UploadFile
 from pydantic import BaseModel
 from sqlalchemy import select
 
-from qrowd.collection.building import create_campaign
-from qrowd.collection.forecasting import forecast, refuse_unmeetable
-from qrowd.collection.gathering import gather
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import read_plan
-from qrowd.collection.schema import campaign
+from qrowd.collection.database.schema import campaign
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.files import gather
+from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
 from qrowd.web.access import Administrator, Signed, TheStore, roles_of
 from qrowd.web.folders import file_name

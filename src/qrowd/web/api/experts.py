@@ -13,9 +13,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 
-from qrowd.collection import adjudication, audit, clarifying, experts
-from qrowd.collection.showing import document_of
-from qrowd.collection.store import Work
+from qrowd.collection.adjudication import cases, expert_sample
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.offer import document_of
+from qrowd.collection.material import clarification
+from qrowd.collection.record import audit
 from qrowd.rendering import plain
 from qrowd.web import neighbours
 from qrowd.web.access import Expert, Manager, Member, Reader
@@ -131,14 +133,14 @@ class Clarification(BaseModel):
 def reading(expert: Member) -> Iterator[tuple[Work, int]]:
     """A snapshot, and the number of the expert there."""
     with expert.store.read(expert.campaign) as work:
-        yield work, adjudication.seen_as(work, expert.who.worker, expert.who.name)
+        yield work, cases.seen_as(work, expert.who.worker, expert.who.name)
 
 
 @contextmanager
 def writing(expert: Member) -> Iterator[tuple[Work, int]]:
     """A transaction, and the number of the expert there."""
     with expert.store.write(expert.campaign) as work:
-        yield work, adjudication.expert_id(work, expert.who.worker, expert.who.name)
+        yield work, cases.expert_id(work, expert.who.worker, expert.who.name)
 
 
 # --- blind ----------------------------------------------------------------------------------------
@@ -148,21 +150,21 @@ def writing(expert: Member) -> Iterator[tuple[Work, int]]:
 def draw(wanted: SampleWanted, expert: Expert) -> Made:
     """Draw random judgements to judge again; how many."""
     with expert.store.write(expert.campaign) as work:
-        return Made(number=experts.draw_sample(work, wanted.size))
+        return Made(number=expert_sample.draw_sample(work, wanted.size))
 
 
 @router.get("/sample")
 def sample(expert: Expert) -> list[Pair]:
     """What is left to judge of the sample, blind."""
     with expert.store.read(expert.campaign) as work:
-        return [Pair(topic=row.topic, doc=row.doc) for row in experts.to_judge(work)]
+        return [Pair(topic=row.topic, doc=row.doc) for row in expert_sample.to_judge(work)]
 
 
 @router.get("/disputed")
 def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[Pair]:
     """The pairs that judges disagree on most; how they voted is told after one's own judgement."""
     with expert.store.read(expert.campaign) as work:
-        rows = experts.disputed(work, limit)
+        rows = expert_sample.disputed(work, limit)
     return [Pair(topic=row.topic, doc=row.doc) for row in rows]
 
 
@@ -170,14 +172,14 @@ def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) 
 def queue(expert: Expert) -> list[Pair]:
     """All that waits, sampled and disputed pairs mixed."""
     with expert.store.read(expert.campaign) as work:
-        return [Pair(topic=row.topic, doc=row.doc) for row in adjudication.queue(work)]
+        return [Pair(topic=row.topic, doc=row.doc) for row in cases.queue(work)]
 
 
 @router.get("/documents", response_class=Response)
 def document(topic: Topic, doc: Doc, expert: Expert) -> Response:
     """The bytes of a document."""
     with expert.store.read(expert.campaign) as work:
-        body = document_of(work, experts.pair_named(work, topic, doc))
+        body = document_of(work, expert_sample.pair_named(work, topic, doc))
     return Response(body.content, media_type=body.media_type, headers=HARMLESS)
 
 
@@ -188,16 +190,16 @@ def document(topic: Topic, doc: Doc, expert: Expert) -> Response:
 def decide(decision: Decision, expert: Expert) -> None:
     """Decide a pair: blind the first time, and again after having seen what judges said."""
     with writing(expert) as (work, number):
-        pair = experts.pair_named(work, decision.topic, decision.doc)
-        adjudication.decide(work, number, pair, decision.grade, decision.reason, decision.code)
+        pair = expert_sample.pair_named(work, decision.topic, decision.doc)
+        cases.decide(work, number, pair, decision.grade, decision.reason, decision.code)
 
 
 @router.get("/votes")
 def votes(topic: Topic, doc: Doc, expert: Expert) -> Seen:
     """What judges said, and what is alike; refused until this expert has judged the pair."""
     with reading(expert) as (work, number):
-        pair = experts.pair_named(work, topic, doc)
-        said = adjudication.votes(work, number, pair)
+        pair = expert_sample.pair_named(work, topic, doc)
+        said = cases.votes(work, number, pair)
         alike = neighbours.neighbours(work, number, pair)
     return Seen(
         votes=[Vote.model_validate(vars(one)) for one in said],
@@ -210,14 +212,14 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> Seen:
 def topic(topic: Topic, expert: Expert) -> list[Pair]:
     """All pairs of a topic, for somebody who judges it whole."""
     with expert.store.read(expert.campaign) as work:
-        return [Pair(topic=topic, doc=row.doc) for row in adjudication.of_topic(work, topic)]
+        return [Pair(topic=topic, doc=row.doc) for row in cases.of_topic(work, topic)]
 
 
 @router.get("/decisions")
 def decisions(expert: Expert, topic: Topic | None = None) -> list[Decided]:
     """The decisions that stand on what this expert has judged, the newest first."""
     with reading(expert) as (work, number):
-        found = adjudication.decisions(work, number, topic)
+        found = cases.decisions(work, number, topic)
     return [Decided.model_validate(vars(one)) for one in found]
 
 
@@ -226,7 +228,7 @@ def clarify(wanted: Clarification, expert: Expert) -> Done:
     """Add to a topic's instructions, with the day."""
     with expert.store.write(expert.campaign) as work:
         return Done(
-            number=audit.perform(work, expert.who.name, clarifying.ACT, wanted.model_dump())
+            number=audit.perform(work, expert.who.name, clarification.ACT, wanted.model_dump())
         )
 
 
@@ -237,7 +239,7 @@ def clarify(wanted: Clarification, expert: Expert) -> Done:
 def objections(expert: Expert) -> list[Objection]:
     """Check questions that workers disagree with."""
     with expert.store.read(expert.campaign) as work:
-        rows = adjudication.disagreements(work)
+        rows = cases.disagreements(work)
     return [Objection(number=row.id, at=row.at, topic=row.topic, doc=row.doc) for row in rows]
 
 
@@ -245,14 +247,14 @@ def objections(expert: Expert) -> list[Objection]:
 def objection(number: Number, expert: Expert) -> Sides:
     """Both sides; refused until this expert has judged the document."""
     with reading(expert) as (work, mine):
-        return Sides.model_validate(vars(adjudication.disagreement(work, mine, number)))
+        return Sides.model_validate(vars(cases.disagreement(work, mine, number)))
 
 
 @router.post("/objections/{number}", status_code=204)
 def answer(number: Number, given: Answer, expert: Expert) -> None:
     """Answer an objection."""
     with writing(expert) as (work, mine):
-        adjudication.answer_disagreement(
+        cases.answer_disagreement(
             work, expert.who.name, mine, number, right=given.right, reply=given.reply
         )
 
@@ -264,7 +266,7 @@ def answer(number: Number, given: Answer, expert: Expert) -> None:
 def error_rate(reader: Reader) -> ErrorRate:
     """How often the sampled judgements were wrong."""
     with reader.store.read(reader.campaign) as work:
-        found = experts.error_rate(work)
+        found = expert_sample.error_rate(work)
     return ErrorRate.model_validate(plain(vars(found)))
 
 
@@ -272,7 +274,7 @@ def error_rate(reader: Reader) -> ErrorRate:
 def all_decisions(reader: Reader) -> list[Decided]:
     """What experts decided; POST results/decisions tells which systems' scores that moves."""
     with reader.store.read(reader.campaign) as work:
-        found = adjudication.decisions(work)
+        found = cases.decisions(work)
     return [Decided.model_validate(vars(one)) for one in found]
 
 

@@ -9,10 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, File, Form, Query, UploadFile
 from pydantic import BaseModel
 
-from qrowd.collection import extending
-from qrowd.collection.building import Added
-from qrowd.collection.extending import Cost
-from qrowd.collection.gathering import extension
+from qrowd.collection.material.campaign_rows import Added
+from qrowd.collection.office import extension as extending
+from qrowd.collection.office.extension import Cost
+from qrowd.collection.plan.files import extension
 from qrowd.io.source import refuse_bomb
 from qrowd.web.access import Manager, Reader
 from qrowd.web.folders import file_name

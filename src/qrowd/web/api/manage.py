@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from qrowd.collection import audit, ledger, notices
-from qrowd.collection.acts import ACTS
-from qrowd.collection.status import Status, status
-from qrowd.collection.store import Work
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.books.progress import Status, status
+from qrowd.collection.database.store import Work
+from qrowd.collection.office.acts import ACTS
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader, lacking
 from qrowd.web.problems import RESPONSES

@@ -8,9 +8,12 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from qrowd.collection import appeals, forgetting, ledger, people
-from qrowd.collection.platforms.leaving import leave
-from qrowd.collection.schema import assignment
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.books import ledger
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.office import erasure
+from qrowd.collection.people import workers
+from qrowd.collection.people.visits import leave
 from qrowd.web.access import TheSettings, Worker, forgery_token
 from qrowd.web.api.work import Key
 from qrowd.web.problems import RESPONSES
@@ -109,7 +112,7 @@ def session(worker: Worker, settings: TheSettings) -> Session:
 def own_page(worker: Worker) -> Own:
     """What a worker has done and earned."""
     with worker.store.read(worker.campaign) as work:
-        found = people.worker_of(work, worker.worker)
+        found = workers.worker_of(work, worker.worker)
         mine = select(assignment).where(assignment.c.worker_id == worker.worker)
         objections = appeals.appeals_of(work, worker.worker)
         waiting = {
@@ -120,7 +123,7 @@ def own_page(worker: Worker) -> Own:
         return Own(
             worker=found.number,
             state=found.state,
-            consent_needed=people.consent_needed(work, worker.worker),
+            consent_needed=workers.consent_needed(work, worker.worker),
             unsettled=ledger.unsettled(work, worker.worker),
             owed=ledger.unsettled(work, worker.worker, ("owed",)),
             batches=[
@@ -129,7 +132,7 @@ def own_page(worker: Worker) -> Own:
             ],
             messages=[
                 Letter(at=row.at, from_worker=bool(row.from_worker), text=row.text)
-                for row in people.messages(work, worker.worker)
+                for row in workers.messages(work, worker.worker)
             ],
             appeals=[appeal_of(row) for row in objections],
         )
@@ -166,7 +169,7 @@ def appeal_of(row: Any) -> Appeal:
 def write(words: Words, worker: Worker) -> None:
     """Write to the organiser."""
     with worker.store.write(worker.campaign) as work:
-        people.write_message(work, worker.worker, words.text, from_worker=True)
+        workers.write_message(work, worker.worker, words.text, from_worker=True)
 
 
 @router.post("/batches/{key}/appeal", status_code=201)
@@ -200,11 +203,11 @@ def way_back(worker: Worker) -> Way:
 def my_data(worker: Worker) -> dict[str, Any]:
     """Everything that is stored of oneself."""
     with worker.store.read(worker.campaign) as work:
-        return forgetting.my_data(work, worker.worker)
+        return erasure.my_data(work, worker.worker)
 
 
 @router.post("/forget")
 def forget_me(worker: Worker) -> Asked:
     """Ask to be forgotten; the organiser does it once everything is settled."""
     with worker.store.write(worker.campaign) as work:
-        return Asked(now=forgetting.ask(work, worker.worker))
+        return Asked(now=erasure.ask(work, worker.worker))

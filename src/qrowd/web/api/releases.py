@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
-from qrowd.collection import release
+from qrowd.collection.publishing import release
 from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.access import Exporter, Member, TheSettings

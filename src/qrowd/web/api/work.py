@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
-from qrowd.collection import concluding, events, expertise, people, serving, showing
-from qrowd.collection.concluding import Ended, Finished
-from qrowd.collection.events import Said, Saved
-from qrowd.collection.serving import Nothing
-from qrowd.collection.showing import Offer
+from qrowd.collection.judging import events, offer, queue, submission
+from qrowd.collection.judging.events import Said, Saved
+from qrowd.collection.judging.offer import Offer
+from qrowd.collection.judging.queue import Nothing
+from qrowd.collection.judging.submission import Ended, Finished
+from qrowd.collection.people import topic_questions, workers
 from qrowd.web.access import Worker
 from qrowd.web.problems import RESPONSES
 
@@ -74,14 +75,14 @@ class Passed(BaseModel):
 def give_consent(terms: Terms, worker: Worker) -> None:
     """Accept the terms."""
     with worker.store.write(worker.campaign) as work:
-        people.give_consent(work, worker.worker, terms.version)
+        workers.give_consent(work, worker.worker, terms.version)
 
 
 @router.post("/next")
 def next_batch(worker: Worker) -> Next:
     """The open batch, or a new one."""
     with worker.store.write(worker.campaign) as work:
-        found = serving.next_batch(work, worker.worker)
+        found = queue.next_batch(work, worker.worker)
     return Next(batch=found) if isinstance(found, Offer) else Next(nothing=found)
 
 
@@ -99,7 +100,7 @@ def save_answer(answer: Answer, worker: Worker) -> Saved:
 def answer_questions(given: Answers, worker: Worker) -> Passed:
     """Answer the questions on a topic."""
     with worker.store.write(worker.campaign) as work:
-        passed = expertise.answer_questions(work, worker.worker, given.answers)
+        passed = topic_questions.answer_questions(work, worker.worker, given.answers)
     return Passed(passed=passed)
 
 
@@ -107,7 +108,7 @@ def answer_questions(given: Answers, worker: Worker) -> Passed:
 def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Worker) -> Response:
     """The bytes of a document in one's own batch."""
     with worker.store.read(worker.campaign) as work:
-        body = showing.body_of(work, worker.worker, key, position)
+        body = offer.body_of(work, worker.worker, key, position)
     return Response(body.content, media_type=body.media_type, headers=HARMLESS)
 
 
@@ -115,25 +116,25 @@ def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Wo
 def finish(key: Key, worker: Worker) -> Finished:
     """Close the answers; the checks run, and missed check questions are shown."""
     with worker.store.write(worker.campaign) as work:
-        return concluding.finish(work, worker.worker, key)
+        return submission.finish(work, worker.worker, key)
 
 
 @router.get("/batches/{key}/review")
 def review(key: Key, worker: Worker) -> Finished:
     """The checks' result and missed check questions of a finished batch."""
     with worker.store.read(worker.campaign) as work:
-        return concluding.review(work, worker.worker, key)
+        return submission.review(work, worker.worker, key)
 
 
 @router.post("/batches/{key}/submit")
 def submit(key: Key, worker: Worker) -> Ended:
     """Hand in a finished batch."""
     with worker.store.write(worker.campaign) as work:
-        return concluding.submit(work, worker.worker, key)
+        return submission.submit(work, worker.worker, key)
 
 
 @router.post("/batches/{key}/return")
 def give_back(key: Key, worker: Worker) -> Ended:
     """Return a batch: nothing is paid, its answers do not count."""
     with worker.store.write(worker.campaign) as work:
-        return concluding.give_back(work, worker.worker, key)
+        return submission.give_back(work, worker.worker, key)

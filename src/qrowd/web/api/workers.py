@@ -8,8 +8,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from qrowd.collection import appeals, forgetting, links, people
-from qrowd.collection.platforms import leaving
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.office import erasure
+from qrowd.collection.people import visits
+from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Payer, Reader, TheSettings
 from qrowd.web.api.own import Appeal, appeal_of
@@ -107,7 +109,7 @@ def workers(
 def make_links(wanted: LinksWanted, member: Keeper, settings: TheSettings) -> list[Link]:
     """Signed links for people of one's own panel."""
     with member.store.write(member.campaign) as work:
-        made = [(one, links.make_link(work, one, wanted.days)) for one in wanted.people]
+        made = [(one, visits.make_link(work, one, wanted.days)) for one in wanted.people]
         at = f"{settings.address}/judge/{quote(work.name, safe='')}"
     return [Link(person=one, link=f"{at}?link={link}") for one, link in made]
 
@@ -135,7 +137,7 @@ def forget(number: Number, wanted: Forgetting, member: Keeper) -> None:
     with member.store.read(member.campaign) as work:
         name = work.name
     despite = wanted.despite_release
-    forgetting.forget(
+    erasure.forget(
         member.store, name, number, who=member.who.name, void=wanted.void, despite=despite
     )
 
@@ -144,5 +146,5 @@ def forget(number: Number, wanted: Forgetting, member: Keeper) -> None:
 def use_code(wanted: CodeWanted, member: Payer) -> CodeUsed:
     """Use up a completion code."""
     with member.store.write(member.campaign) as work:
-        worker, outcome = leaving.use_code(work, wanted.code)
+        worker, outcome = visits.use_code(work, wanted.code)
     return CodeUsed(worker=worker, outcome=outcome)

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from qrowd.collection.plan import Plan
-from qrowd.collection.platforms import provider_of
+from qrowd.collection.plan.platforms import provider_of
+from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
 from qrowd.web.access import TheStore
 from qrowd.web.api.campaigns import About, about

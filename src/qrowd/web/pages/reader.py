@@ -14,9 +14,9 @@ from fastapi import APIRouter, Path, Response
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from pydantic import BaseModel
 
-from qrowd.collection import showing
-from qrowd.collection.showing import Body
-from qrowd.collection.store import Store
+from qrowd.collection.database.store import Store
+from qrowd.collection.judging import offer
+from qrowd.collection.judging.offer import Body
 from qrowd.errors import RuleError
 from qrowd.web import pictures
 from qrowd.web.access import TheSettings, TheStore, Worker
@@ -79,7 +79,7 @@ def reading(
     """A document of one's own batch, made safe."""
     began = time.monotonic()
     with worker.store.read(worker.campaign) as work:
-        body = showing.body_of(work, worker.worker, key, position)
+        body = offer.body_of(work, worker.worker, key, position)
     ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
     found = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
@@ -172,7 +172,7 @@ def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
         ) from None
     campaign, worker, key, position = held
     with store.read(campaign) as work:
-        return showing.body_of(work, worker, key, position)
+        return offer.body_of(work, worker, key, position)
 
 
 def _signer(settings: Settings) -> URLSafeTimedSerializer:

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection import links
-from qrowd.collection.schema import document, gold, pair, topic
-from qrowd.collection.store import Found, Store, Work
+from qrowd.collection.database.schema import document, gold, pair, topic
+from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.people import visits
 from qrowd.data.qrels import Qrels
-from qrowd.simulation.assessors import confusions, kinds_of, paces, patterns
+from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.robots.habits import CALM, MEDIAN_SECONDS, Habits
 from qrowd.web.robots.robot import Robot, Truth, pace_of
@@ -85,7 +85,7 @@ def make_robots(
     random = np.random.default_rng(seed)
     with store.write(name) as work:
         grades = work.plan.scale.grades
-        entries = [{"link": links.make_link(work, f"robot {at}", 3650)} for at in range(number)]
+        entries = [{"link": visits.make_link(work, f"robot {at}", 3650)} for at in range(number)]
     shape = replace(setting or Setting(), assessors=number, grades=max(2, len(grades)))
     kind = random.permutation(kinds_of(shape))
     confusion, pace = confusions(kind, len(grades), random), paces(kind, random)

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 import qrowd as q
-from qrowd.collection import audit, ledger
-from qrowd.collection.moving import backup
-from qrowd.collection.opening import open_store
-from qrowd.collection.status import last_answer
-from qrowd.collection.store import Store
+from qrowd.collection.books import ledger
+from qrowd.collection.books.progress import last_answer
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
+from qrowd.collection.database.transfer import backup
+from qrowd.collection.record import audit
 from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
 from qrowd.web.folders import Place

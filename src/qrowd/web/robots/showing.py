@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 import qrowd as q
-from qrowd.collection.building import create_campaign
-from qrowd.collection.export import export
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_reading import parse_plan
-from qrowd.collection.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.export import export
 from qrowd.reporting.parts import Part, Prose, Section, Table
 from qrowd.web.robots.driving import Clock
 from qrowd.web.robots.rehearsal import Crowd, Rehearsal, judge

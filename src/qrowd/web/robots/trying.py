@@ -17,14 +17,14 @@ from typing import Any
 
 from scipy.special import stdtrit
 
-from qrowd.collection.building import create_campaign
-from qrowd.collection.forecasting import counted, forecast
-from qrowd.collection.opening import open_store
-from qrowd.collection.plan import Plan
-from qrowd.collection.plan_writing import plan_text
-from qrowd.collection.rows import Material
-from qrowd.collection.status import coverage
-from qrowd.collection.store import Store
+from qrowd.collection.books.progress import coverage
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.forecast import counted, forecast
+from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import plan_text
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web.robots.driving import Clock

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Response
 
-from qrowd.collection import adjudication
+from qrowd.collection.adjudication import cases
 from qrowd.errors import RuleError
 from qrowd.web.api.experts import reading, writing
 from qrowd.web.pages.expert.pair import document_data
@@ -25,12 +25,12 @@ def objection(name: str, number: int, visit: Visiting) -> Response:
 def _page(visit: Visit, name: str, number: int, **more: Any) -> Response:
     member = visit.expert(name)
     with reading(member) as (work, mine):
-        pair = adjudication.objected_to(work, number)
-        own = adjudication.own_decision(work, mine, pair)
+        pair = cases.objected_to(work, number)
+        own = cases.own_decision(work, mine, pair)
         if own is None:
-            row = next(one for one in adjudication.disagreements(work) if one.id == number)
+            row = next(one for one in cases.disagreements(work) if one.id == number)
             return visit.go(pair_address(name, row.topic, row.doc, objection=str(number)))
-        found = adjudication.disagreement(work, mine, number)
+        found = cases.disagreement(work, mine, number)
         data = {
             **shared(work, name),
             **document_data(work, visit, name, found.topic, found.doc, pair),
@@ -53,7 +53,7 @@ def answer(name: str, number: int, visit: Visiting) -> Response:
         if right not in ("yes", "no"):
             raise RuleError("malformed", "say who is right")
         with writing(member) as (work, mine):
-            adjudication.answer_disagreement(
+            cases.answer_disagreement(
                 work,
                 member.who.name,
                 mine,

@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection import adjudication, audit, clarifying, experts
-from qrowd.collection.showing import document_of
-from qrowd.collection.store import Work
+from qrowd.collection.adjudication import cases, expert_sample
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.offer import document_of
+from qrowd.collection.material import clarification
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web import neighbours
 from qrowd.web.access import Member
@@ -41,8 +43,8 @@ def _page(visit: Visit, name: str, topic: str, doc: str, **more: Any) -> Respons
     member, status = visit.expert(name), 409 if more else 200
     asked = visit.request.query_params
     with reading(member) as (work, number):
-        number_of_pair = experts.pair_named(work, topic, doc)
-        own = adjudication.own_decision(work, number, number_of_pair)
+        number_of_pair = expert_sample.pair_named(work, topic, doc)
+        own = cases.own_decision(work, number, number_of_pair)
         data = {
             **shared(work, name),
             **document_data(work, visit, name, topic, doc, number_of_pair),
@@ -73,20 +75,20 @@ def document_data(
     return {
         "topic": topic,
         "doc": doc,
-        "text": clarifying.topic_named(work, topic),
+        "text": clarification.topic_named(work, topic),
         "read": read,
         "pages": pages,
         "html": Markup(read.html),  # made safe by `sanitising`
     }
 
 
-def _earlier(work: Work, number: int, topic: str, pair_id: int) -> list[adjudication.Decided]:
-    found = adjudication.decisions(work, number, topic)
+def _earlier(work: Work, number: int, topic: str, pair_id: int) -> list[cases.Decided]:
+    found = cases.decisions(work, number, topic)
     return [one for one in found if one.pair != pair_id]
 
 
 def _seen(work: Work, number: int, pair_id: int) -> dict[str, Any]:
-    votes = adjudication.votes(work, number, pair_id)
+    votes = cases.votes(work, number, pair_id)
     counts = Counter(one.grade for one in votes if one.kind == "grade")
     usual = max(counts, key=lambda grade: (counts[grade], grade or 0)) if counts else None
     return {
@@ -125,22 +127,22 @@ def _kept(visit: Visit, member: Member, topic: str, doc: str) -> bool:
         raise RuleError("malformed", "choose a grade")
     reason, code, words = visit.text("reason"), visit.text("code"), visit.text("clarify")
     with writing(member) as (work, number):
-        found = experts.pair_named(work, topic, doc)
-        seen = adjudication.own_decision(work, number, found) is not None
+        found = expert_sample.pair_named(work, topic, doc)
+        seen = cases.own_decision(work, number, found) is not None
         if seen and visit.text("step") != "decide":
             raise RuleError("conflict", "you have judged this document before; decide below")
         if seen and not code and _against(work, number, found, int(grade)):
             raise RuleError("malformed", "most judges said something else: choose why")
-        adjudication.decide(work, number, found, int(grade), reason, code if seen else "")
+        cases.decide(work, number, found, int(grade), reason, code if seen else "")
         if seen and words:
-            audit.perform(work, member.who.name, clarifying.ACT, {"topic": topic, "text": words})
+            audit.perform(work, member.who.name, clarification.ACT, {"topic": topic, "text": words})
     return seen
 
 
 def _against(work: Work, number: int, pair_id: int, grade: int) -> bool:
     """Whether most judges disagree about relevance."""
     bound = work.plan.scale.relevant_from
-    said = [one.grade for one in adjudication.votes(work, number, pair_id) if one.grade is not None]
+    said = [one.grade for one in cases.votes(work, number, pair_id) if one.grade is not None]
     agree = sum((one >= bound) == (grade >= bound) for one in said)
     return 2 * agree < len(said)
 
@@ -150,5 +152,5 @@ def original(name: str, visit: Visiting, topic: str = "", doc: str = "", page: i
     """The original in a frame, or a page's picture: nothing in it runs, loads or leads anywhere."""
     member = visit.expert(name)
     with member.store.read(member.campaign) as work:
-        body = document_of(work, experts.pair_named(work, topic, doc))
+        body = document_of(work, expert_sample.pair_named(work, topic, doc))
     return shown_picture(body, page, visit.settings) if page else shown_original(body)

@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 from fastapi import Response
 
-from qrowd.collection import adjudication, clarifying
-from qrowd.collection.store import Work
+from qrowd.collection.adjudication import cases
+from qrowd.collection.database.store import Work
+from qrowd.collection.material import clarification
 from qrowd.errors import RuleError
 from qrowd.web.access import Member
 from qrowd.web.api.experts import reading
@@ -27,7 +28,7 @@ def shared(work: Work, name: str) -> dict[str, Any]:
         "title": plan.campaign.title or work.name,
         "labels": dict(zip(plan.scale.grades, labels, strict=True)),
         "relevant_from": plan.scale.relevant_from,
-        "day": clarifying.day,
+        "day": clarification.day,
         "home": campaign_address(name, "/experts"),
         "pair_at": lambda topic, doc: pair_address(name, topic, doc),
         "topic_at": lambda topic: topic_address(name, topic),
@@ -50,15 +51,15 @@ def home(name: str, visit: Visiting) -> Response:
     """What waits, topics, and what was decided."""
     member = visit.expert(name)
     with reading(member) as (work, number):
-        found = adjudication.waiting(work)
+        found = cases.waiting(work)
         data = {
             **shared(work, name),
             "waiting": len(found.pairs),
             "sampled": found.sampled,
             "disputed": found.disputed,
-            "topics": adjudication.topics(work, number),
-            "objections": adjudication.disagreements(work),
-            "decided": adjudication.decisions(work, number)[:RECENT],
+            "topics": cases.topics(work, number),
+            "objections": cases.disagreements(work),
+            "decided": cases.decisions(work, number)[:RECENT],
         }
     return visit.show("expert/home.html.j2", **data)
 
@@ -82,14 +83,14 @@ def go_on(visit: Visit, member: Member, name: str, topic: str, told: str = "") -
 
 def _next(member: Member) -> tuple[str, str] | None:
     with member.store.read(member.campaign) as work:
-        found = adjudication.queue(work)
+        found = cases.queue(work)
     return (found[0].topic, found[0].doc) if found else None
 
 
 def _next_of_topic(member: Member, topic: str) -> tuple[str, str] | None:
     with reading(member) as (work, number):
-        for row in adjudication.of_topic(work, topic):
-            if adjudication.own_decision(work, number, row.id) is None:
+        for row in cases.of_topic(work, topic):
+            if cases.own_decision(work, number, row.id) is None:
                 return topic, row.doc
     return None
 
@@ -99,18 +100,18 @@ def whole_topic(name: str, visit: Visiting, topic: str = "") -> Response:
     """A whole topic: what it asks for, its documents, and what was decided on them."""
     member = visit.expert(name)
     with reading(member) as (work, number):
-        pairs = adjudication.of_topic(work, topic)
+        pairs = cases.of_topic(work, topic)
         if not pairs:
             raise RuleError("not-found", f"there is no topic {topic!r} with documents here")
-        decided = {one.pair: one for one in adjudication.decisions(work, number, topic)}
-        own = {row.id for row in pairs if adjudication.own_decision(work, number, row.id)}
+        decided = {one.pair: one for one in cases.decisions(work, number, topic)}
+        own = {row.id for row in pairs if cases.own_decision(work, number, row.id)}
         data = {
             **shared(work, name),
             "topic": topic,
-            "text": clarifying.topic_named(work, topic),
+            "text": clarification.topic_named(work, topic),
             "pairs": pairs,
             "decided": decided,
             "own": own,
-            "clarified": clarifying.clarifications(work, topic),
+            "clarified": clarification.clarifications(work, topic),
         }
     return visit.show("expert/topic.html.j2", **data)

@@ -6,7 +6,9 @@ from typing import Any
 
 from fastapi import Response
 
-from qrowd.collection import adjudication, audit, clarifying, experts
+from qrowd.collection.adjudication import cases, expert_sample
+from qrowd.collection.material import clarification
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.access import Member
@@ -35,24 +37,24 @@ def _found(member: Member) -> dict[str, Any]:
     with member.store.read(member.campaign) as work:
         plan, moved = work.plan, jobs.latest(work, "decisions")
         labels = plan.scale.labels or tuple(str(grade) for grade in plan.scale.grades)
-        found = adjudication.waiting(work)
-        undone = audit.reversible(work, clarifying.clarifications(work))
+        found = cases.waiting(work)
+        undone = audit.reversible(work, clarification.clarifications(work))
         return {
-            "rate": experts.error_rate(work),
+            "rate": expert_sample.error_rate(work),
             "sampled": found.sampled,
             "disputed": found.disputed,
-            "objections": len(adjudication.disagreements(work)),
-            "decided": adjudication.decisions(work)[:MOST],
+            "objections": len(cases.disagreements(work)),
+            "decided": cases.decisions(work)[:MOST],
             "labels": dict(zip(plan.scale.grades, labels, strict=True)),
             "relevant_from": plan.scale.relevant_from,
             "clarified": [
-                (row, clarifying.words_of(row)) for row in clarifying.clarifications(work)
+                (row, clarification.words_of(row)) for row in clarification.clarifications(work)
             ],
             "reversible": undone,
             "moved": moved,
             "each": _each(moved),
             "share": plan.techniques.expert_share,
-            "day": clarifying.day,
+            "day": clarification.day,
         }
 
 

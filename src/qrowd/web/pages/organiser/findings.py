@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection.store import Work
+from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.folders import Place

@@ -16,7 +16,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 
-from qrowd.collection.store import Store
+from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError, RuleError, StoreError
 from qrowd.web.access import (
     OFFICE_COOKIE,

@@ -8,10 +8,10 @@ from functools import lru_cache
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection import designing, grading
-from qrowd.collection.drafts import Draft
-from qrowd.collection.rows import GoldRow, TopicRow
-from qrowd.collection.showing import Body
+from qrowd.collection.drafts import contents, own_gold
+from qrowd.collection.drafts.draft import Draft
+from qrowd.collection.judging.offer import Body
+from qrowd.collection.plan.rows import GoldRow, TopicRow
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError
 from qrowd.io.documents import read_documents
@@ -45,9 +45,9 @@ def ask(key: str, visit: Visiting) -> Response:
 
 
 def _page(visit: Visit, draft: Draft, problem: str = "") -> Response:
-    ready = bool(draft.plan.files.documents and designing.pool_of(draft))
-    pairs = grading.proposed(draft) if ready else []
-    topics = {row.name: row for row in designing.material_of(draft).topics}
+    ready = bool(draft.plan.files.documents and contents.pool_of(draft))
+    pairs = own_gold.proposed(draft) if ready else []
+    topics = {row.name: row for row in contents.material_of(draft).topics}
     topic = topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None
     return visit.show(
         "organiser/grade.html.j2",
@@ -57,9 +57,9 @@ def _page(visit: Visit, draft: Draft, problem: str = "") -> Response:
         sheets=[_sheet(draft, one) for _, one in pairs],
         plan=draft.plan,
         labels=draft.plan.scale.labels or tuple(map(str, draft.plan.scale.grades)),
-        done=len(grading.graded(draft)),
-        sets=grading.sets_made(draft),
-        found=designing.outlook(draft),
+        done=len(own_gold.graded(draft)),
+        sets=own_gold.sets_made(draft),
+        found=contents.outlook(draft),
         **shared(draft, "gold"),
     )
 
@@ -83,7 +83,7 @@ def take(key: str, visit: Visiting) -> Response:
     """Keep the grades, and propose the next documents."""
     draft = opened(visit, key)
     try:
-        grading.keep(draft, _rows(visit, draft), visit.signed.name, visit.store.clock())
+        own_gold.keep(draft, _rows(visit, draft), visit.signed.name, visit.store.clock())
     except InputError as error:
         return _page(visit, draft, str(error))
     return visit.go(f"{address(draft, 'gold')}/grade", told="Your grades are kept.")
@@ -91,7 +91,7 @@ def take(key: str, visit: Visiting) -> Response:
 
 def _rows(visit: Visit, draft: Draft) -> list[GoldRow]:
     topic, allowed = visit.text("topic"), {str(grade) for grade in draft.plan.scale.grades}
-    names = {document for name, document in designing.pool_of(draft) if name == topic}
+    names = {document for name, document in contents.pool_of(draft) if name == topic}
     return [
         GoldRow(topic, name, int(visit.text(f"grade-{name}")), visit.text(f"reason-{name}")[:2000])
         for name in visit.texts("document")

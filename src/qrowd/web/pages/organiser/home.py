@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from qrowd.collection.ledger import balance
-from qrowd.collection.notices import notices
-from qrowd.collection.status import coverage
+from qrowd.collection.books.ledger import balance
+from qrowd.collection.books.notices import notices
+from qrowd.collection.books.progress import coverage
 from qrowd.web.access import as_member
 from qrowd.web.api import campaigns
 from qrowd.web.api.campaigns import Listed

@@ -11,14 +11,14 @@ from typing import Any
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection import designing
-from qrowd.collection import launch as launching
-from qrowd.collection.drafts import Draft, discard
-from qrowd.collection.forecasting import Forecast
-from qrowd.collection.passing import survival
-from qrowd.collection.plan import Pay
-from qrowd.collection.problems import everybody_passes, problems, warnings
-from qrowd.collection.store import Found
+from qrowd.collection.database.store import Found
+from qrowd.collection.drafts import contents
+from qrowd.collection.drafts import launch as launching
+from qrowd.collection.drafts.draft import Draft, discard
+from qrowd.collection.drafts.problems import everybody_passes, problems, warnings
+from qrowd.collection.plan.forecast import Forecast
+from qrowd.collection.plan.pass_rates import survival
+from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.web import jobs
 from qrowd.web.folders import Place, file_name
@@ -49,7 +49,7 @@ MOST_PER_HOUR = 10_000.0
 def passing(key: str, visit: Visiting) -> Response:
     """Who would pass the checks, as a picture and a table."""
     draft = opened(visit, key)
-    found = designing.outlook(draft)
+    found = contents.outlook(draft)
     rows = found.passing if found else ()
     return visit.show(
         "organiser/passing.html.j2",
@@ -65,7 +65,7 @@ def passing(key: str, visit: Visiting) -> Response:
 
 def _picture(draft: Draft, found: Forecast) -> Markup:
     """The report's picture; nothing where matplotlib is not installed (the table has it all)."""
-    from qrowd.reporting.campaign_figures import survivors
+    from qrowd.reporting.figures import survivors
 
     batch = {row.worker: row.batch for row in found.passing}
     after = {
@@ -196,7 +196,7 @@ def ready(key: str, visit: Visiting) -> Response:
     draft = opened(visit, key)
     return visit.show(
         "organiser/launch.html.j2",
-        found=designing.outlook(draft),
+        found=contents.outlook(draft),
         plan=draft.plan,
         problem="",
         lacking=problems(draft),
@@ -221,7 +221,7 @@ def launch(key: str, visit: Visiting) -> Response:
 
 
 def _question(draft: Draft) -> Question:
-    found = designing.outlook(draft)
+    found = contents.outlook(draft)
     if found is None:
         raise RuleError("not-found", "there is nothing to judge yet")
     money = draft.plan.pay.shown

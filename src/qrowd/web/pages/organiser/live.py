@@ -7,13 +7,14 @@ from typing import Any
 
 from fastapi import Response
 
-from qrowd.collection import audit, ledger, notices
-from qrowd.collection.consequences import consequence
-from qrowd.collection.decisions import Need, needs
-from qrowd.collection.outlook import outlook
-from qrowd.collection.schema import worker
-from qrowd.collection.status import by_topic_and_votes, counts
-from qrowd.collection.store import Work
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.books.progress import by_topic_and_votes, counts
+from qrowd.collection.database.schema import worker
+from qrowd.collection.database.store import Work
+from qrowd.collection.office.consequences import consequence
+from qrowd.collection.office.pace import outlook
+from qrowd.collection.office.todo import Need, needs
+from qrowd.collection.record import audit
 from qrowd.web.access import Member
 from qrowd.web.folders import Place
 from qrowd.web.pages.organiser.findings import Finding, drawn, finding

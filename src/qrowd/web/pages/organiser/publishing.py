@@ -7,8 +7,9 @@ from typing import Any
 from fastapi import Response
 from fastapi.responses import FileResponse
 
-from qrowd.collection import clarifying, release
-from qrowd.collection.status import status
+from qrowd.collection.books.progress import status
+from qrowd.collection.material import clarification
+from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web import jobs
 from qrowd.web.access import Member
@@ -48,7 +49,7 @@ def _page(visit: Visit, name: str, problem: str = "") -> Response:
         "methods": METHODS,
         "method": visit.text("method", "auto"),
         "problem": problem,
-        "day": clarifying.day,
+        "day": clarification.day,
     }
     return visit.show("organiser/releases.html.j2", status=409 if problem else 200, **data)
 

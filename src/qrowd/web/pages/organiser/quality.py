@@ -6,10 +6,11 @@ from typing import Any
 
 from fastapi import Response, UploadFile
 
-from qrowd.collection import experts, gold
-from qrowd.collection.decisions import weak_gold
-from qrowd.collection.schema import topic
-from qrowd.collection.store import Work
+from qrowd.collection.adjudication import expert_sample
+from qrowd.collection.database.schema import topic
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging import gold
+from qrowd.collection.office.todo import weak_gold
 from qrowd.web.api import results
 from qrowd.web.pages.organiser.findings import drawn, finding, methods
 from qrowd.web.pages.organiser.frame import Visiting, campaign_address, page_router
@@ -25,7 +26,7 @@ def quality(name: str, visit: Visiting) -> Response:
     member = visit.organiser(name)
     with member.store.read(member.campaign) as work:
         found, merged = finding(work, "quality"), finding(work, "merge")
-        sample = experts.error_rate(work)
+        sample = expert_sample.error_rate(work)
         weak = len({row.id for row in weak_gold(gold.pass_rates(work))})
         data = {
             "found": found,

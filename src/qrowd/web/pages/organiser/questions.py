@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from qrowd.collection.answering import Answer
-from qrowd.collection.steps import STEPS
+from qrowd.collection.drafts.answers import Answer
+from qrowd.collection.drafts.steps import STEPS
 from qrowd.web.pages.organiser.frame import Visit
 
 KINDS = {

@@ -8,9 +8,10 @@ from typing import Any
 from fastapi import Response
 from sqlalchemy import select
 
-from qrowd.collection import appeals, audit
-from qrowd.collection.schema import assignment, outcome, worker
-from qrowd.collection.store import Found, Work
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.database.schema import assignment, outcome, worker
+from qrowd.collection.database.store import Found, Work
+from qrowd.collection.record import audit
 from qrowd.web.api import manage
 from qrowd.web.pages.organiser.frame import Visiting, campaign_address, own_address, page_router
 from qrowd.web.pages.organiser.live import shown

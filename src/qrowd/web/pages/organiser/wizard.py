@@ -12,14 +12,14 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
-from qrowd.collection import answering, designing, launch
-from qrowd.collection.drafts import Draft, all_drafts, discard, new_draft, open_draft
-from qrowd.collection.forecasting import Forecast
-from qrowd.collection.importing_plans import draft_of_files
-from qrowd.collection.launch import plan_of
-from qrowd.collection.problems import problems
-from qrowd.collection.schema import campaign
-from qrowd.collection.suggesting import suggested
+from qrowd.collection.database.schema import campaign
+from qrowd.collection.drafts import answers, contents, launch
+from qrowd.collection.drafts.draft import Draft, all_drafts, discard, new_draft, open_draft
+from qrowd.collection.drafts.launch import plan_of
+from qrowd.collection.drafts.plan_import import draft_of_files
+from qrowd.collection.drafts.problems import problems
+from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.plan.forecast import Forecast
 from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.web.folders import drafts_in
 from qrowd.web.pages.organiser.frame import Question, Visit, Visiting, page_router
@@ -165,7 +165,7 @@ def take(key: str, step: str, visit: Visiting) -> Response:
     given = answer_of(visit, step)
     try:
         _refuse_taken(visit, newest, given)
-        draft = answering.answer(seen, given, visit.signed.name, visit.store.clock())
+        draft = answers.answer(seen, given, visit.signed.name, visit.store.clock())
     except (InputError, RuleError) as error:
         if isinstance(error, RuleError) and error.code != "conflict":
             raise
@@ -181,26 +181,22 @@ def _version(visit: Visit, newest: Draft) -> int:
     return int(given) if known else newest.version
 
 
-def _refuse_taken(visit: Visit, draft: Draft, given: answering.Answer) -> None:
+def _refuse_taken(visit: Visit, draft: Draft, given: answers.Answer) -> None:
     """A name that a campaign has already is told at once, not at launch."""
     if given.step != "name":
         return
-    name = answering.planned(draft, given).campaign.name
+    name = answers.planned(draft, given).campaign.name
     with visit.store.snapshot() as db:
         taken = db.scalar(select(campaign.c.id).where(campaign.c.name == name))
     if taken is not None:
         raise InputError(f"there is a campaign {name!r} already; choose another name")
 
 
-def _again(
-    visit: Visit, newest: Draft, step: str, given: answering.Answer, problem: str
-) -> Response:
+def _again(visit: Visit, newest: Draft, step: str, given: answers.Answer, problem: str) -> Response:
     """The same question, with what was said where it can be kept."""
     texts = {name: text for name, text in given.texts.items() if text}
     try:
-        plan = answering.planned(
-            newest, replace(given, texts=texts, step=step, files={}, choices={})
-        )
+        plan = answers.planned(newest, replace(given, texts=texts, step=step, files={}, choices={}))
     except QrowdError:
         plan = newest.plan
     return _page(visit, replace(newest, plan=plan), step, problem, 422)
@@ -208,10 +204,10 @@ def _again(
 
 def _page(visit: Visit, draft: Draft, step: str, problem: str = "", status: int = 200) -> Response:
     data = shared(draft, step)
-    more: dict[str, Any] = {"depths": designing.depth_costs(draft)} if step == "pool" else {}
-    held = {"found": designing.outlook(draft), "material": designing.material_of(draft)}
+    more: dict[str, Any] = {"depths": contents.depth_costs(draft)} if step == "pool" else {}
+    held = {"found": contents.outlook(draft), "material": contents.material_of(draft)}
     if step == "gold":
-        more["arranged"] = designing.is_arranged(draft) or not draft.plan.files.gold
+        more["arranged"] = contents.is_arranged(draft) or not draft.plan.files.gold
     return visit.show(
         f"organiser/steps/{step}.html.j2",
         status=status,
@@ -234,11 +230,11 @@ def preview(key: str, step: str, visit: Visiting) -> Response:
     found: Forecast | None = None
     problem, plan = "", draft.plan
     try:
-        plan = answering.planned(draft, replace(answer_of(visit, step), files={}, choices={}))
-        found = designing.outlook(replace(draft, plan=plan))
+        plan = answers.planned(draft, replace(answer_of(visit, step), files={}, choices={}))
+        found = contents.outlook(replace(draft, plan=plan))
     except QrowdError as error:
         problem = str(error)
-    saved = designing.outlook(draft)
+    saved = contents.outlook(draft)
     return visit.show(
         "organiser/side.html.j2",
         plan=plan,

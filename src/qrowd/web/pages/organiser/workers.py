@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from qrowd.collection import people, standing
-from qrowd.collection.schema import worker
-from qrowd.collection.states import WORKER_STATES
-from qrowd.collection.status import counts
+from qrowd.collection.books.progress import counts
+from qrowd.collection.database.schema import worker
+from qrowd.collection.database.states import WORKER_STATES
+from qrowd.collection.office import worker_record
+from qrowd.collection.people import workers as people
 from qrowd.web.pages.organiser.findings import finding
 from qrowd.web.pages.organiser.frame import Visiting, page_router
 from qrowd.web.pages.organiser.live import place_of, shown
@@ -50,11 +51,11 @@ def workers(
         if numbers:
             state = ""
         else:
-            numbers = standing.numbers(work, (at - 1) * PAGE, PAGE, state)
+            numbers = worker_record.numbers(work, (at - 1) * PAGE, PAGE, state)
         known = evidence(file, numbers)
         found = finding(work, "quality")
         data = shown(member, name, "/workers", work)
-        lines = standing.lines(work, numbers)
+        lines = worker_record.lines(work, numbers)
     return visit.show(
         "organiser/workers.html.j2",
         lines=[(one, known.get(one.number, {})) for one in lines],
@@ -107,7 +108,7 @@ def ranked(file: Path, column: str, start: int) -> list[int]:
 
 def _fact(known: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
     """A line of the evidence: what, what it means, the value (with its interval)."""
-    from qrowd.quality.assessing import ABOUT
+    from qrowd.quality.assessors import ABOUT
 
     ends = {end: known.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
@@ -119,12 +120,12 @@ def _fact(known: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
 @router.get("/campaigns/{name}/workers/{number}")
 def one_worker(name: str, number: int, visit: Visiting) -> Response:
     """All evidence on one worker."""
-    from qrowd.quality.assessing import ABOUT, MAIN
+    from qrowd.quality.assessors import ABOUT, MAIN
 
     member = visit.organiser(name)
     file = place_of(visit, member).results / "assessors.tsv"
     with member.store.read(member.campaign) as work:
-        found = standing.standing(work, number)
+        found = worker_record.standing(work, number)
         row = people.worker_by_number(work, number)
         job = finding(work, "quality")
         data = shown(member, name, "/workers", work)

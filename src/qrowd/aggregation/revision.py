@@ -1,0 +1,339 @@
+"""A merged belief revised: by a little gold (`recalibrate`), or by rankings (`inform`)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.aggregation.ballot import shares_of
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
+from qrowd.data.index import Pairs
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
+from qrowd.errors import DataWarning, InputError, NotConvergedWarning, ScaleError
+
+RIDGE = 1e-2
+_LEAST = 1e-300
+
+
+def with_log_odds(merged: Merged, after: Floats, seed: int = 0) -> Merged:
+    """The same belief with the log odds of relevance changed to `after`; its draws follow."""
+    posterior = _rescaled(merged, after)
+    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
+    return replace(merged, posterior=posterior, samples=samples, decided=None)
+
+
+def _rescaled(merged: Merged, after: Floats) -> Floats:
+    """The posterior with these log odds, relevant and other grades in the same proportions."""
+    relevant = merged.scale.relevant
+    result = merged.posterior.copy()
+    for columns, new in ((relevant, expit(after)), (~relevant, expit(-after))):
+        result[:, columns] = shares_of(result[:, columns]) * new[:, None]
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:
+    """Draws with as few grades changed as this posterior wants: what they have in common stays."""
+    random = np.random.default_rng(seed)
+    assert merged.samples is not None
+    samples, relevant = merged.samples.copy(), merged.scale.relevant
+    low, high = int(np.flatnonzero(~relevant)[-1]), int(np.flatnonzero(relevant)[0])
+    change = posterior - merged.posterior
+    up, down = (
+        change[:, to].sum(axis=1) / np.maximum(merged.posterior[:, ~to].sum(axis=1), _LEAST)
+        for to in (relevant, ~relevant)
+    )
+    for draw in range(samples.shape[1]):
+        column, coin = samples[:, draw], random.random(len(up))
+        yes = relevant[column]
+        samples[:, draw] = np.where(
+            ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)
+        )
+    return samples
+
+
+def newton_step(
+    design: Floats,
+    topic: Array,
+    target: Floats,
+    beta: Floats,
+    shift: Floats,
+    centre: Floats,
+    ridge: float = RIDGE,
+) -> tuple[Floats, Floats]:
+    """One Newton step of the logistic regression with a shift u ~ N(0, 1) per topic.
+
+    The coefficients `beta` are drawn to `centre` with the precision `ridge`.
+    """
+    mean = expit(design @ beta + shift[topic])
+    weight, miss = mean * (1 - mean), target - mean
+    n = len(shift)
+    per_topic = np.bincount(topic, weight, minlength=n) + 1.0
+    mixed = np.stack([np.bincount(topic, weight * column, minlength=n) for column in design.T])
+    gap = np.bincount(topic, miss, minlength=n) - shift
+    inner = design.T @ (design * weight[:, None]) + ridge * np.eye(len(beta))
+    slope = design.T @ miss - ridge * (beta - centre)
+    left = inner - (mixed / per_topic) @ mixed.T
+    change = np.linalg.solve(left, slope - mixed @ (gap / per_topic))
+    moved = (gap - mixed.T @ change) / per_topic
+
+    def objective(size: float) -> float:
+        b, u = beta + size * change, shift + size * moved
+        eta = design @ b + u[topic]
+        fit = (target * eta - np.logaddexp(0.0, eta)).sum()
+        return float(fit - ridge * ((b - centre) ** 2).sum() / 2 - (u**2).sum() / 2)
+
+    size, now = 1.0, objective(0.0)
+    while objective(size) < now and size > 1e-6:  # a full step may go too far
+        size /= 2
+    return beta + size * change, shift + size * moved
+
+
+def logit(p: Floats) -> Floats:
+    """Log odds."""
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def expit(x: Floats) -> Floats:
+    """The probability of these log odds."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))))
+
+
+STEPS, _SHIFT_STEPS = 50, 20
+
+
+def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> Merged:
+    """A merged belief whose probabilities of relevance are corrected by gold for some pairs.
+
+    The gold should be a random sample of the pairs. Pairs that have it become certain and are
+    marked as given, so that scoring leaves them out; all others keep their order within a topic.
+    Gold that the method was given is left out, with a warning: it shows nothing of its errors.
+
+    `draws`: how many draws of relevance the result holds, for intervals that know that the gold is
+    a sample too. For each, the coefficients are learned again on topics drawn with replacement, and
+    every topic's shift is drawn about what its own gold says.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=6, documents=60, assessors=9, votes=5, difficulty=0.6, seed=3)
+    >>> merged = q.get("ds").fit(made.judgements)
+    >>> some = made.truth.select(np.random.default_rng(1).random(len(made.truth)) < 0.2)
+    >>> before = q.score_labels(merged, made.truth, given=some)["log_loss"]
+    >>> after = q.score_labels(q.recalibrate(merged, some), made.truth)["log_loss"]
+    >>> after < before
+    True
+    """
+    at = merged.pairs.locate(gold.pairs)
+    found = _unseen(merged, at)
+    codes = merged.scale.codes(np.maximum(gold.grade, merged.scale.grades[0]))[found]
+    if (codes < 0).any():
+        raise ScaleError(
+            f"gold has grades {' '.join(map(str, gold.scale.grades))} but merged labels have "
+            f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
+        )
+    known, truth = at[found], merged.scale.relevant[codes].astype(np.float64)
+    regression = Regression(_said(merged), merged.pairs.topic, known, truth)
+    made = _moved_to(merged, regression.corrected(), seed)
+    posterior, given = made.posterior.copy(), merged.given.copy()
+    posterior[known], given[known] = np.eye(len(merged.scale))[codes], True
+    samples = _drawn(merged, regression, draws, seed) if draws else made.samples
+    if samples is not None:
+        samples = samples.copy()
+        samples[known] = codes[:, None]
+    fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(known)} pairs")
+    return replace(made, posterior=posterior, given=given, samples=samples, fit=fit)
+
+
+def _unseen(merged: Merged, at: Codes) -> Mask:
+    """Which rows of gold are about pairs of the pool whose gold the method was not given."""
+    found = at >= 0
+    if not found.any():
+        raise InputError(
+            "gold and merged labels have no pair in common; do topic and document names match?"
+        )
+    unseen = found & ~merged.given[at]
+    if not unseen.any():
+        raise InputError(
+            "all of this gold was given to the method already; recalibrate with other gold"
+        )
+    seen = int((found & ~unseen).sum())
+    if seen:
+        warnings.warn(
+            f"{seen} of {int(found.sum())} gold pairs were given to the method already and are "
+            "left out of recalibration; recalibrate with gold that it has not seen",
+            DataWarning,
+            stacklevel=3,
+        )
+    return unseen
+
+
+def _said(merged: Merged) -> Floats:
+    """The log odds; where a probability is exactly 0, one beyond the largest that there are.
+
+    A unanimous vote of five is no infinite evidence: the odds next to it are those of 4 to 1.
+    """
+    odds, relevant = merged.log_odds, merged.scale.relevant
+    parts = [merged.posterior[:, which].sum(axis=1) for which in (relevant, ~relevant)]
+    finite = np.abs(odds[(parts[0] > 0) & (parts[1] > 0)])
+    limit = float(finite.max(initial=0.0)) + 1.0
+    return np.clip(odds, -limit, limit)
+
+
+def _moved_to(merged: Merged, odds: Floats, seed: int) -> Merged:
+    """The belief with these log odds; pairs whose gold was given stay."""
+    return with_log_odds(merged, np.where(merged.given, merged.log_odds, odds), seed)
+
+
+def _drawn(merged: Merged, regression: Regression, draws: int, seed: int) -> Grades:
+    """One draw of relevance from each of so many regressions, each learned again."""
+    random = np.random.default_rng(seed)
+    columns = []
+    for draw in range(draws):
+        own = (
+            None if merged.samples is None else merged.samples[:, [draw % merged.samples.shape[1]]]
+        )
+        made = _moved_to(replace(merged, samples=own), regression.relearned(random), seed + draw)
+        columns.append(made.one_draw(random) if made.samples is None else made.samples[:, 0])
+    return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """What was said of every pair (log odds), and the `truth` of the known ones."""
+
+    said: Floats
+    topic: Codes
+    known: Codes
+    truth: Floats
+
+    @cached_property
+    def _design(self) -> Floats:
+        return np.stack([np.ones(len(self.said)), self.said], axis=1)
+
+    @cached_property
+    def _best(self) -> tuple[Floats, Floats]:
+        topics = int(self.topic.max()) + 1
+        return self._climbed(self.known, self.topic[self.known], self.truth, topics, STEPS)
+
+    def _climbed(
+        self, known: Codes, topic: Array, truth: Floats, topics: int, steps: int
+    ) -> tuple[Floats, Floats]:
+        """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
+        beta, shift, centre = np.zeros(2), np.zeros(topics), np.array([0.0, 1.0])
+        design = self._design[known]
+        for _ in range(steps):
+            before = beta
+            beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge=1.0)
+            if np.abs(beta - before).max() < 1e-9:
+                break
+        return beta, shift
+
+    def corrected(self) -> Floats:
+        """The log odds of all pairs, corrected by all that is known."""
+        beta, shift = self._best
+        return np.asarray(self._design @ beta + shift[self.topic])
+
+    def relearned(self, random: np.random.Generator) -> Floats:
+        """The log odds of all pairs, by coefficients of topics drawn with replacement."""
+        own = self.topic[self.known]
+        topics = np.unique(own)
+        chosen = [np.flatnonzero(own == topic) for topic in random.choice(topics, len(topics))]
+        rows = np.concatenate(chosen)
+        copy = np.repeat(np.arange(len(chosen)), [len(one) for one in chosen])
+        beta, _ = self._climbed(self.known[rows], copy, self.truth[rows], len(chosen), STEPS)
+        odds = self._design @ beta
+        return np.asarray(odds + self._shifts(odds, random)[self.topic])
+
+    def _shifts(self, odds: Floats, random: np.random.Generator) -> Floats:
+        """Every topic's shift, drawn about the likeliest one: Laplace's approximation."""
+        own, topics = self.topic[self.known], int(self.topic.max()) + 1
+        shift: Floats = np.zeros(topics)
+        certainty: Floats = np.ones(topics)
+        for _ in range(_SHIFT_STEPS):
+            p = expit(odds[self.known] + shift[own])
+            certainty = np.asarray(np.bincount(own, p * (1 - p), topics), np.float64) + 1.0
+            gap = np.bincount(own, self.truth - p, topics) - shift
+            shift = shift + np.clip(gap / certainty, -1.0, 1.0)
+        return np.asarray(shift + random.normal(size=topics) / np.sqrt(certainty))
+
+
+MAX_ITER, TOLERANCE = 500, 1e-5
+_EDGE = 1e-12
+
+
+def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
+    """A merged belief that also knows how the systems rank the documents.
+
+    Use it before `draws` or `soft` when systems are to be scored and pairs have few votes. It leans
+    on the systems' consensus: an unusual system that finds what no other does gets less credit for
+    documents with weak votes. It expects a posterior of a model (`ds`, `hier-bayes`, ...), not
+    shares of votes. Pairs whose gold was given stay as they are.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
+    >>> merged = q.get("ds").fit(made.judgements)
+    >>> informed = q.inform(merged, made.runs)
+    >>> plain, better = (q.score_labels(one, made.truth)["auc"] for one in (merged, informed))
+    >>> better > plain
+    True
+    """
+    x = evidence(runs, merged.pairs)
+    if not x.any():
+        warnings.warn(
+            "the runs rank none of the merged pairs: nothing to learn from",
+            DataWarning,
+            stacklevel=2,
+        )
+        return merged
+    after, converged = _informed(merged.log_odds, merged.given, x, merged.pairs)
+    if not converged:
+        message = f"inform did not settle in {MAX_ITER} iterations"
+        warnings.warn(message, NotConvergedWarning, stacklevel=2)
+    fit = replace(
+        merged.fit,
+        method=f"{merged.fit.method} informed by {len(runs)} runs",
+        converged=merged.fit.converged and converged,
+    )
+    return replace(with_log_odds(merged, after, seed), fit=fit)
+
+
+def evidence(runs: RunSet, pairs: Pairs) -> Floats:
+    """X of each pair: sum over runs of log((length + 1) / rank), standardised within its topic."""
+    result = np.zeros(len(pairs))
+    code = runs.documents.find(pairs.documents)[pairs.document]
+    topics = runs.topics.find(pairs.topics)
+    for topic in np.flatnonzero(topics >= 0):
+        first, last = pairs.topic_starts[topic : topic + 2]
+        total = _fused(runs, int(topics[topic]))
+        x = np.where(code[first:last] >= 0, total[code[first:last]], 0.0)
+        result[first:last] = (x - x.mean()) / (x.std() or 1.0) if len(x) else x
+    return result
+
+
+def _fused(runs: RunSet, topic: int) -> Floats:
+    documents, lengths = runs.lists(topic)
+    rank = np.arange(1, documents.shape[1] + 1)
+    worth = np.log((lengths[:, None] + 1.0) / rank[None, :])
+    inside = documents >= 0
+    total = np.bincount(documents[inside], worth[inside], minlength=len(runs.documents) + 1)
+    return np.asarray(total, np.float64)
+
+
+def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
+    """The log odds of each pair under the new prior, and whether EM settled."""
+    now, free = expit(before), ~given
+    usual = np.clip(now[free].mean() if free.any() else 0.5, _EDGE, 1 - _EDGE)
+    votes = before - logit(usual)
+    design = np.stack([np.ones(len(x)), x, x * x], axis=1)
+    beta, centre, shift = np.zeros(3), np.zeros(3), np.zeros(len(pairs.topics))
+    beta[0] = logit(np.clip(now.mean(), _EDGE, 1 - _EDGE))
+    for _ in range(MAX_ITER):
+        beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
+        after = np.where(given, before, design @ beta + shift[pairs.topic] + votes)
+        moved, now = float(np.abs(expit(after) - now).max()), expit(after)
+        if moved < TOLERANCE:
+            return after, True
+    return after, False

@@ -1,0 +1,77 @@
+"""Scores of runs under any kind of relevance: certain, of each assessor, believed, or drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from qrowd import registry
+from qrowd.aggregation.revision import inform, recalibrate
+from qrowd.data.given import NOTHING, Given
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.data.scores import Scores
+from qrowd.errors import UsageError
+from qrowd.evaluation.engine import evaluate
+from qrowd.evaluation.measure import Measure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Belief:
+    """What happens to merged probabilities before runs are scored under them.
+
+    They are corrected by `sample` (as `recalibrate` does), then told how the runs rank the
+    documents if `informed` (as `inform` does). Then `draws` qrels are drawn from them; 0: expected
+    measures.
+    """
+
+    sample: Qrels | None = None
+    informed: bool = False
+    draws: int = 0
+    seed: int = 0
+
+    def relevance(self, merged: Merged, runs: RunSet) -> SoftQrels | QrelsSet:
+        """Merged probabilities as something that runs can be scored under."""
+        if self.sample is not None:
+            merged = recalibrate(merged, self.sample, self.seed, self.draws)
+        if self.informed:
+            merged = inform(merged, runs, self.seed)
+        return merged.draws(self.draws, self.seed) if self.draws else merged.soft()
+
+
+PLAIN = Belief()
+
+
+def score_runs(
+    runs: RunSet,
+    source: Qrels | Judgements | Merged,
+    measures: Iterable[str | Measure],
+    *,
+    belief: Belief = PLAIN,
+    topics: str = "qrels",
+    unjudged: float = 0.0,
+    keep: str = "topics",
+) -> Scores:
+    """Score runs under qrels, under each assessor of judgements, or under what was merged.
+
+    The other arguments are those of `evaluate`.
+    """
+    relevance: Qrels | SoftQrels | QrelsSet
+    if isinstance(source, Merged):
+        relevance = belief.relevance(source, runs)
+    elif isinstance(source, Judgements):
+        relevance = source.by_assessor()
+    else:
+        relevance = source
+    return evaluate(runs, relevance, measures, topics=topics, unjudged=unjudged, keep=keep)
+
+
+def merge_by(spec: str, judgements: Judgements, given: Given = NOTHING) -> Merged:
+    """The judgements merged by the method that a spec string names."""
+    method = registry.get(spec)
+    if method.card.level != "judgements":
+        raise UsageError(f"{spec} merges scores, not judgements; see qrowd methods")
+    merged: Merged = method.fit(judgements, given)
+    return merged

@@ -1,0 +1,282 @@
+"""Crowdsourcing vote by vote (Davtyan, Eickhoff & Hofmann 2015, algorithm 1)."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qrowd import registry
+from qrowd.budget.curves import Curves
+from qrowd.budget.votes import REQUESTS, Draws, Pool, drawn, without_duplicates
+from qrowd.content.similarity import Alike
+from qrowd.content.vectors import likeness_of
+from qrowd.data.arrays import Floats, Grades
+from qrowd.data.documents import Documents, Likeness
+from qrowd.data.given import Given, Incremental, Merger
+from qrowd.data.judgements import Judgements
+from qrowd.data.qrels import Qrels
+from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
+
+_SWEEP = re.compile(r"\s*([A-Za-z][\w-]*)\.(\w+)\s*=\s*(.+)")
+
+
+def specs_of(listed: str) -> list[str]:
+    """The spec strings of a list, separated by commas outside of brackets.
+
+    >>> specs_of("mv, mev(votes=2, own_counts=false), gp")
+    ['mv', 'mev(votes=2, own_counts=false)', 'gp']
+    """
+    return [part.strip() for part in re.split(r",(?![^(]*\))", listed) if part.strip()]
+
+
+def swept(sweep: str) -> dict[str, list[str]]:
+    """The methods of a sweep such as `mvnn.similarity=0.1,0.5,0.9`, under its name.
+
+    >>> swept("mev.votes=1,2")
+    {'mev.votes': ['mev', 'mev(votes=2.0)']}
+    """
+    found = _SWEEP.fullmatch(sweep)
+    if not found:
+        raise UsageError(
+            f"cannot read the sweep {sweep!r}; expected method.parameter=value,value,..., as in "
+            "mvnn.similarity=0.1,0.5,0.9"
+        )
+    method, parameter, values = found.groups()
+    specs = [f"{method}({parameter}={value.strip()})" for value in values.split(",")]
+    return {f"{method}.{parameter}": [repr(registry.get(spec)) for spec in specs]}
+
+
+TIES = ("expected", "coin", "prevalence")
+_ALMOST = 1e-9
+_PARTS = 10
+Told = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop:
+    """How votes are asked for and scored.
+
+    votes: for each document. randomisations: how often all of it is done again, with the same
+    draws for all methods. every: score after so many votes on a topic (of the largest one); None: 1
+    or, where a method must be refitted, a tenth of the documents. ties: `expected` (half right),
+    `coin` (fair), `prevalence` (a coin with the share of relevant votes so far). request:
+    `resample` real votes with replacement, or `simulated` assessors. at_least: leave out topics
+    where a document has fewer real votes. near: keep one of the documents of a topic that have this
+    cosine or more; None: keep all.
+    """
+
+    votes: int = 5
+    randomisations: int = 50
+    every: int | None = None
+    ties: str = "expected"
+    request: str = "resample"
+    at_least: int = 1
+    near: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("votes", "randomisations", "every", "at_least"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ParameterError(f"{name} must be at least 1, got {value}")
+        if self.near is not None and not 0 < self.near <= 1:
+            raise ParameterError(f"near must be above 0 and at most 1, got {self.near:g}")
+        for name, choices in (("ties", TIES), ("request", REQUESTS)):
+            if getattr(self, name) not in choices:
+                raise ParameterError(
+                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+                )
+
+
+def vote_by_vote(
+    judgements: Judgements,
+    gold: Qrels,
+    methods: Sequence[str | Merger] | Mapping[str, Merger],
+    *,
+    documents: Documents | Likeness | None = None,
+    loop: Loop = Loop(),  # noqa: B008
+    progress: Told | None = None,
+) -> Curves:
+    """How right merged labels are after each vote: accuracy on gold, for each method and topic.
+
+    At each step one of the documents with the fewest votes is picked at random, one vote on it is
+    drawn, all votes so far are merged, and the labels of the documents with gold are scored.
+    Methods that offer steps (`Incremental`) take the vote as it comes; others are fitted anew.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=3, documents=20, assessors=8, votes=5, seed=2)
+    >>> loop = q.Loop(votes=3, randomisations=5, every=20)
+    >>> curves = q.vote_by_vote(made.judgements, made.truth, ["mv"], loop=loop)
+    >>> curves.votes.tolist()
+    [1.0, 2.0, 3.0]
+    >>> curves.mean("mv").shape
+    (3,)
+    """
+    named = _named(methods)
+    given = Given(documents=None if documents is None else likeness_of(documents))
+    _refuse_unfit(named, given)
+    judgements, left_out = _distinct(judgements, gold, given, loop.near)
+    pool = Pool.of(judgements, gold, loop.request, loop.at_least)
+    if given.documents is not None:
+        Alike.of(pool.judgements.pairs, given.documents)  # all have a text: known before the work
+    every = loop.every or _default_every(pool, named)
+    grid = checkpoints(pool, loop.votes, every)
+    topics = range(len(pool.judgements.pairs.topics))
+    copies = loop.randomisations
+    draws = [drawn(pool, t, loop.votes, copies, loop.request, loop.seed) for t in topics]
+    accuracy = np.full((len(named), len(draws), copies, len(grid)), np.nan)
+    for at, method in enumerate(named.values()):
+        run = _stepped if isinstance(method, Incremental) else _refitted
+        told = _part_of(progress, at, len(named))
+        run(method, pool, draws, grid, loop, given, accuracy[at], told)
+    notes = (*left_out, *pool.notes)
+    return Curves(tuple(named), pool.judgements.pairs.topics, grid, accuracy, notes, loop.seed)
+
+
+def _distinct(
+    judgements: Judgements, gold: Qrels, given: Given, near: float | None
+) -> tuple[Judgements, tuple[str, ...]]:
+    """Without near-duplicates, if that was asked for."""
+    if near is None:
+        return judgements, ()
+    if given.documents is None:
+        raise UsageError("near-duplicates are found by their text; on the command line --documents")
+    return without_duplicates(judgements, gold, given.documents, near)
+
+
+def _named(methods: Sequence[str | Merger] | Mapping[str, Merger]) -> dict[str, Any]:
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    made = [registry.get(each) if isinstance(each, str) else each for each in methods]
+    return {repr(method): method for method in made}
+
+
+def _refuse_unfit(named: Mapping[str, Any], given: Given) -> None:
+    """Methods that merge something else, or need what is not there: known before the work."""
+    for name, method in named.items():
+        card = getattr(method, "card", None)
+        if card is not None and card.level != "judgements":
+            raise UsageError(f"{name} does not merge judgements; see qrowd methods")
+        for need in () if card is None else card.needs:
+            if getattr(given, need, None) is None:
+                raise UsageError(f"{name} needs {need}; on the command line --{need}")
+
+
+def _default_every(pool: Pool, named: Mapping[str, Any]) -> int:
+    if all(isinstance(method, Incremental) for method in named.values()):
+        return 1
+    return max(1, _largest(pool) // _PARTS)
+
+
+def _largest(pool: Pool) -> int:
+    return int(np.diff(pool.judgements.pairs.topic_starts).max())
+
+
+def checkpoints(pool: Pool, votes: int, every: int) -> Floats:
+    """Votes per document at which labels are scored: each `every` votes, and whole numbers."""
+    n = _largest(pool)
+    steps = {*range(every, votes * n + 1, every), *range(n, votes * n + 1, n)}
+    return np.array(sorted(steps), np.float64) / n
+
+
+def _taken(draws: Draws, grid: Floats) -> list[int]:
+    """How many votes a topic has at each point of the grid."""
+    return [int(votes) for votes in np.floor(grid * draws.documents + _ALMOST)]
+
+
+def _part_of(progress: Told | None, at: int, parts: int) -> Callable[[int, int], None]:
+    def told(done: int, of: int) -> None:
+        if progress is not None:
+            progress(at * 1000 + 1000 * done // of, parts * 1000, float("nan"))
+
+    return told
+
+
+# --- methods with steps, and methods without ------------------------------------------------------
+
+
+def _stepped(
+    method: Any,
+    pool: Pool,
+    draws: list[Draws],
+    grid: Floats,
+    loop: Loop,
+    given: Given,
+    out: Floats,
+    told: Callable[[int, int], None],
+) -> None:
+    """Topic by topic, all randomisations at a time."""
+    for topic, one in enumerate(draws):
+        steps = method.steps(one.pairs, loop.randomisations, given)
+        made = 0
+        for at, votes in enumerate(_taken(one, grid)):
+            while made < votes:
+                steps.add(one.place[:, made], one.grade[:, made])
+                made += 1
+            out[topic, :, at] = _right(one, steps.relevant()[:, one.gold], votes, loop.ties)
+        told(topic + 1, len(draws))
+
+
+def _refitted(
+    method: Any,
+    pool: Pool,
+    draws: list[Draws],
+    grid: Floats,
+    loop: Loop,
+    given: Given,
+    out: Floats,
+    told: Callable[[int, int], None],
+) -> None:
+    """All topics at a time, randomisation by randomisation."""
+    unsettled = 0
+    for at in range(len(grid)):
+        votes = [_taken(one, grid)[at] for one in draws]
+        for copy in range(loop.randomisations):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", NotConvergedWarning)
+                merged = method.fit(_so_far(pool, draws, votes, copy), given)
+            unsettled += any(issubclass(w.category, NotConvergedWarning) for w in caught)
+            for topic, one in enumerate(draws):
+                p = merged.relevant[one.rows][one.gold]
+                out[topic, copy, at] = _right(one, p[None], votes[topic], loop.ties, copy)[0]
+        told(at + 1, len(grid))
+    if unsettled:
+        message = f"{method!r} had not settled in {unsettled} of its fits"
+        warnings.warn(message, NotConvergedWarning, stacklevel=3)
+
+
+def _so_far(pool: Pool, draws: list[Draws], votes: list[int], copy: int) -> Judgements:
+    """The votes of one randomisation up to here."""
+    pair = [one.rows.start + one.place[copy, :n] for one, n in zip(draws, votes, strict=True)]
+    assessor = [one.assessor[copy, :n] for one, n in zip(draws, votes, strict=True)]
+    grade = [one.grade[copy, :n] for one, n in zip(draws, votes, strict=True)]
+    return replace(
+        pool.judgements,
+        pair=np.concatenate(pair).astype(np.int32),
+        assessor=np.concatenate(assessor),
+        grade=np.concatenate(grade),
+        weight=None,
+        seconds=None,
+        time=None,
+    )
+
+
+def _right(one: Draws, p: Floats, votes: int, ties: str, copy: int | None = None) -> Floats:
+    """The share of right labels of the documents with gold, for each randomisation in p."""
+    copies = slice(None) if copy is None else slice(copy, copy + 1)
+    tied = np.abs(p - 0.5) < _ALMOST
+    yes = (p > 0.5).astype(np.float64)
+    if ties == "expected":
+        yes = np.where(tied, 0.5, yes)
+    elif tied.any():
+        bound = np.full((len(p), 1), 0.5)
+        if ties == "prevalence" and votes:
+            bound = one.grade[copies, :votes].mean(axis=1, keepdims=True)
+        yes = np.where(tied, one.coins(votes)[copies] < bound, yes)
+    truth: Grades = one.truth
+    return np.asarray(np.where(truth == 1, yes, 1 - yes).mean(axis=1))

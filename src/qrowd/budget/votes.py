@@ -1,0 +1,222 @@
+"""Which document is asked about next, and what an assessor answers: drawn once, for all methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qrowd.content.similarity import distinct
+from qrowd.data.arrays import Codes, Floats, Grades, Mask
+from qrowd.data.documents import Documents, Likeness
+from qrowd.data.index import Pairs
+from qrowd.data.judgements import Judgements
+from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError, ScaleError
+
+REQUESTS = ("resample", "simulated")
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The crowd that votes are drawn from, and the truth: 1, 0, or -1 where gold is silent."""
+
+    judgements: Judgements
+    truth: Grades
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, judgements: Judgements, gold: Qrels, request: str = "resample", at_least: int = 1
+    ) -> Pool:
+        """The judged pairs of the topics that have gold.
+
+        Topics where a document has fewer than `at_least` votes are left out; `simulated` assessors
+        judge documents with gold only, for there is no telling what they would say of others.
+        """
+        if len(judgements.scale) != 2:
+            raise ScaleError(
+                f"votes must have two grades, got {' '.join(map(str, judgements.scale.grades))}; "
+                "say from which grade on a pair is relevant: judgements.binary(at_least=...), on "
+                "the command line --rel"
+            )
+        pairs = judgements.pairs
+        truth = np.full(len(pairs), -1, np.int8)
+        at, known = pairs.locate(gold.pairs), judgements.scale.codes_of_gold(gold.grade)
+        truth[at[at >= 0]] = known[at >= 0]
+        counts = np.diff(judgements.pair_starts)
+        kept = counts > 0
+        few = _topics_of(pairs, kept & (counts < at_least))
+        if request == "simulated":
+            kept &= truth >= 0
+        silent = ~_topics_of(pairs, kept & (truth >= 0))
+        kept &= ~(few | silent)[pairs.topic]
+        if not kept.any():
+            raise InputError("no topic has both votes and gold; do topic names match?")
+        notes = _notes(
+            {
+                f"{int((few & ~silent).sum())} topics left out: "
+                f"a document has fewer than {at_least} votes": few & ~silent,
+                f"{int(silent.sum())} topics left out: no judged document has gold": silent,
+            }
+        )
+        return cls(_only(judgements, kept), truth[kept], notes)
+
+
+def without_duplicates(
+    judgements: Judgements, gold: Qrels, documents: Documents | Likeness, near: float
+) -> tuple[Judgements, tuple[str, ...]]:
+    """The judgements without near-duplicates, and what to say of it; gold is kept, if possible."""
+    known = gold.pairs.locate(judgements.pairs) >= 0
+    kept = distinct(judgements.pairs, documents, near, known)
+    note = f"{int((~kept).sum())} near-duplicates left out (cosine {near:g} and more)"
+    return _only(judgements, kept), (note,)
+
+
+def _topics_of(pairs: Pairs, chosen: Mask) -> Mask:
+    """Which topics have a pair among these."""
+    return np.bincount(pairs.topic[chosen], minlength=len(pairs.topics)) > 0
+
+
+def _notes(lines: dict[str, Mask]) -> tuple[str, ...]:
+    return tuple(line for line, which in lines.items() if which.any())
+
+
+def _only(judgements: Judgements, kept: Mask) -> Judgements:
+    """The judgements of these pairs, and a pool of nothing else."""
+    chosen = judgements.select(kept[judgements.pair])
+    recode = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return replace(chosen, pairs=judgements.pairs.select(kept), pair=recode[chosen.pair])
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """One topic's votes in the order in which they come: [randomisation, vote].
+
+    `place` is a document's place among the topic's pairs, `gold` the places that have gold.
+    """
+
+    rows: slice
+    pairs: Pairs
+    gold: Codes
+    truth: Grades
+    place: Codes
+    assessor: Codes
+    grade: Grades
+    seed: tuple[int, ...]
+
+    @property
+    def documents(self) -> int:
+        """How many documents the topic has."""
+        return len(self.pairs)
+
+    def coins(self, vote: int) -> Floats:
+        """A number in [0, 1) for each randomisation and document with gold, after so many votes."""
+        random = np.random.default_rng([*self.seed, 1, vote])
+        return random.random((len(self.place), len(self.gold)))
+
+
+def drawn(pool: Pool, topic: int, votes: int, copies: int, request: str, seed: int) -> Draws:
+    """Votes on one topic: of the documents with the fewest votes one at random, then an answer.
+
+    `resample`: one of the document's real votes, with replacement. `simulated`: an assessor of the
+    crowd, by how much they judge, who errs as often as on gold. What other topics are there does
+    not matter.
+    """
+    pairs = pool.judgements.pairs
+    rows = slice(*(int(at) for at in pairs.topic_starts[topic : topic + 2]))
+    n = rows.stop - rows.start
+    name = int(pairs.topics.hashes(np.array([topic], np.int32))[0])
+    key = (seed, name % 2**32, name >> 32)
+    random = np.random.default_rng([*key, 0])
+    order = np.argsort(random.random((copies, votes, n)), axis=2).reshape(copies, votes * n)
+    answer = _resampled if request == "resample" else _simulated
+    assessor, grade = answer(pool, rows.start + order, random)
+    truth = pool.truth[rows]
+    gold = np.flatnonzero(truth >= 0).astype(np.int32)
+    return Draws(
+        rows, _part(pairs, rows), gold, truth[gold], order.astype(np.int32), assessor, grade, key
+    )
+
+
+def _part(pairs: Pairs, rows: slice) -> Pairs:
+    chosen = np.zeros(len(pairs), np.bool_)
+    chosen[rows] = True
+    return pairs.select(chosen)
+
+
+def _resampled(pool: Pool, pair: Codes, random: np.random.Generator) -> tuple[Codes, Grades]:
+    starts = pool.judgements.pair_starts
+    count = (starts[1:] - starts[:-1])[pair]
+    row = starts[pair] + (random.random(pair.shape) * count).astype(np.int64)
+    return pool.judgements.assessor[row], pool.judgements.grade[row]
+
+
+def _simulated(pool: Pool, pair: Codes, random: np.random.Generator) -> tuple[Codes, Grades]:
+    judgements = pool.judgements
+    right = error_rates(judgements, pool.truth)
+    share = judgements.per_assessor / judgements.per_assessor.sum()
+    assessor = random.choice(len(share), pair.shape, p=share).astype(np.int32)
+    truth = pool.truth[pair]
+    correct = random.random(pair.shape) < right[assessor, truth]
+    return assessor, np.where(correct, truth, 1 - truth).astype(np.int8)
+
+
+def error_rates(judgements: Judgements, truth: Grades) -> Floats:
+    """right[assessor, truth]: how often an assessor is right, one more of each on either side."""
+    of_row = truth[judgements.pair]
+    known = of_row >= 0
+    cell = judgements.assessor[known].astype(np.int64) * 2 + of_row[known]
+    size = 2 * len(judgements.assessors)
+    agreed = np.bincount(cell, judgements.grade[known] == of_row[known], size)
+    return np.asarray(((agreed + 1) / (np.bincount(cell, minlength=size) + 2)).reshape(-1, 2))
+
+
+def expected_majority(
+    judgements: Judgements, gold: Qrels, votes: int, *, at_least: int = 1
+) -> Floats:
+    """The expected accuracy of each topic's majority votes at so many resampled votes per document.
+
+    A document's votes are drawn from its real ones with replacement, so that the relevant ones
+    among them are binomial; a tie is half right. The mean over topics is where `vote_by_vote`'s
+    curve of `mv` tends to.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 4, ["d"] * 4, list("abcd"), [1, 1, 1, 0])
+    >>> q.expected_majority(crowd, q.Qrels.of(["t"], ["d"], [1]), 3).round(6).tolist()
+    [0.84375]
+    """
+    from scipy.special import bdtr, bdtrc
+
+    pool = Pool.of(judgements, gold, at_least=at_least)
+    pairs = pool.judgements.pairs
+    count = pool.judgements.votes
+    share = count[:, 1] / count.sum(axis=1)
+    chance = np.where(pool.truth == 1, share, 1 - share)
+    right = bdtrc(votes // 2, votes, chance)
+    if votes % 2 == 0:
+        half = votes // 2
+        right += (bdtr(half, votes, chance) - (bdtr(half - 1, votes, chance) if half else 0)) / 2
+    known = pool.truth >= 0
+    total = np.bincount(pairs.topic[known], right[known], len(pairs.topics))
+    return np.asarray(total / np.bincount(pairs.topic[known], minlength=len(pairs.topics)))
+
+
+def gold_minus_majority(judgements: Judgements, gold: Qrels) -> dict[str, float]:
+    """Gold less the majority vote, from -1 to 1: the mean over each topic's documents with gold.
+
+    All real votes count; a tie is a half. Above 0 the crowd misses relevant documents, below 0 it
+    calls too many relevant; far from 0, no way of merging will be right.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 4, list("ddde"), list("abca"), [1, 1, 0, 0])
+    >>> q.gold_minus_majority(crowd, q.Qrels.of(["t", "t"], ["d", "e"], [1, 1]))
+    {'t': 0.5}
+    """
+    pool = Pool.of(judgements, gold)
+    pairs, votes = pool.judgements.pairs, pool.judgements.votes
+    label = 0.5 * (1 + np.sign(votes[:, 1] - votes[:, 0]))
+    known = pool.truth >= 0
+    gap = np.bincount(pairs.topic[known], (pool.truth - label)[known], len(pairs.topics))
+    mean = gap / np.bincount(pairs.topic[known], minlength=len(pairs.topics))
+    return dict(zip(map(str, pairs.topics), mean.tolist(), strict=True))

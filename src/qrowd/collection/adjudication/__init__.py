@@ -1,0 +1,1 @@
+"""Experts and objections: blind first, then votes, then a decision."""

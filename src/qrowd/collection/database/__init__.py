@@ -1,0 +1,1 @@
+"""The store and its guarantees: tables, rules between them, versions, copies."""

@@ -1,0 +1,280 @@
+"""The database of campaigns: opened safely, written in short serialised transactions.
+
+    store = open_store("campaign.db")              # or a PostgreSQL URL
+    with store.write("web-2026") as work: ...      # BEGIN IMMEDIATE, or an advisory lock
+    with store.read("web-2026") as work: ...       # one consistent snapshot
+
+SQLite runs in WAL mode with synchronous FULL; both are read back on every connection. A `Work` is
+one transaction on one campaign: everything in this room takes it first. `now` and `random` come
+from the store, so that tests can set them.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, Engine, bindparam, create_engine, event, inspect, select, text
+from sqlalchemy import exc as sql_errors
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
+
+from qrowd.collection.database.schema import campaign
+from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.toml import stored_plan
+from qrowd.errors import MissingExtraError, RuleError, StoreError
+
+Found: TypeAlias = Any  # a row; its columns are attributes
+
+READ_ONLY = "qrowd_read_only"
+UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
+BUSY_MS = 30_000
+
+
+def clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def new_id(result: Found) -> int:
+    """The number that an insert gave its row."""
+    return int(result.inserted_primary_key[0])
+
+
+def analyze(db: Connection, *tables: str) -> None:
+    """Let PostgreSQL count tables that have just grown: by old counts it may join them row by row,
+    for hours. Another one that counts the same tables waits until this transaction ends. SQLite
+    needs no counts here.
+    """
+    if db.dialect.name == "postgresql":
+        db.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One transaction on one campaign."""
+
+    db: Connection
+    campaign: int
+    name: str
+    state: str
+    plan: Plan
+    now: int
+    random: random.Random
+
+    def key(self) -> str:
+        """A new random name, 32 hexadecimal digits."""
+        return f"{self.random.getrandbits(128):032x}"
+
+
+_CAMPAIGN = select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
+_BY_ID = _CAMPAIGN.where(campaign.c.id == bindparam("wanted"))
+_BY_NAME = _CAMPAIGN.where(campaign.c.name == bindparam("wanted"))
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A database of campaigns."""
+
+    engine: Engine
+    url: str
+    clock: Callable[[], int] = clock
+    random: random.Random = field(default_factory=random.SystemRandom)
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is an SQLite file."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def write(self, name: str | int) -> Iterator[Work]:
+        """A serialised transaction on the campaign of this name (or number)."""
+        with self.transaction() as db:
+            yield self._work(db, name, lock=True)
+
+    @contextmanager
+    def read(self, name: str | int) -> Iterator[Work]:
+        """One consistent snapshot of the campaign of this name (or number)."""
+        with self.snapshot() as db:
+            yield self._work(db, name, lock=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction on the whole database; errors of the engine become one line."""
+        with _plainly(self.url), self._in_turn(), self.engine.connect() as db, db.begin():
+            yield db
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Threads that write to SQLite queue here rather than in `_begin_sqlite`."""
+        if self.is_sqlite and not self.turn.acquire(timeout=BUSY_MS / 1000):
+            raise _failed("database is locked", self.url)
+        try:
+            yield
+        finally:
+            if self.is_sqlite:
+                self.turn.release()
+
+    @contextmanager
+    def rebuild(self) -> Iterator[Connection]:
+        """A transaction in which tables may be made anew: references are checked at its end."""
+        if not self.is_sqlite:
+            with self.transaction() as db:
+                yield db
+            return
+        with _plainly(self.url), self.engine.connect() as db:
+            raw: Any = db.connection.driver_connection
+            raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
+            try:
+                with db.begin():
+                    yield db
+                    if db.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                        raise StoreError("rows would point to nothing; nothing was changed")
+            finally:
+                raw.execute("PRAGMA foreign_keys = ON")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A consistent view of the whole database, without any lock that others wait for."""
+        with _plainly(self.url), self.engine.connect() as db:
+            db = db.execution_options(**{READ_ONLY: True})
+            if not self.is_sqlite:
+                db = db.execution_options(
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+            with db.begin():
+                yield db
+
+    def campaigns(self) -> list[str]:
+        """The names of the campaigns in it."""
+        with self.snapshot() as db:
+            return list(db.scalars(select(campaign.c.name).order_by(campaign.c.id)))
+
+    def only(self, name: str | None = None) -> str:
+        """The name of the one campaign, or `name` if it is there."""
+        known = self.campaigns()
+        if name is None and len(known) == 1:
+            return known[0]
+        if name in known:
+            return str(name)
+        listed = ", ".join(known) or "none"
+        asked = f"no campaign {name!r}" if name else "which campaign? say --campaign NAME"
+        raise RuleError("not-found", f"{asked}; in this database: {listed}")
+
+    def _work(self, db: Connection, name: str | int, lock: bool) -> Work:
+        query, wanted = (_BY_ID if isinstance(name, int) else _BY_NAME), {"wanted": name}
+        row = db.execute(query, wanted).one_or_none()
+        if row is None:
+            raise RuleError("not-found", f"there is no campaign {name!r}")
+        if lock and not self.is_sqlite:
+            db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
+            row = db.execute(query, wanted).one()
+        return Work(
+            db, row.id, row.name, row.state, stored_plan(row.plan), self.clock(), self.random
+        )
+
+
+@contextmanager
+def _plainly(url: str) -> Iterator[None]:
+    """Errors that are no rule's fault, in one line that says what to do."""
+    try:
+        yield
+    except sql_errors.IntegrityError:
+        raise
+    except sql_errors.DatabaseError as error:
+        reason = str(error.orig).splitlines()[0]
+        raise _failed(reason, url) from error
+
+
+def _failed(reason: str, url: str) -> StoreError:
+    shown = make_url(url).database if url.startswith("sqlite") else _without_password(url)
+    return StoreError(f"{reason}; {_advice(reason)}", file=shown or "")
+
+
+def _advice(reason: str) -> str:
+    words = {
+        "disk is full": "nothing of this step was stored; make room and try again",
+        "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
+        "No space left": "nothing of this step was stored; make room and try again",
+        "locked": "somebody else is writing; nothing of this step was stored; try again",
+        "readonly": "make the file and its folder writable",
+        "not a database": "give a database made by `qrowd campaign new`",
+        "malformed": "restore a backup: `qrowd campaign restore`",
+        "connect": "is the server running, and is the URL right?",
+        "no such table": "give a database made by `qrowd campaign new`",
+        "does not exist": "give a database made by `qrowd campaign new`",
+    }
+    return next((what for sign, what in words.items() if sign in reason), "nothing was stored")
+
+
+def _without_password(url: str) -> str:
+    return make_url(url).render_as_string(hide_password=True)
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+def engine_of(url: str) -> Engine:
+    """A pool of connections that are set up for campaigns."""
+    if url.startswith("sqlite"):
+        wait = {"timeout": BUSY_MS / 1000, "check_same_thread": False}
+        engine = create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_engine(url, pool_size=5, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise MissingExtraError.needed("PostgreSQL", "postgres") from None
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by `_begin_sqlite` only
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    mode = cursor.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    for setting in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
+        cursor.execute(f"PRAGMA {setting}")
+    synchronous = cursor.execute("PRAGMA synchronous").fetchone()[0]
+    cursor.close()
+    if mode != "wal" or synchronous != 2:
+        raise StoreError(
+            f"SQLite runs with journal_mode {mode}, synchronous {synchronous}, where WAL and FULL "
+            "(2) are needed; keep the file on a local disk, or use PostgreSQL"
+        )
+
+
+def _begin_sqlite(db: Connection) -> None:
+    if db.get_execution_options().get(READ_ONLY, False):
+        db.exec_driver_sql("BEGIN")
+        return
+    # SQLite's own waiting sleeps for longer and longer: whoever came first might come last
+    until = time.monotonic() + BUSY_MS / 1000
+    db.exec_driver_sql("PRAGMA busy_timeout = 1")
+    try:
+        _begin_immediate(db, until)
+    finally:
+        db.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+
+def _begin_immediate(db: Connection, until: float) -> None:
+    while True:
+        try:
+            db.exec_driver_sql("BEGIN IMMEDIATE")
+        except sql_errors.OperationalError as error:
+            if "locked" not in str(error.orig) or time.monotonic() > until:
+                raise
+        else:
+            return
+
+
+def has_tables(store: Store) -> bool:
+    """Whether the database was ever set up."""
+    with _plainly(store.url), store.engine.connect() as db:
+        return bool(inspect(db).has_table("campaign"))

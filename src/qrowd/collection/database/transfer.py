@@ -1,0 +1,125 @@
+"""A whole database to another one, of either engine: move, backup and restore are one thing.
+
+Rows are copied in the order of their tables, a chunk at a time, from one snapshot into one
+transaction; the rules are put in force again afterwards and recomputed. A backup of SQLite is its
+own online backup in one step, which is one snapshot too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, func, insert, select
+
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import metadata
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.database.triggers import create_triggers, drop_triggers
+from qrowd.collection.database.verification import broken
+from qrowd.errors import StoreError
+from qrowd.io.atomic import written
+
+CHUNK = 10_000
+
+
+def move(source: Store, target: Store) -> dict[str, int]:
+    """Copy everything into an empty database; the number of rows of each table."""
+    with source.snapshot() as old, target.transaction() as new:
+        _refuse_full(new, target)
+        drop_triggers(new)
+        _defer(new)
+        rows = {table.name: _copy(old, new, table) for table in metadata.sorted_tables}
+        create_triggers(new)
+        _advance_sequences(new)
+    for name in target.campaigns():
+        with target.read(name) as work:
+            _refuse_broken(work)
+    return rows
+
+
+def _refuse_full(new: Connection, target: Store) -> None:
+    for table in metadata.sorted_tables:
+        if new.execute(select(table).limit(1)).first() is not None:
+            shown = target.engine.url.render_as_string(hide_password=True)
+            raise StoreError("this database is not empty; give a new one", file=shown)
+
+
+def _refuse_broken(work: Work) -> None:
+    problems = broken(work)
+    if problems:
+        raise StoreError(f"campaign {work.name}: {problems[0]}; the copy is not to be used")
+
+
+def _defer(new: Connection) -> None:
+    """Rows of one table may point to later ones (an act that undoes another)."""
+    if new.dialect.name == "sqlite":
+        new.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+
+
+def _copy(old: Connection, new: Connection, table: Table) -> int:
+    keys = list(table.primary_key.columns)
+    found = old.execution_options(yield_per=CHUNK).execute(select(table).order_by(*keys))
+    number = 0
+    for chunk in found.mappings().partitions(CHUNK):
+        new.execute(insert(table), [dict(row) for row in chunk])
+        number += len(chunk)
+    return number
+
+
+def _advance_sequences(new: Connection) -> None:
+    if new.dialect.name != "postgresql":
+        return
+    for table in metadata.sorted_tables:
+        if table.autoincrement_column is not None:
+            last = func.coalesce(func.max(table.c.id), 1)
+            name = func.pg_get_serial_sequence(table.name, "id")
+            new.execute(select(func.setval(name, last)).select_from(table))
+
+
+def backup(store: Store, path: str | Path) -> Path:
+    """A copy of the database as one SQLite file: one commit, while others go on working."""
+    target = Path(path)
+    if target.exists():
+        raise StoreError("there is a file already; give another name", file=str(target))
+    with written(target) as beside:
+        if store.is_sqlite:
+            _backup_sqlite(Path(str(store.engine.url.database)), beside)
+        else:
+            _with_store(beside, lambda copy: move(store, copy))
+    return target
+
+
+def _backup_sqlite(source: Path, target: Path) -> None:
+    old, new = sqlite3.connect(source), sqlite3.connect(target)
+    try:
+        with contextlib.closing(old), contextlib.closing(new):
+            old.backup(new, pages=-1)
+            new.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as error:
+        message = f"the copy failed: {error}; nothing is left of it; make room and try again"
+        raise StoreError(message, file=str(source)) from None
+
+
+def _with_store(path: Path, act: Callable[[Store], object]) -> None:
+    """Do something with a database in one plain file, without files beside it at the end."""
+    copy = open_store(path, new=True)
+    try:
+        act(copy)
+        with copy.engine.connect() as db:
+            db.rollback()
+    finally:
+        copy.engine.dispose()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+def restore(path: str | Path, target: Store) -> dict[str, int]:
+    """A backup into an empty database of either engine."""
+    source = open_store(path)
+    try:
+        return move(source, target)
+    finally:
+        source.engine.dispose()

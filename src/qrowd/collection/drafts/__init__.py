@@ -1,0 +1,1 @@
+"""The wizard: a plan that is being made, question by question, up to launch."""

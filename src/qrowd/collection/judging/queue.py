@@ -1,0 +1,218 @@
+"""What a worker does next: the open batch, an expired one again, the qualification, or a new one.
+
+    next_batch(work, worker_id) -> Offer | Nothing
+
+`Offer` is all that a page needs, under random names: which sets are gold cannot be told from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import exists, func, select
+
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.database.schema import assignment, judging_set, place
+from qrowd.collection.database.store import Found, Work
+from qrowd.collection.judging import gold, peer_review, picks
+from qrowd.collection.judging.assignments import lease, move
+from qrowd.collection.judging.offer import Offer, show
+from qrowd.collection.judging.submission import sweep
+from qrowd.collection.people import workers
+
+_WHY = {
+    "not-running": "this campaign is not running now; please come back later",
+    "consent": "please read and accept the terms first",
+    "failed": "thank you; the qualification was not passed, so there are no batches for you here",
+    "screened-out": "thank you for your work; there are no more batches for you in this campaign",
+    "stopped": "thank you for your work; there are no more batches for you in this campaign",
+    "no-work-left": "there is nothing left to judge for you now; thank you",
+    "no-budget": "there is nothing left to judge for you now; thank you",
+    "visit-done": "thank you: this visit is complete; please go back to where you came from",
+    "gold-used-up": "you have done all the batches that one person can do here; thank you",
+}
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """No batch: a short name of why, and a sentence for the worker."""
+
+    code: str
+    message: str
+
+
+def _nothing(code: str) -> Nothing:
+    return Nothing(code, _WHY[code])
+
+
+def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
+    """The batch that a worker should work on now."""
+    sweep(work)
+    refused = _refused(work, worker_id)
+    if refused:
+        return _nothing(refused)
+    row = _open(work, worker_id) or _again(work, worker_id)
+    if row is not None:
+        return show(work, row)
+    if _visit_is_done(work, worker_id):
+        return _nothing("visit-done")
+    if qualification_needed(work, worker_id):
+        return _qualify(work, worker_id)
+    if peer_review.wanted(work):
+        offered = peer_review.lease_review(work, worker_id)
+        if offered is not None:
+            return show(work, offered)
+    return _lease_topic(work, worker_id) if work.plan.owner else _lease_batch(work, worker_id)
+
+
+def _refused(work: Work, worker_id: int) -> str:
+    """Why this worker gets nothing, or ""."""
+    if work.state != "running":
+        return "not-running"
+    found = workers.worker_of(work, worker_id)
+    if found.state in ("failed", "screened-out", "stopped"):
+        return str(found.state)
+    return "consent" if workers.consent_needed(work, worker_id) else ""
+
+
+def _visit_is_done(work: Work, worker_id: int) -> bool:
+    """Whether somebody whom a platform sent has done the batches that one visit is for."""
+    if work.plan.platform.preset == "own":
+        return False
+    since = workers.visit_since(work, worker_id)
+    if since is None:
+        return False
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
+    done = mine & assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
+    number = work.db.scalar(select(func.count()).select_from(assignment).where(done)) or 0
+    return int(number) >= work.plan.campaign.hits_per_session
+
+
+def _open(work: Work, worker_id: int) -> Found | None:
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind != "expert")
+    states = assignment.c.state.in_(("active", "finished"))
+    query = select(assignment).where(mine, states).order_by(assignment.c.id).limit(1)
+    return work.db.execute(query).one_or_none()
+
+
+def _again(work: Work, worker_id: int) -> Found | None:
+    """The worker's oldest expired batch that still has a place that is wanted."""
+    room = exists().where(
+        place.c.assignment_id == assignment.c.id,
+        place.c.kind == "count",
+        judging_set.c.id == place.c.set_id,
+        judging_set.c.held < judging_set.c.target,
+        judging_set.c.open == 1,
+    )
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "expired")
+    query = select(assignment).where(mine, (assignment.c.kind != "judge") | room)
+    for row in work.db.execute(query.order_by(assignment.c.id)).all():
+        if row.promised or ledger.affordable(work, row.pay):
+            return move(work, row, "offer again")
+    return None
+
+
+# --- qualification --------------------------------------------------------------------------------
+
+
+def qualification_needed(work: Work, worker_id: int) -> bool:
+    """Whether a worker must pass the qualification first."""
+    return bool(work.plan.qualification.sets) and workers.worker_of(work, worker_id).state == "new"
+
+
+def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
+    chosen = gold.draw(work, worker_id, work.plan.qualification.sets, "qualification")
+    if len(chosen) < work.plan.qualification.sets:
+        notices.tell(
+            work, "qualification-used-up", "there are too few qualification sets for all tries"
+        )
+        return _nothing("failed")
+    return _offer(work, worker_id, "qualification", [(row, "qualification") for row in chosen])
+
+
+# --- new batches ----------------------------------------------------------------------------------
+
+
+def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
+    plan = work.plan
+    first = plan.hit.first_gold if plan.gold_per_hit and _is_first(work, worker_id) else 0
+    wanted = plan.hit.sets - plan.gold_per_hit
+    repeated = _repeat(work, worker_id)
+    chosen = picks.pick(work, worker_id, wanted - len(repeated))
+    topics = [row.topic_id for row in [*chosen, *repeated]]
+    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first, topics=topics)
+    if len(hidden) < plan.gold_per_hit + first:
+        workers.tell_gold_used_up(work, worker_id)
+        return _nothing("gold-used-up")
+    if not chosen:
+        return _nothing("no-work-left")
+    mixed = [(row, "count") for row in chosen] + [(row, "repeat") for row in repeated]
+    work.random.shuffle(mixed)
+    for row in hidden[first:]:
+        mixed.insert(work.random.randint(0, len(mixed)), (row, "gold"))
+    return _offer(work, worker_id, "judge", [(row, "gold") for row in hidden[:first]] + mixed)
+
+
+def _is_first(work: Work, worker_id: int) -> bool:
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
+    return not work.db.scalar(select(func.count()).select_from(assignment).where(mine))
+
+
+def _repeat(work: Work, worker_id: int) -> list[Found]:
+    """Now and then one of the worker's own accepted sets, once more."""
+    if not work.plan.hit.repeats or work.random.random() >= work.plan.hit.repeats:
+        return []
+    mine = (place.c.worker_id == worker_id) & (place.c.kind == "count") & (place.c.held == 1)
+    again = place.alias()
+    had = exists().where(
+        again.c.worker_id == worker_id, again.c.set_id == place.c.set_id, again.c.kind == "repeat"
+    )
+    s = judging_set.c
+    joined = place.join(judging_set, s.id == place.c.set_id)
+    query = select(s.id, s.topic_id, s.size).select_from(joined).where(mine, ~had).order_by(s.id)
+    return work.random.sample(found, 1) if (found := list(work.db.execute(query))) else []
+
+
+def _lease_topic(work: Work, worker_id: int) -> Offer | Nothing:
+    """Mode owner: all sets of a topic; then sets of others' topics to judge a second time."""
+    chosen = picks.pick_topic(work, worker_id)
+    if chosen:
+        return _offer(work, worker_id, "judge", [(row, "count") for row in chosen])
+    second = _second(work, worker_id)
+    if not second:
+        return _nothing("no-work-left")
+    return _offer(work, worker_id, "second", [(row, "second") for row in second])
+
+
+def _second(work: Work, worker_id: int) -> list[Found]:
+    """A random sample of sets that others judged, so far not judged twice."""
+    s, again = judging_set.c, place.alias()
+    wanted = round(work.plan.hit.second_share * _judged_sets(work))
+    twice = exists().where(again.c.set_id == s.id, again.c.kind == "second")
+    mine = exists().where(again.c.set_id == s.id, again.c.worker_id == worker_id)
+    had = (
+        select(func.count())
+        .select_from(place.join(judging_set, s.id == place.c.set_id))
+        .where(s.campaign_id == work.campaign, place.c.kind == "second")
+    )
+    left = wanted - int(work.db.scalar(had) or 0)
+    judged = (s.campaign_id == work.campaign) & (s.role == "pool") & (s.held > 0)
+    query = select(s.id, s.topic_id, s.size).where(judged, ~twice, ~mine).order_by(s.id)
+    found = list(work.db.execute(query))
+    return work.random.sample(found, max(0, min(left, len(found), work.plan.hit.sets)))
+
+
+def _judged_sets(work: Work) -> int:
+    s = judging_set.c
+    judged = (s.campaign_id == work.campaign) & (s.role == "pool") & (s.held > 0)
+    return int(work.db.scalar(select(func.count()).select_from(judging_set).where(judged)) or 0)
+
+
+def _offer(
+    work: Work, worker_id: int, kind: str, sets: Sequence[tuple[Found, str]]
+) -> Offer | Nothing:
+    if not ledger.affordable(work, work.plan.pay_of(kind)):
+        notices.tell(work, "no-budget", "the budget does not allow another batch; add to it")
+        return _nothing("no-budget")
+    return show(work, lease(work, worker_id, kind, sets))

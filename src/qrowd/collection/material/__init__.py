@@ -1,0 +1,1 @@
+"""Topics, documents and sets of a running campaign."""

@@ -1,0 +1,1 @@
+"""What an organiser decides: acts with their consequences, what is due, where it goes."""

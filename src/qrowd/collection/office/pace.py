@@ -1,0 +1,181 @@
+"""Where a campaign goes at its pace: done by when, for how much; from counters, and in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from qrowd.collection.books.ledger import balance
+from qrowd.collection.books.progress import coverage
+from qrowd.collection.database.schema import assignment, judging_set
+from qrowd.collection.database.states import OPEN, VALID
+from qrowd.collection.database.store import Work
+from qrowd.collection.plan.sections import DAY, HOUR, Pay
+
+ENOUGH = 20  # batches before what they cost says more than the plan
+WINDOWS = (DAY, 7 * DAY)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How far a campaign is, and where it goes. Money in minor units, times in milliseconds.
+
+    `per_day` counts judgements at the pace of the last day on which somebody worked (or the last
+    week); `expected` is what the whole campaign costs if the rest costs what was paid so far.
+    """
+
+    state: str
+    held: int
+    wanted: int
+    per_day: float
+    now: int
+    spent: int
+    promised: int
+    budget: int
+    expected: int
+
+    @property
+    def share(self) -> float:
+        """The share of wanted judgements that are held."""
+        return self.held / self.wanted if self.wanted else 1.0
+
+    @property
+    def ready_at(self) -> int | None:
+        """When all is judged at this pace; None where nobody works."""
+        left = self.wanted - self.held
+        if left <= 0:
+            return self.now
+        return self.now + round(left / self.per_day * DAY) if self.per_day else None
+
+    @property
+    def missing(self) -> int:
+        """What the budget lacks."""
+        return max(0, self.expected - self.budget)
+
+    @property
+    def affordable(self) -> float:
+        """The share of wanted judgements that the budget pays for."""
+        left = self.expected - self.spent - self.promised
+        if not self.missing or left <= 0:
+            return 1.0
+        rest = (self.budget - self.spent - self.promised) / left
+        return self.share + (1 - self.share) * max(0.0, rest)
+
+    @property
+    def verdict(self) -> str:
+        """On track, or what is in the way: a state, the budget, that nobody works (yet)."""
+        if self.state != "running":
+            return self.state
+        if self.held >= self.wanted:
+            return "done"
+        if self.missing:
+            return "budget"
+        if self.per_day:
+            return "on track"
+        return "nobody works" if self.held else "nobody yet"
+
+    def parts(self, pay: Pay) -> list[tuple[str, str]]:
+        """The outlook in words; beside each part the page that says what it is made of."""
+        found = [(f"{self.share * 100:.0f}\u00a0% done", "/coverage")]
+        if self.verdict in ("on track", "budget") and self.ready_at is not None:
+            found.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
+        if self.budget:
+            found.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
+        if self.verdict == "budget":
+            end = f"the budget ends at {self.affordable * 100:.0f}\u00a0%"
+            found.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
+        return found
+
+    @property
+    def opening(self) -> str:
+        """On track or not, in a few words."""
+        return _OPENING[self.verdict]
+
+    def sentence(self, pay: Pay) -> str:
+        """All of it in one sentence."""
+        return f"{self.opening}: {', '.join(text for text, _ in self.parts(pay))}"
+
+
+_OPENING = {
+    "on track": "On track",
+    "done": "Everything is judged",
+    "draft": "Not launched",
+    "closed": "Closed",
+    "paused": "Paused",
+    "budget": "Not on track",
+    "nobody works": "Nobody has worked for a week",
+    "nobody yet": "Nobody has judged yet",
+}
+
+
+def spent_of(pay: Pay, spent: int, budget: int) -> str:
+    """Such as 212 of 300 EUR: whole units where nothing is lost by it."""
+    unit = 10**pay.digits
+    digits = 0 if spent % unit == 0 and budget % unit == 0 else pay.digits
+    return f"{spent / unit:,.{digits}f} of {budget / unit:,.{digits}f} {pay.currency}"
+
+
+def day_of(at: int, now: int) -> str:
+    """A day in words, by this machine's clock: today, tomorrow, on Thursday, on 3 December 2027."""
+    then, today = (datetime.fromtimestamp(one / 1000).astimezone() for one in (at, now))
+    days = (then.date() - today.date()).days
+    if days < 2:
+        return "today" if days < 1 else "tomorrow"
+    if days < 7:
+        return f"on {then:%A}"
+    year = f" {then.year}" if then.year != today.year else ""
+    return f"on {then.day} {then:%B}{year}"
+
+
+def outlook(work: Work) -> Outlook:
+    """Where the campaign goes."""
+    wanted, held = coverage(work)
+    money, batches = balance(work), _batches(work)
+    spent = money.owed + money.settled
+    return Outlook(
+        state=work.state,
+        held=held,
+        wanted=wanted,
+        per_day=_recent_per_day(work) * (held / batches if batches else 0.0),
+        now=work.now,
+        spent=spent,
+        promised=money.promised,
+        budget=money.budget,
+        expected=spent + money.promised + _rest(work, wanted - held, held, spent, batches),
+    )
+
+
+def _rest(work: Work, left: int, held: int, spent: int, batches: int) -> int:
+    """What the judgements that are left will cost."""
+    if left <= 0:
+        return 0
+    if batches >= ENOUGH and held:
+        return round((spent + balance(work).promised) / held * left)
+    s = judging_set.c
+    own = (s.campaign_id == work.campaign) & (s.role == "pool")
+    sets = int(work.db.scalar(select(func.sum(s.target - s.held)).where(own)) or 0)
+    each = work.plan.hit.sets - work.plan.gold_per_hit
+    return math.ceil(sets / each) * work.plan.pay_of("judge")
+
+
+def _batches(work: Work) -> int:
+    """Batches whose places are held."""
+    a = assignment.c
+    own = (a.campaign_id == work.campaign) & (a.kind == "judge") & a.state.in_((*OPEN, *VALID))
+    return int(work.db.scalar(select(func.count()).select_from(assignment).where(own)) or 0)
+
+
+def _recent_per_day(work: Work) -> float:
+    """Batches a day, in the shortest window in which somebody worked."""
+    a = assignment.c
+    own = (a.campaign_id == work.campaign) & (a.kind == "judge") & a.state.in_((*OPEN, *VALID))
+    first = work.db.scalar(select(func.min(a.leased_at)).where(own))
+    for window in WINDOWS if first is not None else ():
+        recent = own & (a.leased_at > work.now - window)
+        n = int(work.db.scalar(select(func.count()).select_from(assignment).where(recent)) or 0)
+        if n:
+            return n * DAY / max(HOUR, min(window, work.now - int(first)))
+    return 0.0

@@ -1,0 +1,1 @@
+"""Who is who: workers, how they come and go, what they must know of a topic."""

@@ -1,0 +1,188 @@
+"""Who passes a plan's checks: how often each kind of worker does, and what the rest is worth."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+
+from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.sections import Plan
+from qrowd.quality.pass_chances import WORKERS, Outcomes, Worker, named, outcomes
+
+HITS = (1, 5, 10)
+# who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
+CROWD = {
+    "good": 0.5,
+    "sloppy": 0.34,
+    "random": 0.08,
+    "always relevant": 0.04,
+    "always irrelevant": 0.04,
+}
+PREVALENCE = 0.3  # the share of relevant documents
+SPAMMERS = ("random", "always relevant", "always irrelevant")
+
+
+@dataclass(frozen=True)
+class Passing:
+    """How often one kind of worker passes: a batch's gold, n batches, the qualification."""
+
+    worker: str
+    batch: float
+    survives: tuple[float, ...]
+    qualification: float
+
+
+def level_of(plan: Plan, grade: int) -> int:
+    """A grade counted from the first relevant one; 0: not relevant."""
+    return max(0, grade - plan.scale.relevant_from + 1)
+
+
+@lru_cache(maxsize=1024)
+def _outcomes(grades: tuple[int, ...], worker: Worker, ideal: str) -> Outcomes:
+    return outcomes(grades, worker, ideal=ideal)
+
+
+def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
+    """How often a worker passes the gold checks of a set with these grades."""
+    found = _outcomes(grades, worker, plan.checks.ideal)
+    ndcg = plan.checks.ndcg.at_least if plan.ranked else -math.inf
+    bounds = {
+        "binary": -math.inf if plan.checks.binary.action == "none" else plan.checks.binary.at_least,
+        "ndcg": -math.inf if plan.checks.ndcg.action == "none" else ndcg,
+    }
+    return found.passing(**bounds)
+
+
+def passing(
+    plan: Plan, gold: Sequence[tuple[int, ...]], tests: Sequence[GoldRow] = ()
+) -> tuple[Passing, ...]:
+    """How often each kind of worker passes a batch, outlives several, and qualifies."""
+    kinds, rows = Counter(gold), []
+    for worker in WORKERS:
+        one = sum(passes(plan, grades, worker) * n for grades, n in kinds.items()) / len(gold)
+        batch = one**plan.gold_per_hit
+        survives = tuple(survival(plan, batch, hits) for hits in HITS)
+        rows.append(Passing(worker.name, batch, survives, qualifies(plan, tests, worker)))
+    return tuple(rows)
+
+
+def survival(plan: Plan, batch: float, hits: int) -> float:
+    """The chance to fail fewer of so many batches than screen a worker out."""
+    most = min(plan.checks.screen_out_after - 1, hits)
+    return sum(math.comb(hits, n) * (1 - batch) ** n * batch ** (hits - n) for n in range(most + 1))
+
+
+def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
+    """The chance to pass the qualification within its tries; 1 without one."""
+    counted = [row for row in tests if row.grade is not None]
+    if not plan.qualification.sets or not counted:
+        return 1.0
+    relevant = sum(level_of(plan, row.grade or 0) > 0 for row in counted) / len(counted)
+    right = relevant * worker.hit + (1 - relevant) * (1 - worker.false_alarm)
+    per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
+    asked = plan.qualification.sets * per_set
+    least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
+    one = sum(
+        math.comb(asked, n) * right**n * (1 - right) ** (asked - n) for n in range(least, asked + 1)
+    )
+    return 1 - (1 - one) ** plan.qualification.tries
+
+
+def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
+    """The grades of a gold set that parts good workers from the others best, if not in use."""
+    size = max(map(len, gold))
+    levels = range(min(3, len(plan.scale.grades)))
+    if size > 8:
+        return ""
+
+    found = max(combinations_with_replacement(levels, size), key=lambda one: margin(plan, one))
+    worst = min(margin(plan, grades) for grades in set(gold))
+    return "" if worst >= margin(plan, found) - 1e-9 else named(found)
+
+
+def margin(plan: Plan, grades: tuple[int, ...]) -> float:
+    """How much oftener a good worker passes a gold set than the luckiest spammer."""
+    good, *others = (passes(plan, grades, worker) for worker in WORKERS)
+    return good - max(others[1:])  # the sloppy are not spammers
+
+
+# --- what that means for a plan -------------------------------------------------------------------
+
+
+def useless(rows: Sequence[Passing]) -> list[str]:
+    """What to say where gold tells nobody apart."""
+    good = next((row.batch for row in rows if row.worker == "good"), 0.0)
+    worst = max(
+        (row for row in rows if row.worker in SPAMMERS), key=lambda row: row.batch, default=None
+    )
+    if worst is None or worst.batch < min(0.9, good):
+        return []
+    return [
+        f"everybody passes this gold: {worst.worker!r} passes {worst.batch:.0%} of batches, a "
+        f"good worker {good:.0%}"
+    ]
+
+
+def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
+    """How many documents the majority of the target's judgements gets right, of `CROWD`.
+
+    Workers' answers count as often as they pass: what fails a check is void. A tie is half right.
+    """
+    share = _counted_shares(plan, rows)
+    hit = sum(share[worker.name] * worker.hit for worker in WORKERS)
+    miss = sum(share[worker.name] * (1 - worker.false_alarm) for worker in WORKERS)
+    found = PREVALENCE * _majority(plan.sets.target, hit)
+    return found + (1 - PREVALENCE) * _majority(plan.sets.target, miss)
+
+
+def _majority(n: int, right: float) -> float:
+    """How often more than half of n votes are right; half of a tie."""
+    if right in (0.0, 1.0):
+        return right
+    chance = [
+        math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(right)
+            + (n - k) * math.log1p(-right)
+        )
+        for k in range(n // 2, n + 1)
+    ]
+    return min(1.0, sum(chance[1:]) + (0.0 if n % 2 else chance[0] / 2))
+
+
+def _counted_shares(plan: Plan, rows: Sequence[Passing]) -> dict[str, float]:
+    """How much of what counts comes from each kind of worker."""
+    void = plan.checks.binary.action not in ("none", "stop")
+    passed = {row.worker: row.batch * row.qualification for row in rows} if void else {}
+    weight = {name: each * passed.get(name, 1.0) for name, each in CROWD.items()}
+    total = sum(weight.values()) or 1.0
+    return {name: each / total for name, each in weight.items()}
+
+
+def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
+    """The share of paid batches that count."""
+    paid = plan.checks.binary.action in ("exclude", "screen-out")
+    if not rows or not paid:
+        return 1.0
+    come = {row.worker: CROWD[row.worker] * row.qualification for row in rows}
+    kept = sum(come[row.worker] * row.batch for row in rows)
+    return max(0.05, kept / (sum(come.values()) or 1.0))
+
+
+def tests_per_worker(plan: Plan, tests: Sequence[GoldRow]) -> float:
+    """How many qualifications are taken, and paid, for each worker who passes one."""
+    if not plan.qualification.sets:
+        return 0.0
+    taken = passed = 0.0
+    for worker in WORKERS:
+        qualified = qualifies(plan, tests, worker)
+        fails = (1 - qualified) ** (1 / plan.qualification.tries)
+        taken += CROWD[worker.name] * sum(fails**n for n in range(plan.qualification.tries))
+        passed += CROWD[worker.name] * qualified
+    return taken / max(0.05, passed)

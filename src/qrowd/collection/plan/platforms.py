@@ -1,0 +1,180 @@
+"""Platforms that send workers: which address parameter is the person, and the way back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from qrowd.collection.plan.sections import Platform
+from qrowd.errors import RuleError, UsageError
+
+OUTCOMES = ("completed", "failed", "screened-out", "no-work")
+LONGEST = 400
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A visit from a platform: who, what to keep of the address, whether it is only a look."""
+
+    platform: str
+    person: str
+    kept: Mapping[str, str]
+    preview: bool = False
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The way back: an address to go to, or a form to post; `code` is shown where neither is."""
+
+    code: str
+    address: str = ""
+    form: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """How workers of one platform come and go.
+
+    `redirect` may hold {code} {worker} {session} {study}; `worker`, `session`, `study` name the
+    kept parameters behind them. With `submit_to`, the browser posts a form to the host which that
+    parameter names, if it is one of `hosts`. With `jwks` (a file with public keys), a visit must
+    bring a signed token for `audience`, and its claims are the parameters.
+    """
+
+    name: str
+    person: str = "worker"
+    keep: tuple[str, ...] = ()
+    redirect: str = ""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    session: str = ""
+    study: str = ""
+    preview: tuple[str, str] = ("", "")
+    submit_to: str = ""
+    submit_path: str = ""
+    jwks: str = ""
+    audience: str = ""
+    token: str = "token"
+
+    def arrive(self, parameters: Mapping[str, str]) -> Arrival:
+        """Who comes, from the parameters of the address."""
+        given = self._verified(parameters) if self.jwks else dict(parameters)
+        kept = {name: given[name] for name in self.keep if given.get(name)}
+        for name, value in {**kept, self.person: given.get(self.person, "")}.items():
+            if len(value) > LONGEST or any(ord(sign) < 32 for sign in value):
+                raise RuleError("bad-value", f"the address's {name} is too long or not plain text")
+        if self.preview[0] and given.get(self.preview[0]) == self.preview[1]:
+            return Arrival(self.name, "", kept, preview=True)
+        if not given.get(self.person):
+            raise RuleError(
+                "no-sign-in", "please open this page from the place where you found the work"
+            )
+        return Arrival(self.name, given[self.person], kept)
+
+    def leave(self, outcome: str, code: str, arrival: Arrival) -> Departure:
+        """The way back after `outcome`; `code` is used where the plan has none for it."""
+        code = self.codes.get(outcome, code)
+        if self.submit_to:
+            return Departure(code, self._submit_address(arrival), {**arrival.kept, "code": code})
+        if not self.redirect:
+            return Departure(code)
+        words = {
+            "code": code,
+            "worker": arrival.person,
+            "session": arrival.kept.get(self.session, ""),
+            "study": arrival.kept.get(self.study, ""),
+        }
+        safe = {name: quote(word, safe="") for name, word in words.items()}
+        return Departure(code, self.redirect.format(**safe))
+
+    def _submit_address(self, arrival: Arrival) -> str:
+        """Where the form goes: only to hosts that are listed, by https."""
+        asked = urlsplit(arrival.kept.get(self.submit_to, ""))
+        if asked.scheme != "https" or asked.hostname not in self.hosts or asked.port:
+            raise RuleError(
+                "no-access", f"{asked.hostname or 'this address'} is not a host to send work to"
+            )
+        return f"https://{asked.hostname}{self.submit_path}"
+
+    def _verified(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """The claims of the signed token that a visit must bring."""
+        import jwt
+
+        try:
+            sent = parameters.get(self.token, "")
+            key = _key_of(self.jwks, str(jwt.get_unverified_header(sent).get("kid", "")))
+            claims = jwt.decode(
+                sent,
+                key,
+                algorithms=["RS256"],
+                audience=self.audience,
+                options={"require": ["exp", "aud"]},
+            )
+        except jwt.ExpiredSignatureError:
+            raise RuleError("expired-link", "this link has ended; please open it again") from None
+        except jwt.PyJWTError:
+            raise RuleError("no-sign-in", "this link was not signed by the platform") from None
+        return {name: str(value) for name, value in claims.items() if isinstance(value, str | int)}
+
+
+def _key_of(path: str, number: str) -> Any:
+    """The public key with this number, from a JWKS document."""
+    import jwt
+
+    try:
+        listed = json.loads(Path(path).read_text(encoding="utf-8"))["keys"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: not a JWKS document ({error}); save the platform's") from None
+    for one in listed:
+        if one.get("kid", "") == number:
+            return jwt.PyJWK(one).key
+    raise RuleError("no-sign-in", "this link was signed by a key that is not known here")
+
+
+PRESETS = {
+    one.name: one
+    for one in (
+        Provider("own", person="worker"),
+        Provider("generic", person="worker"),
+        Provider(
+            "prolific",
+            person="PROLIFIC_PID",
+            keep=("STUDY_ID", "SESSION_ID"),
+            redirect="https://app.prolific.com/submissions/complete?cc={code}",
+            session="SESSION_ID",
+            study="STUDY_ID",
+        ),
+        Provider(
+            "mturk",
+            person="workerId",
+            keep=("assignmentId", "hitId", "turkSubmitTo"),
+            hosts=("www.mturk.com", "workersandbox.mturk.com"),
+            session="assignmentId",
+            study="hitId",
+            preview=("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE"),
+            submit_to="turkSubmitTo",
+            submit_path="/mturk/externalSubmit",
+        ),
+    )
+}
+
+
+__all__ = ["OUTCOMES", "PRESETS", "Arrival", "Departure", "Provider", "provider_of"]
+
+
+def provider_of(section: Platform) -> Provider:
+    """The provider of a plan: its preset, with what the plan says instead."""
+    codes = dict(one.partition("=")[::2] for one in section.codes)
+    unknown = sorted(set(codes) - set(OUTCOMES))
+    if unknown:
+        raise RuleError(
+            "bad-value", f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
+        )
+    given: dict[str, Any] = {"person": section.person, "redirect": section.redirect, "codes": codes}
+    given |= {"keep": section.keep, "hosts": section.hosts}
+    given |= {"jwks": section.jwks, "audience": section.audience}
+    return replace(PRESETS[section.preset], **{key: said for key, said in given.items() if said})

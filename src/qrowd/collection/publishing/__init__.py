@@ -1,0 +1,1 @@
+"""What leaves a campaign and what comes in: exports, releases, imports."""

@@ -1,0 +1,190 @@
+"""The datasheet of a release: what the data are, how they came about, what they are good for.
+
+The questions are those of Gebru et al. (2021), as far as the plan and the figures answer them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qrowd.collection.adjudication import expert_sample
+from qrowd.collection.books.progress import status
+from qrowd.collection.database.store import Work
+from qrowd.collection.material import clarification
+from qrowd.collection.plan.sections import Plan
+from qrowd.data.given import Merger
+from qrowd.io.judgements import read_judgements
+from qrowd.quality.agreement import agreement
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    pass
+
+NOT_SAID = "The organisers have not said."
+_WAYS = {
+    "grades": "Each document got a grade.",
+    "ranked": "Each document got a grade, and documents of a set were put in order within grades.",
+    "free-ranks": "Each document got a grade, and documents of a set were put in any order.",
+    "preferences": "Two documents were compared at a time.",
+}
+_CHECKS = {
+    "binary": "share of check questions that were right",
+    "ndcg": "NDCG on check questions",
+    "seconds": "active seconds per document",
+}
+
+
+def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> str:
+    """The datasheet as Markdown; `folder` holds the release's judgements."""
+    plan = work.plan
+    parts = [f"# Datasheet: {plan.campaign.title or work.name}"]
+    for title, lines in (
+        ("Why the data were made", [plan.release.purpose or NOT_SAID]),
+        ("What they are", _composition(work, folder, rows)),
+        ("How they were collected", _collection(work)),
+        ("How grades were merged", _merging(work, figures)),
+        ("How good they are", _quality(work, folder, rows)),
+        ("What they are for", _uses(plan)),
+        ("Licence and contact", _sharing(plan)),
+    ):
+        parts += [f"## {title}", *lines]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: tuple[str, str], cells: Mapping[str, Any]) -> str:
+    lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in cells.items()]
+    return "\n".join(lines)
+
+
+def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
+    plan, scale = work.plan, work.plan.scale
+    labels = scale.labels or tuple(str(grade) for grade in scale.grades)
+    names = ", ".join(f"{g} = {n}" for g, n in zip(scale.grades, labels, strict=True))
+    documents = rows.get("documents.tsv", rows.get("documents.jsonl", 0))
+    counts = {
+        "topics": f"{rows['topics.jsonl']:,}",
+        "documents": f"{documents:,}",
+        "pairs to judge": f"{rows['pool.tsv']:,}",
+        "judgements": f"{rows['judgements.tsv']:,}",
+        "rows of orders": f"{rows['orders.tsv']:,}",
+        "grades by experts": f"{rows['gold.qrels']:,}",
+        "runs of systems": f"{sum(name.startswith('runs/') for name in rows):,}",
+    }
+    if rows["judgements.tsv"]:
+        crowd = read_judgements(folder / "judgements.tsv", scale=scale.scale)
+        counts["assessors"] = f"{len(crowd.assessors):,}"
+        for code, grade in enumerate(scale.grades):
+            counts[f"judgements that say {grade}"] = f"{int((crowd.grade == code).sum()):,}"
+    texts = "with their texts" if plan.release.text else "as ids only"
+    said = (
+        f"Grades: {names}; {scale.relevant_from} and higher count as relevant. "
+        f"Documents are included {texts}. Assessors are numbers drawn at random for this release; "
+        "there are no times, reasons or personal data."
+    )
+    return [_table(("what", "count"), counts), said]
+
+
+def _collection(work: Work) -> list[str]:
+    plan, found = work.plan, status(work)
+    when = [clarification.day(at) for at in (found.first_at, found.last_at) if at is not None]
+    pay = f"{plan.pay.hit:.{plan.pay.digits}f} {plan.pay.currency}"
+    documents = plan.hit.sets * plan.sets.size
+    lines = [
+        f"Collected {' to '.join(dict.fromkeys(when)) or 'on unknown days'} with qrowd. "
+        f"{_WAYS[plan.campaign.way]} {plan.sets.target} judgements were wanted of every document; "
+        f"people gave {found.held:,} of {found.wanted:,}.",
+        f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
+        f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
+        f"{plan.seconds_of(documents) / 60:.0f} minutes.",
+        "Checks: " + "; ".join(_checks(plan)) + ".",
+        "The consent text is in consent.txt.",
+    ]
+    if plan.campaign.instructions.strip():
+        quoted = plan.campaign.instructions.strip().replace("\n", "\n> ")
+        lines += ["Instructions that they read:", f"> {quoted}"]
+    return [*lines, *_clarified(work)]
+
+
+def _checks(plan: Plan) -> list[str]:
+    found = [(_CHECKS[name], getattr(plan.checks, name)) for name in _CHECKS]
+    return [
+        f"{words} at least {check.at_least:g} (else: {check.action})"
+        for words, check in found
+        if check.action != "none" and check.at_least > 0
+    ] or ["none"]
+
+
+def _clarified(work: Work) -> list[str]:
+    """Topics whose instructions were changed while the campaign ran."""
+    found = [(one.at, json.loads(one.details)) for one in clarification.clarifications(work)]
+    lines = [f"- {clarification.day(at)}, topic {d['topic']}: {d['text']}" for at, d in found]
+    if not lines:
+        return []
+    return [
+        "Topics that were clarified on the way (judgements before that day did not know):",
+        "\n".join(lines),
+    ]
+
+
+def _merging(work: Work, figures: Figures) -> list[str]:
+    if work.plan.preferences:
+        return ["There are no grades to merge; orders.tsv has the preferences."]
+    return [
+        f"merged.qrels and probabilities.tsv were made by the method `{figures.method}`, which was "
+        "given the experts' grades in gold.qrels. `qrowd report` on this release shows the "
+        f"systems under {figures.draws} draws of these probabilities."
+    ]
+
+
+def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
+    lines = []
+    if rows["judgements.tsv"]:
+        crowd = read_judgements(folder / "judgements.tsv", scale=work.plan.scale.scale)
+        found = agreement(crowd, resample="topics")
+        known = {name: str(one) for name, one in found.overall.items() if not math.isnan(one.value)}
+        told = "Agreement of assessors, with 95 % intervals over topics:"
+        lines = [told, _table(("coefficient", "value"), known)] if known else []
+    rate = expert_sample.error_rate(work)
+    if rate.judged and not math.isnan(rate.rate):
+        lines.append(
+            f"Experts judged {rate.judged:,} randomly drawn judgements again: {rate.wrong:,} were "
+            f"wrong about relevance, {rate.rate:.1%} (95 %: {rate.low:.1%} to {rate.high:.1%})."
+        )
+    return lines or ["Nothing was measured."]
+
+
+def _uses(plan: Plan) -> list[str]:
+    return [
+        "To score retrieval systems on these topics and documents, and to study how judgements "
+        "are merged. Documents outside of the pool were not judged.",
+        f"Not for: {plan.release.limits}" if plan.release.limits else "Limits: " + NOT_SAID,
+    ]
+
+
+def _sharing(plan: Plan) -> list[str]:
+    licence, contact = plan.release.licence, plan.release.contact
+    return [f"Licence: {licence or NOT_SAID}", f"Contact: {contact or NOT_SAID}"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """How the campaign's figures are made, so that a reader of the release gets the same."""
+
+    merge: Merger
+    method: str
+    measures: tuple[str, ...] = ("AP", "nDCG@10")
+    draws: int = 300
+    level: float = 0.9
+    informed: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return {name: value for name, value in vars(self).items() if name != "merge"}

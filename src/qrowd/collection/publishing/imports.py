@@ -1,0 +1,220 @@
+"""Judgements made elsewhere into a campaign: machine judges, or experts. They never count.
+
+Rows go through a table of the database's own, so that memory does not grow with the file: a worker
+per assessor, one assignment each, a place per set, an event per row. All of it, or nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, select, text
+
+from qrowd.collection.database.schema import assignment, worker
+from qrowd.collection.database.store import Work, analyze, new_id
+from qrowd.collection.people.workers import new_worker
+from qrowd.errors import FormatError, InputError, RuleError
+
+CHUNK = 20_000
+_COLUMNS = ("topic", "doc", "assessor", "grade", "seconds", "time")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came in; `unknown` rows were of pairs that this campaign does not have."""
+
+    judgements: int
+    assessors: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One judgement of a file, with its line."""
+
+    line: int
+    topic: str
+    doc: str
+    assessor: str
+    grade: int
+    milliseconds: int
+    at: int
+
+
+def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Imported:
+    """Judgements of a TSV file with a header (topic, doc, assessor, grade, seconds, time)."""
+    if kind not in ("machine", "expert"):
+        raise RuleError("malformed", "judgements are a machine's or an expert's")
+    db = work.db
+    db.exec_driver_sql(
+        "CREATE TEMPORARY TABLE incoming (line BIGINT, topic TEXT, doc TEXT, assessor TEXT, "
+        "grade SMALLINT, ms BIGINT, said_at BIGINT)"
+    )
+    total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
+    _refuse_twice(db, path)
+    assessors = _workers(work, kind)
+    analyze(db, "incoming", "worker", "assignment")
+    _refuse_known(work, kind, path)
+    known = _store(work, kind)
+    db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
+    return Imported(known, assessors, total - known)
+
+
+def _rows(work: Work, path: Path) -> Iterator[Row]:
+    try:
+        file = path.open(encoding="utf-8", newline="")
+    except OSError as error:
+        raise FormatError(f"cannot be opened: {error.strerror}", file=str(path)) from None
+    with file:
+        lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        header = next(lines, [])
+        if header[:4] != list(_COLUMNS[:4]):
+            message = "the first line must name the columns: topic, doc, assessor, grade"
+            raise FormatError(f"{message}; seconds and time may follow", file=str(path), line=1)
+        for line, row in enumerate(lines, 2):
+            yield _row(work, row, header, str(path), line)
+
+
+def _row(work: Work, row: list[str], header: list[str], file: str, line: int) -> Row:
+    if len(row) != len(header):
+        message = f"has {len(row)} columns, the header {len(header)}; fix this line"
+        raise FormatError(message, file=file, line=line)
+    values = dict(zip(header, row, strict=True))
+    try:
+        grade = int(values["grade"])
+        milliseconds = round(float(values.get("seconds") or 0) * 1000)
+        at = int(float(values.get("time") or work.now))
+    except (ValueError, OverflowError):
+        message = "grade, seconds and time must be numbers; fix this line"
+        raise FormatError(message, file=file, line=line) from None
+    if grade not in work.plan.scale.grades:
+        listed = " ".join(map(str, work.plan.scale.grades))
+        raise InputError(f"grade {grade} is not on the scale {listed}", file=file, line=line)
+    names = (values["topic"], values["doc"], values["assessor"])
+    return Row(line, *names, grade, max(0, milliseconds), at)
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    source = iter(rows)
+    while chunk := list(islice(source, CHUNK)):
+        yield chunk
+
+
+def _stage(db: Connection, chunk: list[Row]) -> int:
+    db.execute(
+        text(
+            "INSERT INTO incoming VALUES "
+            "(:line, :topic, :doc, :assessor, :grade, :milliseconds, :at)"
+        ),
+        [vars(row) for row in chunk],
+    )
+    return len(chunk)
+
+
+def _refuse_twice(db: Connection, path: str | Path) -> None:
+    query = "SELECT max(line), topic, doc, assessor FROM incoming GROUP BY topic, doc, assessor"
+    found = db.execute(text(f"{query} HAVING count(*) > 1 ORDER BY 1 LIMIT 1")).first()
+    if found is not None:
+        message = f"assessor {found[3]} judges {found[1]} {found[2]} twice; keep one line"
+        raise InputError(message, file=str(path), line=found[0])
+
+
+def _workers(work: Work, kind: str) -> int:
+    """A worker and an assignment for each assessor of the file, made or found."""
+    names = list(work.db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
+    w = worker.c
+    own = select(w.name, w.id).where(w.campaign_id == work.campaign, w.kind == kind)
+    known = {row.name: row.id for row in work.db.execute(own)}
+    for name in names:
+        number = known.get(name) or new_worker(work, kind, name)
+        _assignment(work, number, kind)
+    return len(names)
+
+
+def _assignment(work: Work, worker_id: int, kind: str) -> int:
+    a = assignment.c
+    batch = (a.worker_id == worker_id) & (a.kind == kind) & (a.state == "active")
+    found = work.db.scalar(select(a.id).where(batch))
+    if found is not None:
+        return int(found)
+    values = {"campaign_id": work.campaign, "worker_id": worker_id, "key": work.key(), "kind": kind}
+    times = {"leased_at": work.now, "expires_at": work.now, "latest_end": work.now}
+    return new_id(work.db.execute(insert(assignment).values(**values, **times)))
+
+
+_PAIRS = """
+    incoming i
+    JOIN topic t ON t.campaign_id = :campaign AND t.name = i.topic
+    JOIN document d ON d.campaign_id = :campaign AND d.name = i.doc
+    JOIN pair x ON x.topic_id = t.id AND x.document_id = d.id
+    JOIN member m ON m.pair_id = x.id
+    JOIN worker w ON w.campaign_id = :campaign AND w.kind = :kind AND w.name = i.assessor
+    JOIN assignment a ON a.worker_id = w.id AND a.kind = :kind AND a.state = 'active'
+"""
+
+
+def _refuse_known(work: Work, kind: str, path: str | Path) -> None:
+    """A judgement that came in before is not changed by another file."""
+    query = f"""
+        SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
+        JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
+        JOIN answer s ON s.place_id = p.id AND s.position = m.position
+        ORDER BY i.line LIMIT 1
+    """
+    found = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
+    if found is not None:
+        message = f"{found[3]} judged {found[1]} {found[2]} in an earlier import; leave this line"
+        raise InputError(
+            f"{message} out, or give the assessor another name", file=str(path), line=found[0]
+        )
+
+
+def _store(work: Work, kind: str) -> int:
+    """Places and events of all rows whose pair is known; how many events."""
+    names = {"campaign": work.campaign, "kind": kind}
+    unseen = "NOT EXISTS (SELECT 1 FROM place p WHERE p.worker_id = w.id AND p.set_id = m.set_id"
+    places = f"""
+        INSERT INTO place
+            (assignment_id, worker_id, set_id, kind, ordinal, key, shown, held, surplus)
+        SELECT q.assignment_id, q.worker_id, q.set_id, :kind,
+            coalesce(z.last, 0)
+                + row_number() OVER (PARTITION BY q.assignment_id ORDER BY q.set_id),
+            'm' || q.worker_id || '-' || q.set_id, '', 0, 0
+        FROM (SELECT DISTINCT a.id AS assignment_id, w.id AS worker_id, m.set_id AS set_id
+              FROM {_PAIRS} WHERE {unseen} AND p.kind = :kind)) q
+        LEFT JOIN (SELECT assignment_id, max(ordinal) AS last FROM place GROUP BY assignment_id) z
+            ON z.assignment_id = q.assignment_id
+    """
+    work.db.execute(text(places), names)
+    analyze(work.db, "place")
+    done = text(f"""
+        INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
+        SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
+            'import ' || p.id || ' ' || m.position, 0
+        FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
+        ORDER BY i.line, m.set_id
+    """)
+    stored = int(work.db.execute(done, names).rowcount)
+    _close(work, kind)
+    return stored
+
+
+def _close(work: Work, kind: str) -> None:
+    """Imported assignments end as accepted: nothing more is said in them."""
+    for source, target in (
+        ("active", "finished"),
+        ("finished", "submitted"),
+        ("submitted", "accepted"),
+    ):
+        finished = ", finished_at = :now" if target == "finished" else ""
+        work.db.execute(
+            text(
+                f"UPDATE assignment SET state = '{target}'{finished} WHERE campaign_id = :campaign "
+                f"AND kind = :kind AND state = '{source}' AND latest_end = leased_at"
+            ),
+            {"campaign": work.campaign, "kind": kind, "now": work.now},
+        )

@@ -1,0 +1,306 @@
+"""A release: what a campaign publishes. `qrowd.io.release` says which files it has, and reads it.
+
+People are numbers drawn at random for each release, rows are sorted by names: nothing tells who
+judged, when, or in which order. Times, reasons and passages stay in the campaign. It cannot be
+taken back, so it is asked twice, and written down with the checksum of its manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from qrowd import __version__
+from qrowd.collection.database.schema import (
+    assignment,
+    consent,
+    content,
+    document,
+    pair,
+    topic,
+    worker,
+)
+from qrowd.collection.database.schema import audit as acts
+from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.publishing.datasheet import Figures, datasheet
+from qrowd.collection.publishing.export import export
+from qrowd.collection.record import audit
+from qrowd.errors import RuleError
+from qrowd.io.atomic import made_folder, written
+from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION, sha256_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
+_NAMED = ("topic", "doc", "assessor")
+_TEXTS = ("query", "description", "narrative", "category", "language")
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release that was made: how many rows each file has; the manifest's checksum."""
+
+    files: Mapping[str, int]
+    sha256: str
+    judgements: int
+    act: int
+
+
+def release(
+    store: Store,
+    name: str | int,
+    target: str | Path,
+    figures: Figures,
+    *,
+    who: str,
+    runs: Sequence[Path] = (),
+    sure: bool = False,
+) -> Released:
+    """Write a release to a folder, or to a zip if `target` ends in `.zip`, and write that down."""
+    if not sure:
+        raise RuleError("ask-twice", "a release cannot be taken back; confirm it")
+    path = Path(target)
+    _refuse_occupied(path)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) if path.suffix == ".zip" else made_folder(path)
+        with store.read(name) as work:
+            rows = _write(work, folder, figures, runs)
+        if path.suffix == ".zip":
+            _pack(folder, path)
+        sha = sha256_of(folder / MANIFEST)
+    details = {
+        "sha256": sha,
+        "judgements": rows["judgements.tsv"],
+        "method": figures.method,
+        "file": path.name,
+    }
+    with store.write(name) as work:
+        act = audit.record(work, who, "release", details)
+    return Released(rows, sha, rows["judgements.tsv"], act)
+
+
+def releases(work: Work) -> list[Found]:
+    """The releases so far, the oldest first: rows of the audit."""
+    own = (acts.c.campaign_id == work.campaign) & (acts.c.act == "release")
+    return list(work.db.execute(select(acts).where(own).order_by(acts.c.id)))
+
+
+def voided_by(work: Work, worker_id: int) -> list[Found]:
+    """The releases that hold answers of this worker: voiding these would make them disagree."""
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
+    first = work.db.scalar(select(func.min(assignment.c.ended_at)).where(mine))
+    return [] if first is None else [one for one in releases(work) if one.at >= first]
+
+
+def _refuse_occupied(path: Path) -> None:
+    """A release never replaces another."""
+    if path.is_dir() and any(path.iterdir()):
+        raise RuleError("conflict", f"{path} is not empty; name a new folder, or a .zip")
+    if path.is_file():
+        raise RuleError("conflict", f"there is a file {path} already; name another")
+
+
+def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as made:
+        inside = Path(made)
+        found = {one.name: one.rows for one in export(work, inside, merge=figures.merge)}
+        if not found["judgements.tsv"] and not found["orders.tsv"]:
+            raise RuleError("no-judgements", "there are no judgements to release yet")
+        rows = _without_people(work, inside, folder)
+        for name in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
+            if name in found:
+                shutil.move(inside / name, folder / name)  # perhaps to another disk
+                rows[name] = found[name]
+    rows |= _material(work, folder) | _copied_runs(work, folder, runs)
+    rows["consent.txt"] = _put(folder / "consent.txt", _consent(work))
+    rows["datasheet.md"] = _put(folder / "datasheet.md", [datasheet(work, folder, rows, figures)])
+    _write_manifest(work, folder, rows, figures)
+    return rows
+
+
+def _put(path: Path, lines: Sequence[str] | Iterator[str]) -> int:
+    """Write lines, their ends included; how many."""
+    number = 0
+    with written(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        for line in lines:
+            file.write(line)
+            number += 1
+    return number
+
+
+# --- judgements and orders ------------------------------------------------------------------------
+
+
+def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
+    """Judgements and orders under new numbers, sorted by them, without times."""
+    tables = {name: _read(source / name) for name in ("judgements.tsv", "orders.tsv")}
+    seen = sorted({name for one in tables.values() for name in one["assessor"].unique()})
+    numbers = _numbers(work, seen)
+    ballots = sorted(tables["orders.tsv"]["ballot"].unique())
+    mixed = work.random.sample(range(1, len(ballots) + 1), len(ballots))
+    ballot = {old: f"b{number}" for old, number in zip(ballots, mixed, strict=True)}
+    rows = {}
+    for name, table in tables.items():
+        kept = [one for one in table.columns if one not in ("seconds", "time")]
+        changed = table.select(kept).with_columns(_renamed("assessor", numbers))
+        if "ballot" in kept:
+            changed = changed.with_columns(_renamed("ballot", ballot))
+        order = [one for one in ("ballot", *_NAMED) if one in kept]
+        changed.sort(order).write_csv(folder / name, separator="\t", quote_style="never")
+        rows[name] = len(changed)
+    return rows
+
+
+def _read(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+
+
+def _renamed(column: str, names: Mapping[str, str]) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).replace_strict(names, return_dtype=pl.String)
+
+
+def _numbers(work: Work, seen: Sequence[str]) -> dict[str, str]:
+    """New names of assessors; machines keep theirs."""
+    w = worker.c
+    own = (w.campaign_id == work.campaign) & (w.kind == "machine")
+    machines = set(work.db.scalars(select(w.name).where(own)))
+    people = [name for name in seen if name not in machines]
+    letter = "a"
+    while any(name.startswith(letter) for name in machines):
+        letter += "a"
+    mixed = work.random.sample(range(1, len(people) + 1), len(people))
+    named = {name: f"{letter}{number}" for name, number in zip(people, mixed, strict=True)}
+    return {name: name for name in machines} | named
+
+
+# --- topics, pool, documents, runs, consent -------------------------------------------------------
+
+
+def _material(work: Work, folder: Path) -> dict[str, int]:
+    texts = work.plan.release.text
+    documents = "documents.jsonl" if texts else "documents.tsv"
+    lines = _with_text(work) if texts else _ids(work)
+    return {
+        "topics.jsonl": _put(folder / "topics.jsonl", _topics(work)),
+        "pool.tsv": _put(folder / "pool.tsv", _pool(work)) - 1,
+        documents: _put(folder / documents, lines) - (not texts),
+    }
+
+
+def _topics(work: Work) -> Iterator[str]:
+    query = select(topic).where(topic.c.campaign_id == work.campaign).order_by(topic.c.name)
+    for row in work.db.execute(query).mappings():
+        known = {"topic": row["name"], **{name: row[name] for name in _TEXTS if row[name]}}
+        yield json.dumps(known, ensure_ascii=False) + "\n"
+
+
+def _pool(work: Work) -> Iterator[str]:
+    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
+    joined = joined.join(document, document.c.id == pair.c.document_id)
+    query = select(topic.c.name, document.c.name.label("doc")).select_from(joined)
+    mine = query.where(pair.c.campaign_id == work.campaign, pair.c.in_pool == 1)
+    yield "topic\tdoc\n"
+    yield from sorted(f"{row.name}\t{row.doc}\n" for row in work.db.execute(mine))
+
+
+def _in_pool(work: Work) -> Any:
+    pairs = select(pair.c.document_id).where(pair.c.campaign_id == work.campaign)
+    return document.c.id.in_(pairs.where(pair.c.in_pool == 1))
+
+
+def _ids(work: Work) -> Iterator[str]:
+    yield "doc\n"
+    yield from sorted(
+        f"{name}\n" for name in work.db.scalars(select(document.c.name).where(_in_pool(work)))
+    )
+
+
+def _with_text(work: Work) -> Iterator[str]:
+    d = document.c
+    joined = document.outerjoin(content, content.c.hash == d.content)
+    query = select(d.name, d.title, d.url, d.media_type, content.c.body).select_from(joined)
+    rows = work.db.execution_options(yield_per=200).execute(
+        query.where(_in_pool(work)).order_by(d.name)
+    )
+    for row in rows:
+        known = {"doc": row.name, "title": row.title, "url": row.url, "media": row.media_type}
+        known["text"] = (row.body or b"").decode("utf-8", "replace")
+        yield (
+            json.dumps({key: value for key, value in known.items() if value}, ensure_ascii=False)
+            + "\n"
+        )
+
+
+def _copied_runs(work: Work, folder: Path, runs: Sequence[Path]) -> dict[str, int]:
+    if not work.plan.release.runs or not runs:
+        return {}
+    (folder / "runs").mkdir()
+    rows = {}
+    for path in sorted(runs):
+        body = path.read_bytes()
+        (folder / "runs" / path.name).write_bytes(body)
+        rows[f"runs/{path.name}"] = body.count(b"\n")
+    return rows
+
+
+def _consent(work: Work) -> Iterator[str]:
+    """What people agreed to, and how many of them."""
+    c = consent.c
+    people = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
+    query = select(c.version, c.text, func.count(c.worker_id.distinct()).label("people"))
+    given = query.where(c.worker_id.in_(people)).group_by(c.version, c.text).order_by(c.version)
+    found = work.db.execute(given).all()
+    for row in found:
+        yield f"Version {row.version}, accepted by {row.people:,} people:\n\n{row.text}\n\n"
+    if not found:
+        yield f"{work.plan.people.consent or 'No consent was asked for.'}\n"
+
+
+# --- manifest and zip -----------------------------------------------------------------------------
+
+
+def _write_manifest(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> None:
+    sums = {name: sha256_of(folder / name) for name in sorted(rows)}
+    scale = work.plan.scale
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "qrowd": __version__,
+        "campaign": work.name,
+        "title": work.plan.campaign.title or work.name,
+        "scale": list(scale.grades),
+        "labels": list(scale.labels),
+        "relevant_from": scale.relevant_from,
+        "licence": work.plan.release.licence,
+        "figures": figures.plain(),
+        "files": {name: {"rows": rows[name], "sha256": sha} for name, sha in sums.items()},
+    }
+    text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    sums[MANIFEST] = sha256_of(folder / MANIFEST)
+    _put(folder / SUMS, (f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
+
+
+def _pack(folder: Path, path: Path) -> None:
+    """All files in one zip, without the times at which they were written."""
+    with written(path) as beside, zipfile.ZipFile(beside, "w") as archive:
+        for one in sorted(folder.rglob("*")):
+            if one.is_file():
+                name = one.relative_to(folder).as_posix()
+                entry = zipfile.ZipInfo(name, _TIMELESS)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, one.read_bytes())

@@ -1,0 +1,1 @@
+"""What was done, by whom, and how it is undone."""

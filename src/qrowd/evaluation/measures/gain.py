@@ -1,0 +1,154 @@
+"""Discounted cumulative gain, plain and normalised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.data.arrays import Floats
+from qrowd.data.qrels import NOT_JUDGED
+from qrowd.data.scale import Scale
+from qrowd.evaluation.expectation import worth_over_ideal
+from qrowd.evaluation.gains import (
+    FORMS,
+    discounts,
+    expected_gains,
+    gains_by_grade,
+    gains_of,
+    sums_of_gains,
+)
+from qrowd.evaluation.measure import Measure, share
+from qrowd.evaluation.relevance import Certain, Random
+from qrowd.registry import measure, param
+
+
+@measure("DCG", paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019")
+class DCG(Measure):
+    r"""Discounted cumulative gain: the gains of the documents, each divided by its rank's discount.
+
+    $$\mathrm{DCG@}k = \sum_{n \le k} g_n / d_n$$
+
+    By default the gain is the grade and $d_n = \log_2(1 + n)$. `dcg='exp-log2'` has gains
+    $2^g - 1$; `dcg='jk'` does not discount before rank `base` and divides by $\log_b n$ from there
+    on: `DCG(dcg='jk', base=10)` is that of Ferrante, Ferro & Losiouk (2019); `gains={1: 5}` gives
+    grades other gains. Not bounded by 1. Under random relevance the expectation has the expected
+    gain in the place of $g_n$ (their eRDCG).
+    """
+
+    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    dcg: str = param("log2", "gain and discount", choices=FORMS)
+    base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
+    gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", gains_of(self.gains, "DCG"))
+
+    def score(self, case: Certain) -> Floats:
+        """The scores[runs, columns] of one topic."""
+        discount = discounts(min(self.depth, case.ranked.depth), self.dcg, self.base)
+        return sums_of_gains(case, gains_by_grade(self.dcg, self.gains), discount)
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        pool, outside = expected_gains(case, self.dcg, self.gains)
+        gain = case.along(pool, outside)[:, : self.depth]
+        return np.asarray((gain / discounts(gain.shape[1], self.dcg, self.base)).sum(axis=1))
+
+
+DRAWS = 1000
+
+
+@measure("nDCG", paper="Jarvelin & Kekalainen 2002", aliases={"NDCG": "nDCG"})
+class NDCG(Measure):
+    r"""Normalised discounted cumulative gain: DCG over the DCG of the best possible ranking.
+
+    $$\mathrm{nDCG@}k = \frac{\sum_{n \le k} g_n / d_n}{\sum_{n \le k} g^*_n / d_n}$$
+
+    with $g_n$ the gain of the document at rank $n$ and $g^*$ the gains of all known documents in
+    descending order. By default the gain is the grade and $d_n = \log_2(1 + n)$: equal to
+    trec_eval's `ndcg` and `ndcg_cut`. `dcg='exp-log2'` has gains $2^g - 1$; `dcg='jk'` does not
+    discount before rank `base` and divides by $\log_b n$ from there on; `gains={1: 5}` gives
+    grades other gains (grades that are not named keep theirs). Piazzon (2019) has
+    `nDCG(dcg='jk', base=2, gains={1: 5})@20`.
+
+    Under random relevance of two grades, gains being 0 and any other, the expectation is exact:
+
+    $$E[\mathrm{nDCG@}k] = \sum_{n \le k} \frac{p_n}{d_n} \sum_r
+      \frac{P(R_{-n} = r)}{\mathrm{IDCG}(r + 1)}$$
+
+    with $R_{-n}$ the number of relevant documents of the pool beside the one at rank $n$, and
+    $\mathrm{IDCG}(r)$ the sum of the first $r$ of $1 / d_1, ..., 1 / d_k$. More grades have no such
+    form: there it is the mean over 1,000 draws of the documents' grades, and a note says so.
+    `expected='ratio'` is the expected DCG over the DCG of the expected gains in descending order;
+    that is *not* the expectation, and on real pools too high.
+    """
+
+    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    dcg: str = param("log2", "gain and discount", choices=FORMS)
+    base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
+    gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+    expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", gains_of(self.gains, "nDCG"))
+
+    def score(self, case: Certain) -> Floats:
+        """The scores[runs, columns] of one topic."""
+        from qrowd.evaluation import kernels
+
+        gain = gains_by_grade(self.dcg, self.gains)
+        discount = self._discounts(case.ranked.depth, len(case.grades))
+        best_first = np.argsort(-gain, kind="stable")[: int((gain > 0).sum())].astype(np.int32)
+        best = np.zeros(case.shape[1])
+        kernels.ideals(case.counts, best_first, gain, discount, best)
+        return share(sums_of_gains(case, gain, discount), best)
+
+    def expectation(self, case: Random) -> Floats:
+        """The expected scores[runs] of one topic under random relevance."""
+        if self.expected == "ratio":
+            return self._ratio(case)
+        self._refuse_unjudged(case, " or take nDCG(expected='ratio')")
+        if not self._exact(case.scale):
+            return self._drawn(case)
+        gains = gains_by_grade(self.dcg, self.gains)[np.array(case.scale.grades) - NOT_JUDGED]
+        chance = case.p[:, gains > 0].sum(axis=1)
+        at, discount = case.ranked, self._discounts(case.ranked.depth, len(chance))
+        worth = worth_over_ideal(chance, discount)
+        shown = at.rank < len(discount)
+        gain = worth[at.row[shown]] / discount[at.rank[shown]]
+        return np.asarray(np.bincount(at.run[shown], gain, len(at)), dtype=np.float64)
+
+    def _exact(self, scale: Scale) -> bool:
+        """Whether all grades of the scale with a gain have the same one."""
+        gains = gains_by_grade(self.dcg, self.gains)[np.array(scale.grades) - NOT_JUDGED]
+        return len(set(gains[gains > 0].tolist())) < 2
+
+    def _drawn(self, case: Random) -> Floats:
+        """The mean over draws of the documents' grades."""
+        coins = np.random.default_rng(0).random((len(case.p), DRAWS))
+        code = (coins[:, :, None] >= np.cumsum(case.p, axis=1)[:, None, :-1]).sum(axis=2)
+        grades = np.array(case.scale.grades, np.int8)[code]
+        return np.asarray(self.score(Certain(case.ranked, grades)).mean(axis=1))
+
+    def _ratio(self, case: Random) -> Floats:
+        pool, outside = expected_gains(case, self.dcg, self.gains)
+        gain = case.along(pool, outside)[:, : self.depth]
+        discount = self._discounts(gain.shape[1], len(pool))
+        sums = (gain / discount[: gain.shape[1]]).sum(axis=1)
+        best = -np.sort(-pool)[: len(discount)]
+        return share(sums, np.asarray((best / discount[: len(best)]).sum()))
+
+    def _discounts(self, ranked: int, pool: int) -> Floats:
+        return discounts(min(self.depth, max(ranked, pool)), self.dcg, self.base)
+
+    def notes(self, unjudged: float, scale: Scale) -> tuple[str, ...]:
+        """What is drawn; and that the ratio form is not an expectation, nor bounded by 1."""
+        if self.expected == "exact":
+            drawn = (
+                f"{self!r} of three and more grades is the mean over {DRAWS} draws of the grades"
+            )
+            return () if self._exact(scale) else (drawn,)
+        what = f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
+        more = (self._above_one("ideal"),) if unjudged else ()
+        return (what + "expectation of nDCG", *more)

@@ -1,0 +1,143 @@
+"""Machine judges against a few human labels: rates, kappa with an interval, who errs alike.
+
+Kappa's interval is a jackknife over topics, with Student's t: documents of a topic are alike, so
+that pairs are not independent. Groups are by complete linkage on the correlation of errors (phi):
+within a group every two judges' errors correlate by at least one half.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qrowd.data.arrays import Array, Codes, Floats, Mask, over
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable
+from qrowd.data.qrels import Qrels
+from qrowd.data.sample import Sample
+from qrowd.errors import InputError, ScaleError, UsageError
+
+ALIKE = 0.5  # correlation of errors within a group
+_MOST = 3000
+_FEWEST = 10  # shared pairs for a correlation of errors
+
+
+def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.9) -> AssessorTable:
+    """One row per judge: what they say, and how it compares with the human labels.
+
+    Labels of a `Sample` count by 1 / probability. Everything is about relevant or not, at the
+    lowest relevant grade of the judgements' scale.
+    """
+    single = judgements.one_each()
+    if len(single.assessors) > _MOST:
+        raise UsageError(f"{len(single.assessors)} judges are too many; the table takes {_MOST}")
+    said = single.scale.relevant[single.grade]
+    row, truth, weight = _matched(single, human)
+    counts = _counts(single, row, said, truth, weight)
+    total = counts.sum(axis=0)
+    low, high = _kappa_interval(counts, level)
+    count = np.bincount(single.assessor, minlength=len(single.assessors))
+    shared = np.bincount(single.assessor[row], minlength=len(single.assessors))
+    rates = np.bincount(single.assessor, said.astype(np.float64), minlength=len(count))
+    (tn, fp), (fn, tp) = total[:, 0].T, total[:, 1].T
+    wrong = said[row] != truth
+    return AssessorTable(
+        single.assessors,
+        {
+            "pairs": count,
+            "rate": over(rates, count),
+            "with_human": shared,
+            "kappa": kappa(total),
+            "kappa_low": low,
+            "kappa_high": high,
+            "sensitivity": over(tp, tp + fn),
+            "specificity": over(tn, tn + fp),
+            "bias": over(fp - fn, total.sum(axis=(1, 2))),
+            "group": _groups(single, row, wrong),
+        },
+    )
+
+
+def _matched(single: Judgements, human: Sample | Qrels) -> tuple[Codes, Mask, Floats]:
+    """Which judgements are about labelled pairs, the truth of each, and its weight."""
+    qrels = human.qrels if isinstance(human, Sample) else human
+    off = set(qrels.scale.grades) - set(single.scale.grades)
+    if off:
+        raise ScaleError(
+            f"human labels have grades {' '.join(map(str, qrels.scale.grades))} but the judges' "
+            f"have {' '.join(map(str, single.scale.grades))}; make them binary: "
+            "human.binary(at_least=...), on the command line --gold-rel"
+        )
+    at = qrels.pairs.locate(single.pairs)[single.pair]
+    row = np.flatnonzero(at >= 0).astype(np.int32)
+    if not len(row):
+        raise InputError("no human label is about a pair that a judge judged; do names match?")
+    truth = qrels.grade[at[row]] >= single.scale.relevant_from
+    chance = human.probability if isinstance(human, Sample) else np.ones(len(qrels))
+    return row, truth, 1 / chance[at[row]]
+
+
+def _counts(single: Judgements, row: Codes, said: Mask, truth: Mask, weight: Floats) -> Floats:
+    """counts[topic, judge, truth, said] of the labelled pairs."""
+    topics, judges = len(single.topics), len(single.assessors)
+    topic = single.pairs.topic[single.pair[row]].astype(np.int64)
+    cell = ((topic * judges + single.assessor[row]) * 2 + truth) * 2 + said[row]
+    held = np.bincount(cell, weight, minlength=topics * judges * 4)
+    return np.asarray(held.reshape(topics, judges, 2, 2), np.float64)
+
+
+def kappa(counts: Floats) -> Floats:
+    """Cohen's kappa of tables[..., 2, 2]; not a number where only one answer occurs in both."""
+    n = counts.sum(axis=(-2, -1))
+    same = over(counts[..., 0, 0] + counts[..., 1, 1], n)
+    one, other = over(counts.sum(axis=-1), n[..., None]), over(counts.sum(axis=-2), n[..., None])
+    chance = (one * other).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(chance < 1, (same - chance) / (1 - chance), np.nan))
+
+
+def _kappa_interval(counts: Floats, level: float) -> tuple[Floats, Floats]:
+    from scipy.special import stdtrit
+
+    there = counts.sum(axis=(2, 3)) > 0  # [topic, judge]
+    many = there.sum(axis=0)
+    without = kappa(counts.sum(axis=0) - counts)
+    value = kappa(counts.sum(axis=0))
+    gap = np.where(there, without - value, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = gap.sum(axis=0) / many
+        spread = np.where(there, (gap - centre) ** 2, 0.0).sum(axis=0) * (many - 1) / many
+        half = stdtrit(np.where(many > 1, many - 1.0, np.nan), (1 + level) / 2) * np.sqrt(spread)
+    return value - half, np.minimum(value + half, 1.0)
+
+
+def _groups(single: Judgements, row: Codes, wrong: Mask) -> Array:
+    """The number of the group that errs alike, the largest first; 0 for those who err alone."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    judges = len(single.assessors)
+    if judges < 2:
+        return np.zeros(judges, np.int64)
+    apart = 1 - _error_correlation(single, row, wrong)
+    np.fill_diagonal(apart, 0.0)
+    label = fcluster(linkage(squareform(apart, checks=False), "complete"), 1 - ALIKE, "distance")
+    sizes = np.bincount(label)
+    order = np.argsort(-sizes, kind="stable")
+    number = np.zeros(len(sizes), np.int64)
+    number[order] = np.arange(1, len(sizes) + 1)
+    return np.where(sizes[label] > 1, number[label], 0)
+
+
+def _error_correlation(single: Judgements, row: Codes, wrong: Mask) -> Floats:
+    """Phi of every two judges' errors on the labelled pairs that both judged; 0 if too few."""
+    from scipy.sparse import csr_array
+
+    shape = (len(single.assessors), len(single.pairs))
+    place = single.assessor[row], single.pair[row]
+    judged = csr_array((np.ones(len(row)), place), shape=shape)
+    error = csr_array((wrong.astype(np.float64), place), shape=shape)
+    both, mine = (judged @ judged.T).toarray(), (error @ judged.T).toarray()
+    same, theirs = (error @ error.T).toarray(), mine.T
+    below = np.sqrt(mine * (both - mine)) * np.sqrt(theirs * (both - theirs))
+    phi = np.clip(over(both * same - mine * theirs, below), -1.0, 1.0)
+    return np.where((both >= _FEWEST) & ~np.isnan(phi), phi, 0.0)

@@ -1,0 +1,296 @@
+"""Reasons to doubt an assessor: values that hold no data."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+
+import numpy as np
+
+from qrowd.errors import ParameterError
+from qrowd.quality.against_gold import wilson
+from qrowd.quality.doubt import Doubt, Rule, above, below
+from qrowd.quality.evidence import Evidence
+from qrowd.quality.suspicion import TYPES, suspect
+from qrowd.registry import param, rule
+
+
+@rule("few-judgements", paper="qrowd")
+class FewJudgements(Rule):
+    """Doubts who judged so little that nothing can be said of the quality.
+
+    >>> import qrowd as q
+    >>> q.FewJudgements(20)
+    few-judgements(at_least=20)
+    """
+
+    at_least: int = param(10, "the least number of judgements", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        n = evidence.judgements.per_assessor.astype(np.float64)
+        words = f"{{n}} judgements, fewer than {self.at_least}"
+        return below(n, n, self.at_least, 1, words)
+
+
+@rule("gold-accuracy", paper="Snow et al. 2008", needs=("gold",))
+class GoldAccuracy(Rule):
+    r"""Doubts who is right on too few gold pairs.
+
+    The share of an assessor's gold pairs that were judged as gold has them: by grade where both
+    have the same scale, else relevant or not (gold from `gold_rel` on). With `surely=true` the
+    upper end of Wilson's 95 % interval must lie below the bound, so that few gold pairs
+    condemn nobody.
+
+    $$ a_k = \frac{1}{n_k}\sum_{i \in G_k} [\,y_{ik} = z_i\,] $$
+
+    >>> import qrowd as q
+    >>> c = q.simulate(seed=1)
+    >>> len(q.screen(c.judgements, [q.GoldAccuracy(at_least=0.6)], q.Given(gold=c.gold)).left_out)
+    4
+    """
+
+    at_least: float = param(0.6, "the lowest accuracy that is trusted", at_least=0, at_most=1)
+    gold: int = param(5, "minimum number of gold pairs before an assessor is doubted", at_least=1)
+    surely: bool = param(False, "whether the whole interval must lie below")
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        held = evidence.by_gold
+        if not self.surely:
+            words = f"accuracy {{value:.3f}} on {{n}} gold pairs is below {self.at_least:g}"
+            return below(held.accuracy, held.n, self.at_least, self.gold, words)
+        upper = wilson(held.right, held.n)[1]
+        words = f"accuracy on {{n}} gold pairs is at most {{value:.3f}}, below {self.at_least:g}"
+        return below(upper, held.n, self.at_least, self.gold, words)
+
+
+@rule("binary-score", paper="Xia et al. 2011", needs=("gold",))
+class BinaryScore(Rule):
+    r"""Doubts whose binary score on gold is too low.
+
+    Points for each answer over those of a faultless assessor, $BV/GV$, on all of the assessor's
+    gold pairs; gold above 2 counts as 2, answers count as relevant or not:
+
+    | gold grade | says 0 | says 1 |
+    |---|---|---|
+    | 0 | 15 | 10 |
+    | 1 | 5 | 12 |
+    | 2 | 0 | 9 |
+
+    A false alarm costs a third, so that always saying "relevant" scores 0.91 on gold 0 1 1 2 2 and
+    passes: `qrowd quality --simulate-checks` tells how often a check is passed by whom.
+
+    >>> import qrowd as q
+    >>> q.get("binary-score(0.9)", "rule")
+    binary-score(at_least=0.9)
+    """
+
+    at_least: float = param(0.85, "the lowest score that is trusted", at_least=0, at_most=1)
+    gold: int = param(5, "minimum number of gold pairs before an assessor is doubted", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        words = f"binary score {{value:.3f}} on {{n}} gold pairs is below {self.at_least:g}"
+        value, n = evidence.binary_score, evidence.by_gold.n
+        return below(value, n, self.at_least, self.gold, words)
+
+
+@rule("ndcg-score", paper="Xia et al. 2011", needs=("gold",))
+class NdcgScore(Rule):
+    r"""Doubts whose order of the gold documents is too far from gold's.
+
+    $$ \frac{\sum_i (2^{z_i}-1)/\log_2(1+r_i)}{\sum_i (2^{z_i}-1)/\log_2(1+d_i)} $$
+
+    with the assessor's rank $r_i$ and gold's dense rank $d_i$ (equal grades share a rank), averaged
+    over topics. Ranks come from the assessor's own grades; equal grades share the mean of their
+    discounts. Since tied gold cannot be ranked without loss, an assessor whose best reachable
+    score lies below the bound is not doubted.
+
+    >>> import qrowd as q
+    >>> q.NdcgScore(at_least=0.7)
+    ndcg-score(at_least=0.7)
+    """
+
+    at_least: float = param(0.62, "the lowest score that is trusted", at_least=0, at_most=1)
+    gold: int = param(5, "minimum number of gold pairs before an assessor is doubted", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        words = f"NDCG score {{value:.3f}} on {{n}} gold pairs is below {self.at_least:g}"
+        value, best = evidence.ndcg
+        found = below(value, evidence.by_gold.n, self.at_least, self.gold, words)
+        reachable = np.nan_to_num(best) >= self.at_least
+        weight = np.where(reachable, found.weight, 1.0)
+        return replace(found, doubted=found.doubted & reachable, weight=weight)
+
+
+@rule("too-fast", paper="Xia et al. 2011", needs=("seconds",))
+class TooFast(Rule):
+    """Doubts who takes too little time to have read the documents.
+
+    The median over the assessor's judgements, so that one long pause hides nothing. The paper
+    trusts no judgement made in less than 6 seconds.
+
+    >>> import qrowd as q
+    >>> q.TooFast(seconds=4)
+    too-fast(seconds=4.0)
+    """
+
+    seconds: float = param(6.0, "the least seconds per document (median)", at_least=0)
+    judgements: int = param(
+        5, "minimum number of judgements before an assessor is doubted", at_least=1
+    )
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        words = f"{{value:.1f}} seconds per document over {{n}} judgements, below {self.seconds:g}"
+        n = np.where(np.isnan(evidence.seconds), 0, evidence.judgements.per_assessor)
+        return below(evidence.seconds, n, self.seconds, self.judgements, words)
+
+
+@rule("random-spam", paper="Vuurens & De Vries 2012")
+class RandomSpam(Rule):
+    r"""Doubts who is as far from the others as one who answers without looking.
+
+    $$ R_k = \operatorname{mean}_{j \in J_k,\, i \ne k} (g_j - g_i)^2 $$
+
+    over all judgements $g_i$ of the same pairs by others, grades scaled to 0..1. What counts is
+    $R_k$ over its value by chance, if the same answers had been given to the same pairs in a random
+    order (`of=chance`): 1 for who answers at random or always the same, whatever the share of
+    relevant documents. `of=distance` is $R_k$ itself, as in the paper.
+
+    Few judgements, or few relevant documents, bring honest assessors near to chance, too. Nobody is
+    doubted who is not worse than the crowd's median by `sure` standard deviations of the ratio
+    over random orders of the answers (0.5 / sqrt(judgements) at least, since somebody may have
+    given the same few answers with good reason).
+
+    Weighed down, an assessor keeps 1 - R / chance of each vote, nothing from chance on.
+
+    >>> import qrowd as q
+    >>> q.RandomSpam(at_least=0.95)
+    random-spam(at_least=0.95)
+    """
+
+    at_least: float = param(0.9, "the distance from which on nobody is trusted", above=0)
+    of: str = param("chance", "what the distance is measured in", choices=("chance", "distance"))
+    sure: float = param(1.64, "standard deviations that must lie above the median", at_least=0)
+    comparisons: int = param(30, "comparisons with others needed", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        far = evidence.distances
+        value = far.ratio if self.of == "chance" else far.mean
+        unit = " of that by chance" if self.of == "chance" else ""
+        words = (
+            f"squared distance to the others {{value:.3f}}{unit} "
+            f"in {{n}} comparisons, at least {self.at_least:g}"
+        )
+        found = above(value, far.comparisons, self.at_least, self.comparisons, words)
+        middle = np.nanmedian(far.ratio) if (far.comparisons > 0).any() else 0.0
+        error = np.maximum(far.error, 0.5 / np.sqrt(np.maximum(evidence.single.per_assessor, 1)))
+        doubted = found.doubted & (far.ratio - middle > self.sure * error)
+        left = np.clip(1 - np.nan_to_num(far.ratio, nan=0.0), 0, 1)
+        return replace(found, doubted=doubted, weight=np.where(doubted, left, 1.0))
+
+
+@rule("uniform-spam", paper="Vuurens & De Vries 2012")
+class UniformSpam(Rule):
+    r"""Doubts who disagrees with the others while repeating the same answers.
+
+    For every sequence s of one to three consecutive answers of the assessor, $D_s$ of the $N_s$
+    comparisons with others within its occurrences are disagreements:
+
+    $$ U_k = \frac13 \sum_{\ell=1}^{3} \frac{\sum_{|s|=\ell} D_s^2}{(\sum_{|s|=\ell} N_s)^2} $$
+
+    Who disagrees on half of the pairs has 0.25 with one answer throughout, 0.125 with a pattern of
+    two, below 0.08 when answering at random with a fair coin. Answers are taken in the order of
+    time where that is known. Weighed down, an assessor keeps at_least / U, halved.
+
+    >>> import qrowd as q
+    >>> q.UniformSpam(at_least=0.2)
+    uniform-spam(at_least=0.2)
+    """
+
+    at_least: float = param(0.1, "the statistic from which on nobody is trusted", above=0)
+    comparisons: int = param(30, "comparisons with others needed", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        words = (
+            f"disagrees while repeating answers: {{value:.3f}} in {{n}} comparisons, "
+            f"at least {self.at_least:g}"
+        )
+        value, n = evidence.pattern_disagreement, evidence.distances.comparisons
+        return above(value, n, self.at_least, self.comparisons, words)
+
+
+@rule("suspected", paper="qrowd", uses=("gold",))
+class Suspected(Rule):
+    """Doubts who is suspected to be of one of the types named, separated by blanks.
+
+    The types are good, sloppy, random, uniform, biased and adversarial; the page on quality has the
+    rules by which they are told apart. Weighed down, an assessor keeps the informedness (0 for
+    who answers without looking).
+
+    >>> import qrowd as q
+    >>> q.Suspected("uniform")
+    suspected(types='uniform')
+    """
+
+    types: str = param("random uniform adversarial", "the types that are doubted")
+
+    def __post_init__(self) -> None:
+        for name in self.types.split():
+            if name not in TYPES[:-1]:
+                raise ParameterError(
+                    f"suspected: types must be among {', '.join(TYPES[:-1])}, got {name!r}"
+                )
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        found = suspect(evidence)
+        doubted = np.isin(found.type.astype(str), self.types.split())
+        weight = np.where(doubted, np.clip(found.informedness, 0, 1), 1.0)
+        n = evidence.single.per_assessor.astype(np.float64)
+
+        def say(k: int) -> str:
+            value, kind, by = found.informedness[k], found.type[k], found.reference[k]
+            return f"seems {kind}: informedness {value:.3f} against {by}"
+
+        return Doubt(found.informedness, n, doubted, weight, say)
+
+
+@rule("trust", paper="Piazzon 2019", uses=("gold",))
+class Trust(Rule):
+    r"""Doubts who has little of the trust that assessors give each other.
+
+    PageRank with priors over agreement (TurkRank):
+
+    $$ \pi(v) = (1-\beta)\sum_u p(v|u)\,\pi(u) + \beta\,p_v $$
+
+    where $p(v|u)$ is the share of v among all that u agrees with, pair by pair; gold, where given,
+    is a node that has the whole prior. Who judges more has more of it, so that trust is divided by
+    what it would be if all judgements of a pair were the same, and by the crowd's average of that:
+    1 is usual.
+
+    >>> import qrowd as q
+    >>> q.Trust(at_least=0.5)
+    trust(at_least=0.5)
+    """
+
+    at_least: float = param(0.85, "the least trust, 1 being usual in the crowd", at_least=0)
+    beta: float = param(0.3, "the weight of the prior", at_least=0, at_most=1)
+    judgements: int = param(
+        10, "minimum number of judgements before an assessor is doubted", at_least=1
+    )
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        words = (
+            f"trust {{value:.3f}} of what is usual over {{n}} judgements, below {self.at_least:g}"
+        )
+        if self.beta != evidence.beta:
+            evidence = dataclasses.replace(evidence, beta=self.beta)
+        n = evidence.single.per_assessor.astype(np.float64)
+        return below(evidence.relative_trust, n, self.at_least, self.judgements, words)

@@ -1,1 +1,0 @@
-"""Reasons to doubt an assessor, one per file: values that hold no data."""
