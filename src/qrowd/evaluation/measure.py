@@ -1,6 +1,6 @@
 """What a measure is: a value that scores one topic's rankings under relevance.
 
-A measure is one file in `measures/`: a class with parameters, registered with `@measure`, whose
+A measure is one class in `measures/`, with parameters, registered with `@measure`, whose
 instances are the values that people write: `q.AP`, `q.nDCG @ 20`, `q.AP(rel=2)`.
 """
 

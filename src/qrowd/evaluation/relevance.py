@@ -106,9 +106,21 @@ class Certain:
         """How many documents of each column have each grade: [columns, grade - NOT_JUDGED]."""
         from qrowd.evaluation import kernels
 
-        found = np.zeros((self.grades.shape[1], 256), np.int32)
-        kernels.counts(self.grades, found)
-        return found
+        counts = np.zeros((self.grades.shape[1], 256), np.int32)
+        kernels.counts(self.grades, counts)
+        return counts
+
+    def hits(self, level: int, depth: int | Offsets) -> Floats:
+        """hits[runs, columns]: documents of this grade or a higher one above rank `depth`, which
+        may differ by column.
+        """
+        from qrowd.evaluation import kernels
+
+        deepest = np.full(self.shape[1], depth, np.int32)
+        sums = np.zeros(self.shape)
+        ranked = self.ranked
+        kernels.hits(ranked.starts, ranked.rank, ranked.row, self.grades, level, deepest, sums)
+        return sums
 
     def recall_base(self, level: int) -> Offsets:
         """How many documents of each column have this grade or a higher one."""
@@ -123,8 +135,8 @@ class Certain:
         """Scores when every column's rankings hold only what this column has judged."""
         result = np.zeros(self.shape)
         for column in range(self.shape[1]):
-            one = self.grades[:, column : column + 1]
-            case = Certain(self.ranked.only(one[:, 0] >= 0), one)
+            grades = self.grades[:, column : column + 1]
+            case = Certain(self.ranked.only(grades[:, 0] >= 0), grades)
             result[:, column] = score(case)[:, 0]
         return result
 
@@ -167,6 +179,10 @@ class Random:
         result = np.where(inside, otherwise, 0.0)
         result[self.ranked.run, self.ranked.rank] = values[self.ranked.row]
         return result
+
+    def relevant(self, level: int, depth: int) -> Floats:
+        """p[runs, ranks up to `depth`]: the probability of this grade or a higher one there."""
+        return self.along(self.chance(level), self.outside(level))[:, :depth]
 
     def judged_only(self) -> Random:
         """The same topic with rankings that hold only documents of the pool."""

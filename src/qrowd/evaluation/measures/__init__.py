@@ -1,1 +1,1 @@
-"""One measure per file."""
+"""Measures by family: `Measure` says what their methods are."""

@@ -44,7 +44,6 @@ class AP(Measure):
     expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
         at, sums = case.ranked, np.zeros(case.shape)
@@ -52,7 +51,6 @@ class AP(Measure):
         return share(sums, case.recall_base(self.level))
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         from qrowd.evaluation import kernels
 
         if self.expected == "ratio":
@@ -64,11 +62,10 @@ class AP(Measure):
         return by.integral(sums)
 
     def _ratio(self, case: Random) -> Floats:
-        chance = case.chance(self.level)
-        p = case.along(chance, case.outside(self.level))[:, : self.depth]
+        p = case.relevant(self.level, self.depth)
         above = np.cumsum(p, axis=1) - p
         sums = (p / np.arange(1, p.shape[1] + 1) * (1 + above)).sum(axis=1)
-        return share(sums, chance.sum())
+        return share(sums, case.chance(self.level).sum())
 
     def notes(self, unjudged: float, scale: Scale) -> tuple[str, ...]:
         """The ratio form is not bounded by 1 when unjudged > 0."""
@@ -93,7 +90,6 @@ class InfAP(Measure):
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
         at, sums = case.ranked, np.zeros(case.shape)
@@ -116,7 +112,6 @@ class Bpref(Measure):
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
         at, sums = case.ranked, np.zeros(case.shape)

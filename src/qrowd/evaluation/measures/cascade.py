@@ -40,7 +40,6 @@ class ERR(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         at, stop = case.ranked, self._stops()
         rows = np.full((len(at), min(at.depth, self.depth)), -1, np.int64)
         shown = at.rank < self.depth
@@ -55,7 +54,6 @@ class ERR(Measure):
         return total
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         stop = self._stops()
         pool = case.gain(stop[np.array(case.scale.grades) - NOT_JUDGED])
         outside = case.unjudged * float(stop[case.lowest_relevant - NOT_JUDGED])
@@ -98,7 +96,6 @@ class RBP(Measure):
         object.__setattr__(self, "gains", gains)
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         with np.errstate(divide="ignore", over="ignore"):  # weights far down are 0
             sums = sums_of_gains(case, self._gain(), 1 / self._weights(case.ranked.depth))
         return 1 - sums if self.part == "residual" else sums
@@ -112,7 +109,6 @@ class RBP(Measure):
         return gain
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         if self.part == "residual":
             known = case.along(np.ones(len(case.p)))[:, : self.depth]
             return np.asarray(1 - (known * self._weights(known.shape[1])).sum(axis=1))

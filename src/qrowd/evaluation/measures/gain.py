@@ -44,12 +44,10 @@ class DCG(Measure):
         object.__setattr__(self, "gains", gains_of(self.gains, "DCG"))
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         discount = discounts(min(self.depth, case.ranked.depth), self.dcg, self.base)
         return sums_of_gains(case, gains_by_grade(self.dcg, self.gains), discount)
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         pool, outside = expected_gains(case, self.dcg, self.gains)
         gain = case.along(pool, outside)[:, : self.depth]
         return np.asarray((gain / discounts(gain.shape[1], self.dcg, self.base)).sum(axis=1))
@@ -94,7 +92,6 @@ class NDCG(Measure):
         object.__setattr__(self, "gains", gains_of(self.gains, "nDCG"))
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
         gain = gains_by_grade(self.dcg, self.gains)
@@ -105,7 +102,6 @@ class NDCG(Measure):
         return share(sums_of_gains(case, gain, discount), best)
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         if self.expected == "ratio":
             return self._ratio(case)
         self._refuse_unjudged(case, " or take nDCG(expected='ratio')")

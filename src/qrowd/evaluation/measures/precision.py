@@ -28,22 +28,14 @@ class P(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def check(self) -> None:
-        """It needs its cutoff."""
         self._needs_cutoff()
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        depth = np.full(case.shape[1], self.depth, np.int32)
-        kernels.hits(at.starts, at.rank, at.row, case.grades, self.level, depth, sums)
-        return sums / self.depth
+        return case.hits(self.level, self.depth) / self.depth
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
-        p = case.along(case.chance(self.level), case.outside(self.level))
-        return np.asarray(p[:, : self.depth].sum(axis=1) / self.depth)
+        p = case.relevant(self.level, self.depth)
+        return np.asarray(p.sum(axis=1) / self.depth)
 
 
 @measure("R", paper="van Rijsbergen 1979", aliases={"Recall": "R"})
@@ -64,16 +56,9 @@ class R(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        depth = np.full(case.shape[1], self.depth, np.int32)
-        kernels.hits(at.starts, at.rank, at.row, case.grades, self.level, depth, sums)
-        return share(sums, case.recall_base(self.level))
+        return share(case.hits(self.level, self.depth), case.recall_base(self.level))
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         from qrowd.evaluation import kernels
 
         self._refuse_unjudged(case)
@@ -100,16 +85,10 @@ class Rprec(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums, base = case.ranked, np.zeros(case.shape), case.recall_base(self.level)
-        depth = base.astype(np.int32)
-        kernels.hits(at.starts, at.rank, at.row, case.grades, self.level, depth, sums)
-        return share(sums, base)
+        base = case.recall_base(self.level)
+        return share(case.hits(self.level, base), base)
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
         self._refuse_unjudged(case)
         at = case.ranked
         worth = precision_at_recall_base(case.chance(self.level), at.depth)
@@ -131,21 +110,13 @@ class Success(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def check(self) -> None:
-        """It needs its cutoff."""
         self._needs_cutoff()
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        depth = np.full(case.shape[1], self.depth, np.int32)
-        kernels.hits(at.starts, at.rank, at.row, case.grades, self.level, depth, sums)
-        return (sums > 0).astype(np.float64)
+        return (case.hits(self.level, self.depth) > 0).astype(np.float64)
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
-        p = case.along(case.chance(self.level), case.outside(self.level))[:, : self.depth]
+        p = case.relevant(self.level, self.depth)
         return np.asarray(1 - np.prod(1 - p, axis=1))
 
 
@@ -163,7 +134,6 @@ class RR(Measure):
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
         from qrowd.evaluation import kernels
 
         at, best = case.ranked, np.zeros(case.shape)
@@ -171,8 +141,7 @@ class RR(Measure):
         return best
 
     def expectation(self, case: Random) -> Floats:
-        """The expected scores[runs] of one topic under random relevance."""
-        p = case.along(case.chance(self.level), case.outside(self.level))[:, : self.depth]
+        p = case.relevant(self.level, self.depth)
         none_above = np.ones(p.shape)
         none_above[:, 1:] = np.cumprod(1 - p, axis=1)[:, :-1]
         return np.asarray((p * none_above / np.arange(1, p.shape[1] + 1)).sum(axis=1))
@@ -189,13 +158,8 @@ class Judged(Measure):
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
 
     def score(self, case: Certain) -> Floats:
-        """The scores[runs, columns] of one topic."""
-        from qrowd.evaluation import kernels
-
-        at, sums = case.ranked, np.zeros(case.shape)
-        depth = np.full(case.shape[1], self.depth, np.int32)
-        kernels.hits(at.starts, at.rank, at.row, case.grades, LOWEST, depth, sums)
-        return share(sums, np.minimum(at.lengths, self.depth)[:, None])
+        shown = np.minimum(case.ranked.lengths, self.depth)
+        return share(case.hits(LOWEST, self.depth), shown[:, None])
 
     def expectation(self, case: Random) -> Floats:
         """The share of the first k documents that is in the pool."""
