@@ -85,7 +85,7 @@ class Task:
     @cached_property
     def missing(self) -> Mask:
         """Which run lacks which topic: [topics, runs]."""
-        return np.array([one.lengths == 0 for one in self.ranked])
+        return np.array([ranked.lengths == 0 for ranked in self.ranked])
 
 
 def evaluate(
@@ -150,9 +150,9 @@ def _check(
 
 def _certain(task: Task, many: QrelsSet, means: bool) -> Scores:
     task.ranked  # noqa: B018  made here, not inside the threads that use it
-    found = Findings.none(task.measures, len(many), len(task.topics))
-    values = (_averaged if means else _each_topic)(task, many, found)
-    notes = (*many.notes, *notes_of(task, many.axis, found))
+    findings = Findings.none(task.measures, len(many), len(task.topics))
+    values = (_averaged if means else _each_topic)(task, many, findings)
+    notes = (*many.notes, *notes_of(task, many.axis, findings))
     return task.scores(values, many.axis, many.columns, notes, means)
 
 
@@ -160,19 +160,19 @@ def _blocks(many: QrelsSet) -> list[tuple[int, int]]:
     return [(lo, min(lo + WIDTH, len(many))) for lo in range(0, len(many), WIDTH)]
 
 
-def _each_topic(task: Task, many: QrelsSet, found: Findings) -> Floats:
+def _each_topic(task: Task, many: QrelsSet, findings: Findings) -> Floats:
     values = np.empty((len(task.measures), len(many), len(task.topics), len(task.runs)))
     cells = [(topic, block) for topic in range(len(task.topics)) for block in _blocks(many)]
 
     def work(first: int, last: int) -> None:
         for topic, (lo, hi) in cells[first:last]:
-            values[:, lo:hi, topic, :] = _score(task, many, topic, lo, hi, found)
+            values[:, lo:hi, topic, :] = _score(task, many, topic, lo, hi, findings)
 
     in_blocks(work, len(cells), blocks=64)
     return values
 
 
-def _averaged(task: Task, many: QrelsSet, found: Findings) -> Floats:
+def _averaged(task: Task, many: QrelsSet, findings: Findings) -> Floats:
     """Means over topics, added in the order of topics, for one block of columns after another."""
     shape = (len(task.measures), len(many), 1, len(task.runs))
     total, count = np.zeros(shape), np.zeros(shape)
@@ -181,7 +181,7 @@ def _averaged(task: Task, many: QrelsSet, found: Findings) -> Floats:
     def work(first: int, last: int) -> None:
         for lo, hi in blocks[first:last]:
             for topic in range(len(task.topics)):
-                values = _score(task, many, topic, lo, hi, found)
+                values = _score(task, many, topic, lo, hi, findings)
                 defined = ~np.isnan(values)
                 total[:, lo:hi, 0] += np.where(defined, values, 0.0)
                 count[:, lo:hi, 0] += defined
@@ -190,15 +190,15 @@ def _averaged(task: Task, many: QrelsSet, found: Findings) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, found: Findings) -> Floats:
-    """values[measures, columns lo..hi, runs] of one topic; what was found on the way is noted."""
+def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, findings: Findings) -> Floats:
+    """values[measures, columns lo..hi, runs] of one topic; adds to `findings` on the way."""
     grades = np.array(many.block(int(task.in_pool[topic]), lo, hi), order="C")  # writable
     case = Certain(task.ranked[topic], grades)
     values = np.array([measure.under(case).T for measure in task.measures])
     values[:, case.nothing] = np.nan
     if task.both:
         values[:, :, task.missing[topic]] = np.nan
-    found.see(topic, lo, hi, case)
+    findings.see(topic, lo, hi, case)
     return values
 
 

@@ -49,8 +49,8 @@ def gains_of(given: Mapping[int, float] | None, owner: str) -> Gains | None:
 def _gain_table(dcg: str, gains: Gains | None) -> Floats:
     grade = np.arange(NOT_JUDGED, HIGHEST + 1)
     table = np.maximum(grade, 0).astype(np.float64)
-    for known, gain in (gains or {}).items():
-        table[known - NOT_JUDGED] = gain
+    for changed, gain in (gains or {}).items():
+        table[changed - NOT_JUDGED] = gain
     return np.exp2(table) - 1 if dcg == "exp-log2" else table
 
 

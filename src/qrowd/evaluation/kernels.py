@@ -54,11 +54,11 @@ def hits(
 
 
 @kernel
-def counts(grades: Grades, found: Codes) -> None:
-    """found[column, grade + 128] += 1 for every document of the pool."""
+def counts(grades: Grades, counts: Codes) -> None:
+    """counts[column, grade + 128] += 1 for every document of the pool."""
     for row in range(grades.shape[0]):
         for c in range(grades.shape[1]):
-            found[c, grades[row, c] + 128] += 1
+            counts[c, grades[row, c] + 128] += 1
 
 
 @kernel
@@ -85,12 +85,12 @@ def gains(
 
 
 @kernel
-def ideals(found: Codes, best_first: Codes, gain: Floats, discount: Floats, sums: Floats) -> None:
+def ideals(counts: Codes, best_first: Codes, gain: Floats, discount: Floats, sums: Floats) -> None:
     """sums[column] += the gains of the best ranking, from counts[column, grade + 128]."""
-    for c in range(found.shape[0]):
+    for c in range(counts.shape[0]):
         n = 0
         for code in best_first:
-            for _ in range(found[c, code]):
+            for _ in range(counts[c, code]):
                 if n >= len(discount):
                     break
                 sums[c] += gain[code] / discount[n]

@@ -52,13 +52,13 @@ class Measure:
 
     def __call__(self, **changes: Any) -> Self:
         """The same measure with these parameters changed."""
-        now = {known.name: getattr(self, known.name) for known in self.card.params}
-        made: Self = build(self.card, [], now | changes)
-        return made
+        current = {param.name: getattr(self, param.name) for param in self.card.params}
+        changed: Self = build(self.card, [], current | changes)
+        return changed
 
     def __matmul__(self, cutoff: int) -> Self:
         """The same measure of the first `cutoff` documents."""
-        if not any(known.name == "cutoff" for known in self.card.params):
+        if not any(param.name == "cutoff" for param in self.card.params):
             raise UsageError(f"{self.card.id} takes no cutoff; write {self!r} without @{cutoff}")
         return self.__call__(cutoff=cutoff)
 
@@ -124,49 +124,47 @@ def share(part: Array, whole: Array) -> Floats:
 
 
 def measures_of(
-    given: Measure | str | Iterable[Measure | str], rel: int | None = None
+    wanted: Measure | str | Iterable[Measure | str], rel: int | None = None
 ) -> tuple[Measure, ...]:
-    """The measures that are named or given, each ready to score; at least one.
+    """The measures that are wanted, as values or by name, each ready to score; at least one.
 
     `rel` is the lowest relevant grade of those that have such a parameter and leave it as it is.
     """
-    several = [given] if isinstance(given, Measure | str) else list(given)
-    made = tuple(parse_measure(one) if isinstance(one, str) else one for one in several)
-    if not made:
+    listed = [wanted] if isinstance(wanted, Measure | str) else list(wanted)
+    measures = tuple(parse_measure(spec) if isinstance(spec, str) else spec for spec in listed)
+    if not measures:
         raise UsageError("no measure is given; name at least one, as in AP or nDCG@20")
-    for one in made:
-        if not isinstance(one, Measure):
-            raise UsageError(f"a measure must be a value like AP or nDCG@20, got {one!r}")
-        one.check()
+    for measure in measures:
+        if not isinstance(measure, Measure):
+            raise UsageError(f"a measure must be a value like AP or nDCG@20, got {measure!r}")
+        measure.check()
     if rel is not None:
-        made = tuple(
-            one if _says_rel(stated) else _from(one, rel)
-            for stated, one in zip(several, made, strict=True)
+        measures = tuple(
+            measure if _says_rel(spec) else _from(measure, rel)
+            for spec, measure in zip(listed, measures, strict=True)
         )
-    names = [repr(one) for one in made]
+    names = [repr(measure) for measure in measures]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"measures are named twice: {', '.join(sorted(twice))}")
-    return made
+    return measures
 
 
-def _says_rel(stated: Measure | str) -> bool:
-    return isinstance(stated, str) and "rel" in parse_spec(stated.strip())[2]
+def _says_rel(spec: Measure | str) -> bool:
+    return isinstance(spec, str) and "rel" in parse_spec(spec.strip())[2]
 
 
 def _from(measure: Measure, rel: int) -> Measure:
-    default = {known.name: known.default for known in measure.card.params}.get("rel")
+    default = {param.name: param.default for param in measure.card.params}.get("rel")
     return measure(rel=rel) if default is not None and measure.level == default else measure
 
 
 def parse_measure(spec: str) -> Measure:
     """The measure of a string: ours, ir_measures' (`nDCG@20`) or trec_eval's (`ndcg_cut_20`)."""
-    found = _TREC.fullmatch(spec.strip())
-    if (
-        found
-        and found[1] in _TREC_NAMES
-        and (found[2] or found[1] not in ("P", "recall", "success"))
-    ):
-        spec = _TREC_NAMES[found[1]] + (f"@{found[2]}" if found[2] else "")
+    match = _TREC.fullmatch(spec.strip())
+    if match and match[1] in _TREC_NAMES:
+        name, cutoff = match.groups()
+        if cutoff or name not in ("P", "recall", "success"):  # which need one: leave it to `get`
+            spec = _TREC_NAMES[name] + (f"@{cutoff}" if cutoff else "")
     measure: Measure = get(spec, "measure")
     return measure

@@ -46,12 +46,12 @@ class Findings:
             self.empty[at, lo:hi, topic] = ~nothing & (case.recall_base(level) == 0)
 
 
-def notes_of(task: Task, axis: str, found: Findings) -> tuple[str, ...]:
+def notes_of(task: Task, axis: str, findings: Findings) -> tuple[str, ...]:
     """The notes of scores under certain relevance."""
     notes = list(topic_notes(task))
     cells = f"({axis}, topic) cells"
-    for at, level in enumerate(found.levels):
-        empty = found.empty[at]
+    for at, level in enumerate(findings.levels):
+        empty = findings.empty[at]
         if empty.any() and not axis:
             names = _listed(task.topics.names[empty[0]])
             notes.append(f"no document of grade {level} or higher on {names}: scored 0")
@@ -60,9 +60,9 @@ def notes_of(task: Task, axis: str, found: Findings) -> tuple[str, ...]:
                 f"no document of grade {level} or higher in {empty.sum()} of {empty.size} {cells}: "
                 f"scored 0"
             )
-    if found.nothing.any():
+    if findings.nothing.any():
         notes.append(
-            f"no judgement at all in {found.nothing.sum()} of {found.nothing.size} {cells}: "
+            f"no judgement at all in {findings.nothing.sum()} of {findings.nothing.size} {cells}: "
             f"undefined, left out of means"
         )
     return tuple(notes)
