@@ -85,6 +85,11 @@ def records(table: Table) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
+def table_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The table of rows that have the same keys: the way back from `records`."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
 def tsv(table: Table) -> str:
     """Tab-separated, with a header row; undefined numbers are empty."""
     lines = ["\t".join(table)]

@@ -23,11 +23,11 @@ from qrowd.comparison.significance import (
     weighted_means,
 )
 from qrowd.data.arrays import Array, Floats
-from qrowd.data.frames import Coded, Framed
+from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ParameterError, UsageError
-from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain, tsv
+from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
+from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain, table_of, tsv
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = {
@@ -46,142 +46,6 @@ TESTS_IN_WORDS = {
 }
 
 
-def letter(at: int) -> str:
-    """A to z, then a1, b1, ..."""
-    return _LETTERS[at % 26] + (str(at // 26) if at >= 26 else "")
-
-
-def marks(found: Comparison, m: int, e: int, s: int) -> str:
-    """The letters of the estimates that this one is significantly better than."""
-    return "".join(letter(other) for other in found.beats(m, e, s))
-
-
-def legend(found: Comparison) -> str:
-    """What the intervals and marks mean."""
-    lines = []
-    if found.samples.shape[-1]:
-        lines.append(
-            f"[ ]: {found.level:.0%} interval over topics "
-            f"({found.samples.shape[-1]} bootstrap samples, recentred)."
-        )
-    if len(found.estimates) > 1 and len(found.topics) > 1:
-        names = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
-        name = names.get(found.correction)
-        correction = f", {name} correction over all pairs" if name else ""
-        lines.append(
-            f"Letters: better than these on the topics one by one, by {TESTS_IN_WORDS[found.test]} "
-            f"(p < {found.alpha:g}{correction})."
-        )
-    return "\n".join(lines)
-
-
-def as_text(found: Comparison) -> str:
-    """One table per measure, what the marks mean, and the notes."""
-    blocks = [_table(found, m) for m in range(len(found.measures))]
-    notes = [f"note: {note}" for note in found.notes]
-    return "\n\n".join([*blocks, "\n".join([legend(found), *notes]).strip()]).rstrip()
-
-
-def _title(found: Comparison, m: int) -> str:
-    return f"{found.measures[m]}: {len(found.runs)} runs, {len(found.topics)} topics"
-
-
-def _table(found: Comparison, m: int) -> str:
-    rows: list[list[str]] = []
-    for e, name in enumerate(found.estimates):
-        tag = f"{letter(e)} {name}" if len(found.estimates) > 1 else name
-        cells = range(len(found.statistics))
-        rows.append([tag, *(f"{_digits(found, m, e, s)} {marks(found, m, e, s)}" for s in cells)])
-        if found.samples.shape[-1]:
-            rows.append(["", *(_ends(found, m, e, s) for s in cells)])
-    return _title(found, m) + "\n" + aligned(["", *(f"{name} " for name in found.statistics)], rows)
-
-
-def _places(found: Comparison, s: int) -> int:
-    return 1 if found.statistics[s] == "max_drop" else 3
-
-
-def _digits(found: Comparison, m: int, e: int, s: int) -> str:
-    return cell(float(found.values[m, e, s]), _places(found, s))
-
-
-def _ends(found: Comparison, m: int, e: int, s: int) -> str:
-    low, high = (cell(float(end[m, e, s]), _places(found, s)) for end in (found.low, found.high))
-    return f"[{low}, {high}]"
-
-
-def as_latex(found: Comparison, digits: int) -> str:
-    """One `tabular` per measure; needs the booktabs package."""
-    header = ["", *(_symbol(name) for name in found.statistics)]
-    tables = [
-        latex(
-            header,
-            [_latex_row(found, m, e, digits) for e in range(len(found.estimates))],
-            f"{_title(found, m)}\n{legend(found)}",
-        )
-        for m in range(len(found.measures))
-    ]
-    return "\n".join(tables)
-
-
-def _symbol(name: str) -> str:
-    return _SYMBOLS.get(name, latex_text(name))
-
-
-def _latex_row(found: Comparison, m: int, e: int, digits: int) -> list[str]:
-    prefix = f"$^{{{letter(e)}}}$ " if len(found.estimates) > 1 else ""
-    name = prefix + latex_text(found.estimates[e])
-    return [name, *(_latex_cell(found, m, e, s, digits) for s in range(len(found.statistics)))]
-
-
-def _latex_cell(found: Comparison, m: int, e: int, s: int, digits: int) -> str:
-    places = 1 if found.statistics[s] == "max_drop" else digits
-    column = found.values[m, :, s]
-    best = np.nanmin if found.statistics[s] in LESS_IS_BETTER else np.nanmax
-    text = cell(float(column[e]), places)
-    if len(column) > 1 and not np.isnan(column).all() and column[e] == best(column):
-        text = rf"\textbf{{{text}}}"
-    beaten = marks(found, m, e, s)
-    text += f"$^{{{beaten}}}$" if beaten else ""
-    if not found.samples.shape[-1]:
-        return text
-    low, high = (cell(float(end[m, e, s]), places) for end in (found.low, found.high))
-    return rf"{text} {{\scriptsize [{low}, {high}]}}"
-
-
-def as_dict(found: Comparison) -> dict[str, Any]:
-    """The rows, the tests, and how all of it was made."""
-    pairs = [
-        {
-            "measure": found.measures[m],
-            "statistic": found.statistics[s],
-            "estimates": [found.estimates[a], found.estimates[b]],
-            "p": float(found.p_values[m, s, a, b]),
-        }
-        for m, s, a, b in np.ndindex(found.p_values.shape)
-        if a < b
-    ]
-    rows = [
-        {**row, "beats": [found.estimates[other] for other in found.beats(*at)]}
-        for row, at in zip(found.rows(), np.ndindex(found.values.shape), strict=True)
-    ]
-    result: dict[str, Any] = plain(
-        {
-            "topics": list(found.topics),
-            "runs": list(found.runs),
-            "level": found.level,
-            "bootstrap": found.samples.shape[-1],
-            "test": found.test,
-            "correction": found.correction,
-            "alpha": found.alpha,
-            "rows": rows,
-            "tests": pairs,
-            "notes": list(found.notes),
-        }
-    )
-    return result
-
-
 Statistic = Callable[[Floats, Floats], Floats]
 
 STATISTICS: dict[str, Statistic] = {
@@ -194,7 +58,6 @@ STATISTICS: dict[str, Statistic] = {
     "max_drop": max_drop,
 }
 LESS_IS_BETTER = ("rmse", "max_drop")
-_WORDS = ("measure", "estimate", "statistic", "beats")
 _LEAST = {"rbo": 0.0, "rmse": 0.0, "max_drop": 0.0}
 _MOST = {"rmse": np.inf, "max_drop": np.inf}
 
@@ -235,8 +98,9 @@ class Comparison(Readable, Framed):
         )
 
     def __str__(self) -> str:
-
-        return as_text(self)
+        tables = [_table(self, m) for m in range(len(self.measures))]
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n\n".join([*tables, "\n".join([_legend(self), *notes]).strip()]).rstrip()
 
     def value(self, estimate: str, statistic: str = "tau_ap", measure: str = "") -> float:
         """One figure; of the first measure if none is named."""
@@ -270,24 +134,55 @@ class Comparison(Readable, Framed):
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per measure, estimate and statistic."""
-        rows = self.rows()
-        return {
-            name: np.array([row[name] for row in rows], object if name in _WORDS else np.float64)
-            for name in rows[0]
-        }
+        return columns_of(self.rows())
 
     def to_tsv(self) -> str:
         """The rows, tab-separated."""
-        rows = self.rows()
-        return tsv({name: [row[name] for row in rows] for name in rows[0]})
+        return tsv(table_of(self.rows()))
 
     def to_latex(self, digits: int = 3) -> str:
-        """One `tabular` per measure: estimates down, statistics across, the best in bold."""
-        return as_latex(self, digits)
+        """One `tabular` per measure: estimates down, statistics across, the best in bold.
+
+        It needs the booktabs package.
+        """
+        header = ["", *(_SYMBOLS.get(name, latex_text(name)) for name in self.statistics)]
+        tables = []
+        for m in range(len(self.measures)):
+            rows = [_latex_row(self, m, e, digits) for e in range(len(self.estimates))]
+            tables.append(latex(header, rows, f"{_title(self, m)}\n{_legend(self)}"))
+        return "\n".join(tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the samples, as JSON has it."""
-        return as_dict(self)
+        pairs = [
+            {
+                "measure": self.measures[m],
+                "statistic": self.statistics[s],
+                "estimates": [self.estimates[a], self.estimates[b]],
+                "p": float(self.p_values[m, s, a, b]),
+            }
+            for m, s, a, b in np.ndindex(self.p_values.shape)
+            if a < b
+        ]
+        rows = [
+            {**row, "beats": [self.estimates[other] for other in self.beats(*at)]}
+            for row, at in zip(self.rows(), np.ndindex(self.values.shape), strict=True)
+        ]
+        described: dict[str, Any] = plain(
+            {
+                "topics": list(self.topics),
+                "runs": list(self.runs),
+                "level": self.level,
+                "bootstrap": self.samples.shape[-1],
+                "test": self.test,
+                "correction": self.correction,
+                "alpha": self.alpha,
+                "rows": rows,
+                "tests": pairs,
+                "notes": list(self.notes),
+            }
+        )
+        return described
 
 
 def compare(
@@ -334,7 +229,7 @@ def compare(
                 values[m, e, s] = function(means_of(left.T), means_of(right.T))
                 per_topic[m, e, s] = function(left, right)
                 samples[m, e, s] = _resampled(function, left, right, weights)
-    low, high = _compare_ends(values, samples, statistics, level)
+    low, high = _intervals(values, samples, statistics, level)
     p_values = _tested(per_topic, test, correction, alpha, seed)
     if count > 1:
         tests = len(aligned) * (len(aligned) - 1) // 2
@@ -369,8 +264,6 @@ def _check(
             raise ParameterError(f"{what} must be one of {', '.join(known)}, got {value!r}")
     for name in statistics:
         if name not in STATISTICS:
-            from qrowd.errors import UnknownNameError
-
             raise UnknownNameError.among("statistic", name, STATISTICS)
 
 
@@ -388,7 +281,7 @@ def _resampled(function: Statistic, left: Floats, right: Floats, weights: Floats
     return function(weighted_means(weights, left), weighted_means(weights, right))
 
 
-def _compare_ends(
+def _intervals(
     values: Floats, samples: Floats, statistics: tuple[str, ...], level: float
 ) -> tuple[Floats, Floats]:
     if not samples.shape[-1]:
@@ -486,3 +379,76 @@ def _left_out(everyone: Mapping[str, Scores], cut: Mapping[str, Scores]) -> tupl
             if has < had:
                 notes.append(f"{name}: {had - has} of {had} {what} not compared")
     return tuple(notes)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def letter(at: int) -> str:
+    """A to z, then a1, b1, ..."""
+    return _LETTERS[at % 26] + (str(at // 26) if at >= 26 else "")
+
+
+def _legend(comparison: Comparison) -> str:
+    lines = []
+    replicates = comparison.samples.shape[-1]
+    if replicates:
+        lines.append(
+            f"[ ]: {comparison.level:.0%} interval over topics "
+            f"({replicates} bootstrap samples, recentred)."
+        )
+    if len(comparison.estimates) > 1 and len(comparison.topics) > 1:
+        names = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
+        name = names.get(comparison.correction)
+        correction = f", {name} correction over all pairs" if name else ""
+        test = TESTS_IN_WORDS[comparison.test]
+        lines.append(
+            f"Letters: better than these on the topics one by one, by {test} "
+            f"(p < {comparison.alpha:g}{correction})."
+        )
+    return "\n".join(lines)
+
+
+def _title(comparison: Comparison, m: int) -> str:
+    runs, topics = len(comparison.runs), len(comparison.topics)
+    return f"{comparison.measures[m]}: {runs} runs, {topics} topics"
+
+
+def _table(comparison: Comparison, m: int) -> str:
+    rows: list[list[str]] = []
+    for e, name in enumerate(comparison.estimates):
+        cells = [_figures(comparison, m, e, s) for s in range(len(comparison.statistics))]
+        tag = f"{letter(e)} {name}" if len(comparison.estimates) > 1 else name
+        rows.append([tag, *(f"{value} {beaten}" for value, beaten, _ in cells)])
+        if comparison.samples.shape[-1]:
+            rows.append(["", *(interval for _, _, interval in cells)])
+    header = ["", *(f"{name} " for name in comparison.statistics)]
+    return _title(comparison, m) + "\n" + aligned(header, rows)
+
+
+def _figures(
+    comparison: Comparison, m: int, e: int, s: int, digits: int = 3
+) -> tuple[str, str, str]:
+    """A value, the letters of the estimates that it is significantly better than, its interval."""
+    digits = 1 if comparison.statistics[s] == "max_drop" else digits
+    value, low, high = (
+        cell(float(part[m, e, s]), digits)
+        for part in (comparison.values, comparison.low, comparison.high)
+    )
+    return value, "".join(map(letter, comparison.beats(m, e, s))), f"[{low}, {high}]"
+
+
+def _latex_row(comparison: Comparison, m: int, e: int, digits: int) -> list[str]:
+    prefix = f"$^{{{letter(e)}}}$ " if len(comparison.estimates) > 1 else ""
+    row = [prefix + latex_text(comparison.estimates[e])]
+    for s, statistic in enumerate(comparison.statistics):
+        text, beaten, interval = _figures(comparison, m, e, s, digits)
+        column = comparison.values[m, :, s]
+        best = np.nanmin if statistic in LESS_IS_BETTER else np.nanmax
+        if len(column) > 1 and not np.isnan(column).all() and column[e] == best(column):
+            text = rf"\textbf{{{text}}}"
+        text += f"$^{{{beaten}}}$" if beaten else ""
+        if comparison.samples.shape[-1]:
+            text += rf" {{\scriptsize {interval}}}"
+        row.append(text)
+    return row

@@ -16,120 +16,10 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError, UsageError
+from qrowd.errors import InputError, UnknownNameError, UsageError
 from qrowd.rendering import Readable, aligned, plain
 
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
-
-
-def as_text(scores: LabelScores) -> str:
-    """The headline: quantised and fractional answers side by side, then the rest."""
-    blocks = [_title(scores), _headline(scores), _overall(scores)]
-    if len(scores.scale) > 2:
-        blocks.append(confusion_text(scores))
-    if scores.given is not None:
-        blocks.append(f"apart: {_title(scores.given)}, gold given\n{_overall(scores.given)}")
-    blocks += [f"note: {note}" for note in scores.notes]
-    return "\n".join(blocks)
-
-
-def _title(scores: LabelScores) -> str:
-    return f"{len(scores)} pairs of {len(scores.topics)} topics"
-
-
-def _headline(scores: LabelScores) -> str:
-    """Agreement beyond chance first: where one grade is common, accuracy says little."""
-    constant = scores.overall["constant_accuracy"]
-    lines = [_with_interval(scores, name) for name in ("kappa", "balanced_accuracy", "accuracy")]
-    lines[-1] += f"; the best constant answer has {constant:.4f}"
-    return "\n".join(lines) + "\n"
-
-
-def _with_interval(scores: LabelScores, name: str) -> str:
-    line = f"{name.replace('_', ' ')} {scores.overall[name]:.4f}"
-    low, high = scores.interval(name)
-    return line if low != low else f"{line}, 95 % over topics [{low:.4f}, {high:.4f}]"
-
-
-def _overall(scores: LabelScores) -> str:
-    o, e = scores.overall, scores.errors
-    columns = ("", "fractional_")
-    both = [[name, *(part[kind + name] for kind in columns for part in (o, e))] for name in _BOTH]
-    rest = [name for name in o if name not in _BOTH and not name.startswith("fractional_")]
-    single = [[name, o[name], e[name]] for name in rest]
-    header = ["measure", "quantised", "s.e.", "fractional", "s.e."]
-    legend = "s.e.: the standard error over topics"
-    legend += "" if len(scores.topics) > 1 else ", of which there is only one"
-    legend += f"\nlog_loss: probabilities clipped at {scores.clip:g}"
-    first, second = aligned(header, both), aligned(["measure", "value", "s.e."], single)
-    return f"{first}\n\n{second}\n{legend}"
-
-
-def per_topic_text(scores: LabelScores) -> str:
-    """One line per topic."""
-    names = ("accuracy", "precision", "recall", "f1", "auc", "log_loss", "rmse", "map", "ndcg")
-    rows = [
-        [
-            topic,
-            int(scores.pairs_by_topic[at]),
-            *(float(scores.by_topic[name][at]) for name in names),
-        ]
-        for at, topic in enumerate(scores.topics)
-    ]
-    means = scores.topic_means
-    mean = ["mean of topics", len(scores), *(means[name] for name in names)]
-    return aligned(["topic", "pairs", *names], [*rows, mean], digits=3)
-
-
-def confusion_text(scores: LabelScores) -> str:
-    """Gold grades down, merged grades across."""
-    grades = scores.scale.grades
-    rows = [
-        [f"gold {grade}", *(f"{count:.10g}" for count in row)]
-        for grade, row in zip(grades, scores.confusion, strict=True)
-    ]
-    return aligned(["", *(f"as {grade}" for grade in grades)], rows)
-
-
-def calibration_text(table: Calibration) -> str:
-    """The bins, then the Brier score and its parts."""
-    rows = [
-        [
-            f"{row['from']:.2f}-{row['to']:.2f}",
-            int(row["count"]),
-            row["predicted"],
-            row["observed"],
-            f"{row['low']:.3f}-{row['high']:.3f}",
-        ]
-        for row in table.rows()
-    ]
-    head = aligned(["p", "pairs", "predicted", "observed", "90 % interval"], rows)
-    return (
-        head + "\n\n" + aligned(["part", "value"], [list(part) for part in table.parts().items()])
-    )
-
-
-def as_dict(scores: LabelScores) -> dict[str, Any]:
-    """Everything as plain lists and dictionaries."""
-    found: dict[str, Any] = {
-        "pairs": len(scores),
-        "topics": len(scores.topics),
-        "grades": list(scores.scale.grades),
-        "overall": scores.overall,
-        "standard_errors": scores.errors,
-        "clip": scores.clip,
-        "topic_means": scores.topic_means,
-        "by_topic": {
-            topic: {name: float(values[at]) for name, values in scores.by_topic.items()}
-            for at, topic in enumerate(scores.topics)
-        },
-        "confusion": scores.confusion,
-        "calibration": {"bins": scores.calibration.rows(), **scores.calibration.parts()},
-        "given": as_dict(scores.given) if scores.given is not None else None,
-        "notes": list(scores.notes),
-    }
-    result: dict[str, Any] = plain(found)
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +50,6 @@ class LabelScores(Readable, Framed):
 
     def __getitem__(self, measure: str) -> float:
         if measure not in self.overall:
-            from qrowd.errors import UnknownNameError
-
             raise UnknownNameError.among("measure of labels", measure, self.overall)
         return self.overall[measure]
 
@@ -174,8 +62,13 @@ class LabelScores(Readable, Framed):
         return f"LabelScores({len(self)} pairs of {len(self.topics)} topics: {figures})"
 
     def __str__(self) -> str:
-
-        return as_text(self)
+        blocks = [_title(self), _headline(self), _overall(self)]
+        if len(self.scale) > 2:
+            blocks.append(confusion_text(self))
+        if self.given is not None:
+            blocks.append(f"apart: {_title(self.given)}, gold given\n{_overall(self.given)}")
+        blocks += [f"note: {note}" for note in self.notes]
+        return "\n".join(blocks)
 
     @property
     def topic_means(self) -> dict[str, float]:
@@ -215,7 +108,26 @@ class LabelScores(Readable, Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON would have it (undefined figures are None)."""
-        return as_dict(self)
+        described: dict[str, Any] = plain(
+            {
+                "pairs": len(self),
+                "topics": len(self.topics),
+                "grades": list(self.scale.grades),
+                "overall": self.overall,
+                "standard_errors": self.errors,
+                "clip": self.clip,
+                "topic_means": self.topic_means,
+                "by_topic": {
+                    topic: {name: float(values[at]) for name, values in self.by_topic.items()}
+                    for at, topic in enumerate(self.topics)
+                },
+                "confusion": self.confusion,
+                "calibration": {"bins": self.calibration.rows(), **self.calibration.parts()},
+                "given": self.given.to_dict() if self.given is not None else None,
+                "notes": list(self.notes),
+            }
+        )
+        return described
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per topic, one column per measure."""
@@ -252,15 +164,15 @@ def score_labels(
     belief = _belief(merged, gold, ties)
     truth = _truth(gold, belief.scale)
     at = belief.pairs.locate(truth.pairs)
-    found = at >= 0
-    if not found.any():
+    labelled = at >= 0
+    if not labelled.any():
         raise InputError(
             "merged labels and gold have no pair in common; do topic and document names match?"
         )
-    seen = _given_mask(belief, given)[at] & found
-    scored = [_score(belief, truth, at, rows, bins, clip) for rows in (found & ~seen, seen)]
+    seen = _given_mask(belief, given)[at] & labelled
+    scored = [_score(belief, truth, at, rows, bins, clip) for rows in (labelled & ~seen, seen)]
     headline = scored[0]
-    notes = _notes(found, seen, belief, truth) + _one_sided(truth, found & ~seen)
+    notes = _notes(labelled, seen, belief, truth) + _one_sided(truth, labelled & ~seen)
     apart = scored[1] if seen.any() else None
     return replace(headline, given=apart, notes=notes)
 
@@ -355,12 +267,93 @@ def _one_sided(truth: _Labels, rows: Mask) -> tuple[str, ...]:
     return (f"{which} of this gold is relevant: what needs both kinds is undefined (--gold-rel)",)
 
 
-def _notes(found: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:
-    missing, without = int((~found).sum()), len(belief.pairs) - int(found.sum())
+def _notes(labelled: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:
+    missing, without = int((~labelled).sum()), len(belief.pairs) - int(labelled.sum())
     lines = {
         f"{missing} gold pairs have no merged label and are not scored": missing,
         f"{without} merged pairs have no gold and are not scored": without,
         f"{int(seen.sum())} pairs whose gold was given are left out": int(seen.sum()),
-        "every pair with gold was given: nothing is left to score": int(not (found & ~seen).any()),
+        "every pair with gold was given: nothing is left to score": int(
+            not (labelled & ~seen).any()
+        ),
     }
     return tuple(line for line, count in lines.items() if count)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _title(scores: LabelScores) -> str:
+    return f"{len(scores)} pairs of {len(scores.topics)} topics"
+
+
+def _headline(scores: LabelScores) -> str:
+    """Agreement beyond chance first: where one grade is common, accuracy says little."""
+    constant = scores.overall["constant_accuracy"]
+    lines = [_with_interval(scores, name) for name in ("kappa", "balanced_accuracy", "accuracy")]
+    lines[-1] += f"; the best constant answer has {constant:.4f}"
+    return "\n".join(lines) + "\n"
+
+
+def _with_interval(scores: LabelScores, name: str) -> str:
+    line = f"{name.replace('_', ' ')} {scores.overall[name]:.4f}"
+    low, high = scores.interval(name)
+    return line if low != low else f"{line}, 95 % over topics [{low:.4f}, {high:.4f}]"
+
+
+def _overall(scores: LabelScores) -> str:
+    o, e = scores.overall, scores.errors
+    columns = ("", "fractional_")
+    both = [[name, *(part[kind + name] for kind in columns for part in (o, e))] for name in _BOTH]
+    rest = [name for name in o if name not in _BOTH and not name.startswith("fractional_")]
+    single = [[name, o[name], e[name]] for name in rest]
+    header = ["measure", "quantised", "s.e.", "fractional", "s.e."]
+    legend = "s.e.: the standard error over topics"
+    legend += "" if len(scores.topics) > 1 else ", of which there is only one"
+    legend += f"\nlog_loss: probabilities clipped at {scores.clip:g}"
+    first, second = aligned(header, both), aligned(["measure", "value", "s.e."], single)
+    return f"{first}\n\n{second}\n{legend}"
+
+
+def per_topic_text(scores: LabelScores) -> str:
+    """One line per topic."""
+    names = ("accuracy", "precision", "recall", "f1", "auc", "log_loss", "rmse", "map", "ndcg")
+    rows = [
+        [
+            topic,
+            int(scores.pairs_by_topic[at]),
+            *(float(scores.by_topic[name][at]) for name in names),
+        ]
+        for at, topic in enumerate(scores.topics)
+    ]
+    means = scores.topic_means
+    mean = ["mean of topics", len(scores), *(means[name] for name in names)]
+    return aligned(["topic", "pairs", *names], [*rows, mean], digits=3)
+
+
+def confusion_text(scores: LabelScores) -> str:
+    """Gold grades down, merged grades across."""
+    grades = scores.scale.grades
+    rows = [
+        [f"gold {grade}", *(f"{count:.10g}" for count in row)]
+        for grade, row in zip(grades, scores.confusion, strict=True)
+    ]
+    return aligned(["", *(f"as {grade}" for grade in grades)], rows)
+
+
+def calibration_text(table: Calibration) -> str:
+    """The bins, then the Brier score and its parts."""
+    rows = [
+        [
+            f"{row['from']:.2f}-{row['to']:.2f}",
+            int(row["count"]),
+            row["predicted"],
+            row["observed"],
+            f"{row['low']:.3f}-{row['high']:.3f}",
+        ]
+        for row in table.rows()
+    ]
+    head = aligned(["p", "pairs", "predicted", "observed", "90 % interval"], rows)
+    return (
+        head + "\n\n" + aligned(["part", "value"], [list(part) for part in table.parts().items()])
+    )

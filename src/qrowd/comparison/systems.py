@@ -18,7 +18,7 @@ from qrowd.comparison.significance import (
     paired_test,
 )
 from qrowd.data.arrays import Array, Floats, Mask
-from qrowd.data.frames import Coded, Framed
+from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, ParameterError, UsageError
@@ -31,113 +31,6 @@ _CORRECTIONS = {
     "none": ", not corrected for {} tests",
 }
 _UP, _DOWN = "+", "-"
-
-
-def legend(found: SystemComparison) -> str:
-    """What the marks mean."""
-    count = len(found.runs)
-    tests = count - 1 if found.baseline else count * (count - 1) // 2
-    how = f"{TESTS_IN_WORDS[found.test]} over {len(found.topics)} topics (p < {found.alpha:g}"
-    how += f"{_CORRECTIONS[found.correction].format(tests)} in each measure)"
-    marks = f"{_UP} / {_DOWN}: significantly better / worse than {found.baseline}"
-    marks = marks if found.baseline else "Letters: significantly better than these"
-    return f"{marks}, by {how}."
-
-
-def marks(found: SystemComparison, m: int, run: int) -> str:
-    """The letters of the runs that this one beats; with a baseline, better or worse than it."""
-    better = found.better(m)
-    if not found.baseline:
-        return " ".join(_ranges(np.flatnonzero(better[run]).tolist()))
-    base = found.runs.index(found.baseline)
-    return _UP if better[run, base] else _DOWN if better[base, run] else ""
-
-
-def _ranges(runs: list[int]) -> list[str]:
-    """Letters of runs, three and more in a row as their first and last: a c-f."""
-    blocks: list[list[int]] = []
-    for run in runs:
-        if blocks and run == blocks[-1][-1] + 1:
-            blocks[-1].append(run)
-        else:
-            blocks.append([run])
-    long = [f"{letter(block[0])}-{letter(block[-1])}" for block in blocks]
-    return [
-        whole if len(block) > 2 else " ".join(map(letter, block))
-        for block, whole in zip(blocks, long, strict=True)
-    ]
-
-
-def as_text(found: SystemComparison) -> str:
-    """One table per measure, what the marks mean, and the notes."""
-    tables = [_table(found, m) for m in range(len(found.measures))]
-    brackets = f"[ ]: {found.level:.0%} interval over topics."
-    notes = [f"note: {note}" for note in found.notes]
-    return "\n\n".join([*tables, "\n".join([brackets, legend(found), *notes])])
-
-
-def _table(found: SystemComparison, m: int) -> str:
-    base = found.runs.index(found.baseline) if found.baseline else -1
-    rows = []
-    for run in np.argsort(-found.mean[m], kind="stable"):
-        ends = f"[{cell(found.low[m, run])}, {cell(found.high[m, run])}]"
-        row = [_name(found, run), float(found.mean[m, run]), ends]
-        if found.baseline:
-            difference = float(found.mean[m, run] - found.mean[m, base])
-            p = float(found.p_values[m, run, base])
-            row += ["", ""] if run == base else [f"{difference:+.4f}", cell(p)]
-        rows.append([*row, marks(found, m, int(run))])
-    extra = [f"to {found.baseline}", "p", ""] if found.baseline else ["better than"]
-    return aligned([found.measures[m], "mean", f"{found.level:.0%}", *extra], rows)
-
-
-def _name(found: SystemComparison, run: int) -> str:
-    return found.runs[run] if found.baseline else f"{letter(int(run))} {found.runs[run]}"
-
-
-def as_latex(found: SystemComparison, digits: int) -> str:
-    """Runs down, measures across; needs the booktabs package."""
-    rows = [
-        [_latex_name(found, run), *(_cell(found, m, run, digits) for m in range(len(found.mean)))]
-        for run in range(len(found.runs))
-    ]
-    caption = "\n".join([legend(found), *found.notes])
-    return latex(["", *map(latex_text, found.measures)], rows, caption)
-
-
-def _latex_name(found: SystemComparison, run: int) -> str:
-    name = latex_text(found.runs[run])
-    return name if found.baseline else f"$^{{{letter(run)}}}$ {name}"
-
-
-def _cell(found: SystemComparison, m: int, run: int, digits: int) -> str:
-    text = cell(float(found.mean[m, run]), digits)
-    if found.mean[m, run] == np.nanmax(found.mean[m]):
-        text = rf"\textbf{{{text}}}"
-    beaten = marks(found, m, run)
-    signs = {_UP: r"\blacktriangle", _DOWN: r"\blacktriangledown"}  # amssymb
-    beaten = signs.get(beaten, beaten) if found.baseline else beaten
-    return text + (f"$^{{{beaten}}}$" if beaten else "")
-
-
-def as_dict(found: SystemComparison) -> dict[str, Any]:
-    """The rows, the tests, and how all of it was made."""
-    tests = [
-        {
-            "measure": found.measures[m],
-            "runs": [found.runs[a], found.runs[b]],
-            "p": float(found.p_values[m, a, b]),
-        }
-        for m, a, b in np.ndindex(found.p_values.shape)
-        if a < b and not np.isnan(found.p_values[m, a, b])
-    ]
-    about = ("baseline", "level", "test", "correction", "alpha")
-    result: dict[str, Any] = plain(
-        {name: getattr(found, name) for name in about}
-        | {"topics": list(found.topics), "rows": found.rows(), "tests": tests}
-        | {"notes": list(found.notes)}
-    )
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +64,10 @@ class SystemComparison(Readable, Framed):
         )
 
     def __str__(self) -> str:
-
-        return as_text(self)
+        tables = [_table(self, m) for m in range(len(self.measures))]
+        brackets = f"[ ]: {self.level:.0%} interval over topics."
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n\n".join([*tables, "\n".join([brackets, _legend(self), *notes])])
 
     def better(self, measure: int) -> Mask:
         """better[a, b]: run a is significantly better than run b."""
@@ -200,20 +95,38 @@ class SystemComparison(Readable, Framed):
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per measure and run."""
-        rows = self.rows()
-        words = ("measure", "run", "better_than")
-        return {
-            name: np.array([row[name] for row in rows], object if name in words else np.float64)
-            for name in rows[0]
-        }
+        return columns_of(self.rows())
 
     def to_latex(self, digits: int = 3) -> str:
-        """One `tabular`: runs down, measures across, the best in bold, marks as superscripts."""
-        return as_latex(self, digits)
+        """One `tabular`: runs down, measures across, the best in bold, marks as superscripts.
+
+        It needs the booktabs package.
+        """
+        rows = [
+            [_latex_name(self, run), *(_cell(self, m, run, digits) for m in range(len(self.mean)))]
+            for run in range(len(self.runs))
+        ]
+        caption = "\n".join([_legend(self), *self.notes])
+        return latex(["", *map(latex_text, self.measures)], rows, caption)
 
     def to_dict(self) -> dict[str, Any]:
         """The rows, every p, and how all of it was made, as JSON has it."""
-        return as_dict(self)
+        tests = [
+            {
+                "measure": self.measures[m],
+                "runs": [self.runs[a], self.runs[b]],
+                "p": float(self.p_values[m, a, b]),
+            }
+            for m, a, b in np.ndindex(self.p_values.shape)
+            if a < b and not np.isnan(self.p_values[m, a, b])
+        ]
+        about = ("baseline", "level", "test", "correction", "alpha")
+        result: dict[str, Any] = plain(
+            {name: getattr(self, name) for name in about}
+            | {"topics": list(self.topics), "rows": self.rows(), "tests": tests}
+            | {"notes": list(self.notes)}
+        )
+        return result
 
 
 def compare_systems(
@@ -306,3 +219,79 @@ def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     error = np.sqrt(square / np.maximum(n - 1, 1) / np.maximum(n, 1))
     half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
     return mean, np.where(n > 1, half, np.nan)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _legend(comparison: SystemComparison) -> str:
+    count = len(comparison.runs)
+    tests = count - 1 if comparison.baseline else count * (count - 1) // 2
+    correction = _CORRECTIONS[comparison.correction].format(tests)
+    how = f"{TESTS_IN_WORDS[comparison.test]} over {len(comparison.topics)} topics "
+    how += f"(p < {comparison.alpha:g}{correction} in each measure)"
+    marks = f"{_UP} / {_DOWN}: significantly better / worse than {comparison.baseline}"
+    marks = marks if comparison.baseline else "Letters: significantly better than these"
+    return f"{marks}, by {how}."
+
+
+def _marks(comparison: SystemComparison, m: int, run: int) -> str:
+    """The letters of the runs that this one beats; with a baseline, better or worse than it."""
+    better = comparison.better(m)
+    if not comparison.baseline:
+        return " ".join(_ranges(np.flatnonzero(better[run]).tolist()))
+    base = comparison.runs.index(comparison.baseline)
+    return _UP if better[run, base] else _DOWN if better[base, run] else ""
+
+
+def _ranges(runs: list[int]) -> list[str]:
+    """Letters of runs, three and more in a row as their first and last: a c-f."""
+    blocks: list[list[int]] = []
+    for run in runs:
+        if blocks and run == blocks[-1][-1] + 1:
+            blocks[-1].append(run)
+        else:
+            blocks.append([run])
+    long = [f"{letter(block[0])}-{letter(block[-1])}" for block in blocks]
+    return [
+        whole if len(block) > 2 else " ".join(map(letter, block))
+        for block, whole in zip(blocks, long, strict=True)
+    ]
+
+
+def _table(comparison: SystemComparison, m: int) -> str:
+    base = comparison.runs.index(comparison.baseline) if comparison.baseline else -1
+    rows = []
+    for run in np.argsort(-comparison.mean[m], kind="stable"):
+        ends = f"[{cell(comparison.low[m, run])}, {cell(comparison.high[m, run])}]"
+        row = [_name(comparison, run), float(comparison.mean[m, run]), ends]
+        if comparison.baseline:
+            difference = float(comparison.mean[m, run] - comparison.mean[m, base])
+            p = float(comparison.p_values[m, run, base])
+            row += ["", ""] if run == base else [f"{difference:+.4f}", cell(p)]
+        rows.append([*row, _marks(comparison, m, int(run))])
+    extra = [f"to {comparison.baseline}", "p", ""] if comparison.baseline else ["better than"]
+    return aligned([comparison.measures[m], "mean", f"{comparison.level:.0%}", *extra], rows)
+
+
+def _name(comparison: SystemComparison, run: int) -> str:
+    return (
+        comparison.runs[run]
+        if comparison.baseline
+        else f"{letter(int(run))} {comparison.runs[run]}"
+    )
+
+
+def _latex_name(comparison: SystemComparison, run: int) -> str:
+    name = latex_text(comparison.runs[run])
+    return name if comparison.baseline else f"$^{{{letter(run)}}}$ {name}"
+
+
+def _cell(comparison: SystemComparison, m: int, run: int, digits: int) -> str:
+    text = cell(float(comparison.mean[m, run]), digits)
+    if comparison.mean[m, run] == np.nanmax(comparison.mean[m]):
+        text = rf"\textbf{{{text}}}"
+    beaten = _marks(comparison, m, run)
+    signs = {_UP: r"\blacktriangle", _DOWN: r"\blacktriangledown"}  # amssymb
+    beaten = signs.get(beaten, beaten) if comparison.baseline else beaten
+    return text + (f"$^{{{beaten}}}$" if beaten else "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qrowd.data.arrays import Array, Codes
 from qrowd.errors import MissingExtraError
-from qrowd.rendering import html_table
+from qrowd.rendering import html_table, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +66,14 @@ class Framed:
         more = f"{_SHOWN} of {size} rows" if size > _SHOWN else ""
         shown = {name: _first(column) for name, column in columns.items()}
         return html_table(shown, repr(self), more)
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Coded | Array]:
+    """Columns of rows that have the same keys: words, or numbers."""
+    return {
+        name: np.array(values, object if isinstance(values[0], str) else np.float64)
+        for name, values in table_of(rows).items()
+    }
 
 
 def polars_frame(columns: Mapping[str, Coded | Array]) -> pl.DataFrame:
