@@ -12,10 +12,11 @@ import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import InputError, UnknownNameError
 from qrowd.experiments import run
-from qrowd.experiments.labels import LabelResults, folds_of
-from qrowd.experiments.material import load
+from qrowd.experiments.cells import folds_of
+from qrowd.experiments.inputs import load
 from qrowd.experiments.plan import FIGURES, Plan, parse_plan
 from qrowd.experiments.presets import preset
+from qrowd.experiments.results import LabelResults
 from qrowd.experiments.tasks import tasks_of
 
 PLAN = """[experiment]
@@ -180,13 +181,13 @@ def test_the_commands(
 
 def test_the_preset_finds_the_real_crowd(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
-    material = load(preset("trec11-consensus"))
-    assert material.caption == "gold: as in gold.qrels.gz; judgements: as in judgements.tsv.gz"
-    assert (len(material.crowd), len(material.gold)) == (89_624, 2_202)
+    inputs = load(preset("trec11-consensus"))
+    assert inputs.caption == "gold: as in gold.qrels.gz; judgements: as in judgements.tsv.gz"
+    assert (len(inputs.crowd), len(inputs.gold)) == (89_624, 2_202)
 
 
 def test_the_preset_runs_without_any_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QROWD_DATA", raising=False)
-    material = load(preset("trec11-consensus"))
-    assert material.caption.count("SIMULATED like TREC 2011") == 2
-    assert (len(material.crowd), len(material.gold)) == (89_624, 2_275)
+    inputs = load(preset("trec11-consensus"))
+    assert inputs.caption.count("SIMULATED like TREC 2011") == 2
+    assert (len(inputs.crowd), len(inputs.gold)) == (89_624, 2_275)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qrowd.errors import InputError, QrowdError, UnknownNameError
-from qrowd.experiments.material import load
+from qrowd.experiments.inputs import load
 from qrowd.experiments.plan import Plan, TopicSet, parse_plan
 from qrowd.experiments.presets import names, preset
 
@@ -131,19 +131,19 @@ def test_the_printed_topic_sets() -> None:
 
 def test_presets_find_the_real_runs(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
-    material = load(preset("trec21-merging"))
-    assert material.caption == (
+    inputs = load(preset("trec21-merging"))
+    assert inputs.caption == (
         "runs: as in T08 (129 runs); gold: as in nist.qrels.gz; "
         "judgements: SIMULATED pools of TREC 2012 (seed 1)"
     )
-    assert len(material.gold) == 18260
-    assert len(material.crowd.assessors) == 31
+    assert len(inputs.gold) == 18260
+    assert len(inputs.crowd.assessors) == 31
 
 
 def test_presets_run_without_any_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QROWD_DATA", raising=False)
     plan = preset("trec21-aware")
     small = replace(plan, data=replace(plan.data, documents=40, systems=5))
-    material = load(small)
-    assert list(material.gold.topics) == sorted(material.gold.topics)
-    assert material.caption.count("SIMULATED") == 3
+    inputs = load(small)
+    assert list(inputs.gold.topics) == sorted(inputs.gold.topics)
+    assert inputs.caption.count("SIMULATED") == 3

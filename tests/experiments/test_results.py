@@ -13,7 +13,7 @@ import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import UnknownNameError
 from qrowd.experiments import effects, run
-from qrowd.experiments.material import Material, load
+from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan, parse_plan
 from qrowd.experiments.presets import preset
 from qrowd.experiments.results import (
@@ -53,7 +53,7 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def material(plan: Plan) -> Material:
+def inputs(plan: Plan) -> Inputs:
     return load(plan)
 
 
@@ -129,17 +129,17 @@ def test_table_by_size(book: run.Book) -> None:
     assert table["3"][at] == pytest.approx(frame.filter(chosen)["rmse"].mean())
 
 
-def test_agreement_by_loops(material: Material) -> None:
-    table = agreement(material, depth=3)
+def test_agreement_by_loops(inputs: Inputs) -> None:
+    table = agreement(inputs, depth=3)
     assert list(table) == ["assessor", "411", "416", "417", "420", "mean"]
-    (runs,) = material.runs.values()
+    (runs,) = inputs.runs.values()
     lists = np.split(runs.document, runs.starts[1:-1])  # of topic 411: the first runs
     seen = {runs.documents.names[d] for one in lists[: len(runs)] for d in one[:3]}
-    frame = material.crowd.to_polars().filter(topic="411", assessor="NEUEM1")
-    names = material.gold.pairs.document_names
+    frame = inputs.crowd.to_polars().filter(topic="411", assessor="NEUEM1")
+    names = inputs.gold.pairs.document_names
     gold = {
         d: g
-        for t, d, g in zip(material.gold.pairs.topic_names, names, material.gold.grade, strict=True)
+        for t, d, g in zip(inputs.gold.pairs.topic_names, names, inputs.gold.grade, strict=True)
         if t == "411"
     }
     right = [gold[d] == g for d, g in zip(frame["doc"], frame["grade"], strict=True) if d in seen]
@@ -147,25 +147,25 @@ def test_agreement_by_loops(material: Material) -> None:
     assert table["411"][at] == pytest.approx(np.mean(right))
 
 
-def test_single_assessors(material: Material) -> None:
-    table = single_assessors(material)
+def test_single_assessors(inputs: Inputs) -> None:
+    table = single_assessors(inputs)
     assert table["assessors"][:3] == ["certain", "random", "random"]
-    (runs,) = material.runs.values()
-    each = q.evaluate(runs, material.crowd.by_assessor(), ["P@5"]).means()[0]
-    truth = q.evaluate(runs, material.gold, ["P@5"]).means()[0, 0]
+    (runs,) = inputs.runs.values()
+    each = q.evaluate(runs, inputs.crowd.by_assessor(), ["P@5"]).means()[0]
+    truth = q.evaluate(runs, inputs.gold, ["P@5"]).means()[0, 0]
     at = table["measure"].index("P@5")
     assert table["tau_ap"][at] == pytest.approx(q.tau_ap(each, truth).mean())
 
 
-def test_differences_of_single_assessors_by_the_long_way(material: Material) -> None:
-    table = single_differences(material)
-    (runs,), each = material.runs.values(), material.crowd.by_assessor()
+def test_differences_of_single_assessors_by_the_long_way(inputs: Inputs) -> None:
+    table = single_differences(inputs)
+    (runs,), each = inputs.runs.values(), inputs.crowd.by_assessor()
 
     def less(topics: list[str]) -> float:
         scored, found = q.Index.of(topics), []
         for own, gold in (
-            (each.soft(0.95, 0.05), material.gold.soft(0.95, 0.05)),
-            (each, material.gold),
+            (each.soft(0.95, 0.05), inputs.gold.soft(0.95, 0.05)),
+            (each, inputs.gold),
         ):
             truth = q.evaluate(runs, gold, ["AP"])[scored].means()[0, 0]
             values = q.evaluate(runs, own, ["AP"])[scored].means()[0]
@@ -174,7 +174,7 @@ def test_differences_of_single_assessors_by_the_long_way(material: Material) -> 
 
     rows = zip(table["measure"], table["gold"], table["statistic"], strict=True)
     at = list(rows).index(("AP", "random", "tau_ap"))
-    names = list(material.gold.topics)
+    names = list(inputs.gold.topics)
     left = np.array([less([name for name in names if name != out]) for out in names])
     n = len(names)
     error = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
@@ -183,12 +183,12 @@ def test_differences_of_single_assessors_by_the_long_way(material: Material) -> 
     assert table["high"][at] - table["less certain"][at] == pytest.approx(half)
 
 
-def test_approaches_against_single_assessors(book: run.Book, material: Material) -> None:
-    results = with_singles(Results.of(book, "tau_ap", "one"), material)
+def test_approaches_against_single_assessors(book: run.Book, inputs: Inputs) -> None:
+    results = with_singles(Results.of(book, "tau_ap", "one"), inputs)
     table = against(results, "single", size=[3], measure=["AP"])
-    (runs,), each = material.runs.values(), material.crowd.by_assessor()
+    (runs,), each = inputs.runs.values(), inputs.crowd.by_assessor()
     values = q.evaluate(runs, each, ["AP"]).values[0]
-    truth = q.evaluate(runs, material.gold, ["AP"]).values[0, 0]
+    truth = q.evaluate(runs, inputs.gold, ["AP"]).values[0, 0]
     single = np.mean([q.tau_ap(values[:, at], truth[at]).mean() for at in range(4)])
     frame = Results.of(book, "tau_ap", "one").frame
     chosen = (frame["approach"] == "mv") & (frame["size"] == 3) & (frame["measure"] == "AP")
@@ -246,13 +246,13 @@ def test_the_strength_of_a_factor_has_an_interval(book: run.Book) -> None:
     assert columns["high"][at] == pytest.approx(min(found + half, 1.0))
 
 
-def test_significant_differences_by_loops(material: Material) -> None:
+def test_significant_differences_by_loops(inputs: Inputs) -> None:
     from scipy.stats import ttest_rel
 
-    table = significance(material)
-    (runs,) = material.runs.values()
+    table = significance(inputs)
+    (runs,) = inputs.runs.values()
     for at, measure in enumerate(("AP", "P@5")):
-        values = q.evaluate(runs, material.gold, [measure]).values[0, 0]
+        values = q.evaluate(runs, inputs.gold, [measure]).values[0, 0]
         p = [
             ttest_rel(values[:, a], values[:, b]).pvalue
             for a in range(len(runs))
@@ -275,7 +275,7 @@ def test_names_at_the_ends_of_lines_do_not_touch() -> None:
     assert crowded.max() <= 1
 
 
-def test_pictures(book: run.Book, material: Material) -> None:
+def test_pictures(book: run.Book, inputs: Inputs) -> None:
     pytest.importorskip("matplotlib", reason="pictures are an extra")
     effects_of_one = {
         "main-approach",
@@ -285,7 +285,7 @@ def test_pictures(book: run.Book, material: Material) -> None:
         "measure-size",
         "approach-measure",
     }
-    found = effects.pictures(book, material)
+    found = effects.pictures(book, inputs)
     expected = {
         f"{statistic}-{group}-{name}"
         for statistic in ("tau_ap", "rmse")
@@ -301,7 +301,7 @@ def test_pictures(book: run.Book, material: Material) -> None:
     assert "SIMULATED" in found["tau_ap-one-approach-size"].caption
     assert ">sup_fro<" in found["tau_ap-one-approach-size"].svg
     assert ">SSEC3excl<" in found["rmse-single"].svg
-    chosen = effects.pictures(book, material, "rmse", "two")
+    chosen = effects.pictures(book, inputs, "rmse", "two")
     assert set(chosen) == {
         name for name in expected if name.startswith(("rmse-two", "rmse-single"))
     }

@@ -15,7 +15,7 @@ import pytest
 import qrowd as q
 from qrowd.errors import InputError, UsageError
 from qrowd.experiments import cells, run, tasks
-from qrowd.experiments.material import Material, load
+from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan, parse_plan
 
 PLAN = """[experiment]
@@ -48,7 +48,7 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def material(plan: Plan) -> Material:
+def inputs(plan: Plan) -> Inputs:
     return load(plan)
 
 
@@ -64,15 +64,15 @@ def _value(frame: Any, statistic: str, **where: Any) -> float:
     return float(frame[statistic][0])
 
 
-def test_cells_by_the_long_way(whole: run.Book, material: Material) -> None:
+def test_cells_by_the_long_way(whole: run.Book, inputs: Inputs) -> None:
     """One panel, merged and scored with the library alone."""
     frame = run.cells(whole)
-    (runs,), crowd = material.runs.values(), material.crowd
-    members = cells.panels_of(material.plan, 31, 5)[1]
+    (runs,), crowd = inputs.runs.values(), inputs.crowd
+    members = cells.panels_of(inputs.plan, 31, 5)[1]
     own = crowd.of_assessors(q.Index(crowd.assessors.names[members]))
     test, train = q.Index.of(["417", "420"]), q.Index.of(["416"])
-    truth = q.evaluate(runs, material.gold, ["AP"])
-    blurred = q.evaluate(runs, material.gold.soft(0.95, 0.05), ["AP"])[test].means()[0, 0]
+    truth = q.evaluate(runs, inputs.gold, ["AP"])
+    blurred = q.evaluate(runs, inputs.gold.soft(0.95, 0.05), ["AP"])[test].means()[0, 0]
     each = q.evaluate(runs, own.by_assessor(), ["AP"])
     soft = q.evaluate(runs, q.get("binmv").fit(own), ["AP"])
     learned = q.get("sup_fro").fit(each, q.Given(reference=truth[train]))
@@ -132,12 +132,12 @@ def test_a_merge_is_made_once_per_panel(
 
 
 @pytest.fixture(scope="module")
-def replicated(plan: Plan) -> Material:
+def replicated(plan: Plan) -> Inputs:
     return load(replace(plan, grid=replace(plan.grid, measures=("AP",), replicates=20)))
 
 
 @pytest.mark.parametrize("gap", ["fro", "kld", "tau", "apc"])
-def test_accuracies_by_topic_are_learned_once_for_all_sets(replicated: Material, gap: str) -> None:
+def test_accuracies_by_topic_are_learned_once_for_all_sets(replicated: Inputs, gap: str) -> None:
     method = q.get(f"tpc_{gap}_msd")
     shared = cells._topic_accuracies(replicated, method, "made")
     assert shared is not None
@@ -149,13 +149,13 @@ def test_accuracies_by_topic_are_learned_once_for_all_sets(replicated: Material,
 
 
 def test_accuracies_by_topic_that_depend_on_other_topics_are_learned_for_each_set(
-    plan: Plan, material: Material
+    plan: Plan, inputs: Inputs
 ) -> None:
     """Scores above 1 are divided by the largest of a set; a kind of random assessors that never
     tells runs apart on the topics of a set does not count there."""
     large = load(replace(plan, grid=replace(plan.grid, measures=("DCG@10",), replicates=20)))
     assert cells._topic_accuracies(large, q.get("tpc_fro_msd"), "made") is None
-    assert cells._topic_accuracies(material, q.get("tpc_fro_msd"), "made") is None  # P@5, three
+    assert cells._topic_accuracies(inputs, q.get("tpc_fro_msd"), "made") is None  # P@5, three
     assert cells._topic_accuracies(large, q.get("sgl_fro_msd"), "made") is None
 
 
@@ -166,11 +166,11 @@ def test_finished_tasks_are_kept(
     done: list[tasks.Task] = []
     compute = cells.compute
 
-    def stopping(material: Material, task: tasks.Task) -> tasks.Columns:
+    def stopping(inputs: Inputs, task: tasks.Task) -> tasks.Columns:
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(task)
-        return compute(material, task)
+        return compute(inputs, task)
 
     monkeypatch.setattr("qrowd.experiments.executors.compute", stopping)
     with pytest.raises(KeyboardInterrupt):
@@ -179,9 +179,9 @@ def test_finished_tasks_are_kept(
     assert len(kept.keys) - len(kept.missing) == 3
     (tmp_path / "out" / "parts" / ".half.parquet.1.part").write_bytes(b"not whole")
 
-    def recording(material: Material, task: tasks.Task) -> tasks.Columns:
+    def recording(inputs: Inputs, task: tasks.Task) -> tasks.Columns:
         done.append(task)
-        return compute(material, task)
+        return compute(inputs, task)
 
     monkeypatch.setattr("qrowd.experiments.executors.compute", recording)
     told: list[str] = []
@@ -269,17 +269,17 @@ def test_a_damaged_part_is_told(plan: Plan, tmp_path: Path) -> None:
 
 
 def test_keys_depend_on_parameters_data_and_version(
-    material: Material, monkeypatch: pytest.MonkeyPatch
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = tasks.Task("mv", (2,))
-    key = tasks.key_of(task, material)
-    seeded = replace(material.plan.panels, seed=9)
-    assert tasks.key_of(task, replace(material, plan=replace(material.plan, panels=seeded))) != key
-    flipped = replace(material.gold, grade=1 - material.gold.grade)
-    assert tasks.key_of(task, replace(material, gold=flipped)) != key
-    assert tasks.key_of(tasks.Task("binmv", (2,)), material) != key
+    key = tasks.key_of(task, inputs)
+    seeded = replace(inputs.plan.panels, seed=9)
+    assert tasks.key_of(task, replace(inputs, plan=replace(inputs.plan, panels=seeded))) != key
+    flipped = replace(inputs.gold, grade=1 - inputs.gold.grade)
+    assert tasks.key_of(task, replace(inputs, gold=flipped)) != key
+    assert tasks.key_of(tasks.Task("binmv", (2,)), inputs) != key
     monkeypatch.setattr(q, "__version__", "9")
-    assert tasks.key_of(task, material) != key
+    assert tasks.key_of(task, inputs) != key
 
 
 def test_pairs_that_a_panel_did_not_judge_are_not_judged(tmp_path: Path, plan: Plan) -> None:

@@ -8,24 +8,26 @@ of a topic do not depend on the other topics); then all panels are one weighted 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qrowd.aggregation.gaps import judged_topics, varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
 from qrowd.comparison.correlation import rmse, tau_ap, tau_b
-from qrowd.data.arrays import Array, Floats
-from qrowd.data.given import Given
+from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
-from qrowd.experiments.labels import label_cells
-from qrowd.experiments.material import Material
+from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import Plan, TopicSet
 from qrowd.experiments.tasks import Columns, Task
+
+if TYPE_CHECKING:
+    pass
 
 STATISTIC = {"tau_ap": tau_ap, "tau": tau_b, "rmse": rmse}
 
@@ -37,41 +39,41 @@ def panels_of(plan: Plan, assessors: int, size: int) -> Array:
     return np.sort(np.array(drawn), axis=1)
 
 
-def compute(material: Material, task: Task) -> Columns:
+def compute(inputs: Inputs, task: Task) -> Columns:
     """The cells of a task: a row for every run set, topic set, measure, gold, size and panel."""
-    if material.plan.labels.folds:
-        return label_cells(material, task)
-    method = material.plan.method(task.approach)
+    if inputs.plan.labels.folds:
+        return label_cells(inputs, task)
+    method = inputs.plan.method(task.approach)
     by_scores = method.card.level == "scores"
     made = _from_scores if by_scores else _from_judgements
-    rows = [_rows(material, task, *found) for found in made(material, method, task)]
+    rows = [_rows(inputs, task, *found) for found in made(inputs, method, task)]
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
 Found = tuple[str, str, int, Floats]  # run set, group, topic set, means[measure, panel, run]
 
 
-def _from_judgements(material: Material, method: Any, task: Task) -> Iterator[Found]:
+def _from_judgements(inputs: Inputs, method: Any, task: Task) -> Iterator[Found]:
     """Means over the topics of each set, of panels merged one by one."""
     (size,) = task.sizes
     merged = [
-        _relevance(material, method, members, at)
-        for at, members in enumerate(panels_of(material.plan, len(material.crowd.assessors), size))
+        _relevance(inputs, method, members, at)
+        for at, members in enumerate(panels_of(inputs.plan, len(inputs.crowd.assessors), size))
     ]
-    for name, runs in material.runs.items():
+    for name, runs in inputs.runs.items():
         scores = _scores_of(
-            material, merged, lambda one, runs=runs: evaluate(runs, one, material.measures)
+            inputs, merged, lambda one, runs=runs: evaluate(runs, one, inputs.measures)
         )
-        for group, at, one in _sets(material):
+        for group, at, one in _sets(inputs):
             yield name, group, at, scores[Index.of(one.test)].means()
 
 
-def _relevance(material: Material, method: Any, members: Array, at: int) -> Qrels | SoftQrels:
+def _relevance(inputs: Inputs, method: Any, members: Array, at: int) -> Qrels | SoftQrels:
     """What a panel's merge says; pairs that none of the panel judged are left out of soft ones."""
-    crowd = material.crowd
+    crowd = inputs.crowd
     own = crowd.of_assessors(Index(crowd.assessors.names[members]))
     merged = method.fit(own)
-    relevance: Qrels | SoftQrels = merged.relevance(seed=material.plan.panels.seed + at)
+    relevance: Qrels | SoftQrels = merged.relevance(seed=inputs.plan.panels.seed + at)
     judged = _judged(own)
     if judged.all():
         return relevance
@@ -85,10 +87,10 @@ def _judged(own: Judgements) -> Array:
     return np.diff(own.pair_starts) > 0
 
 
-def _scores_of(material: Material, merged: list[Qrels | SoftQrels], score: Any) -> Scores:
+def _scores_of(inputs: Inputs, merged: list[Qrels | SoftQrels], score: Any) -> Scores:
     """The scores under each merge, along an axis of draws; certain ones all at once."""
     if all(isinstance(one, Qrels) for one in merged):
-        pool = material.crowd.pairs
+        pool = inputs.crowd.pairs
         grades = np.full((len(pool), len(merged)), NOT_JUDGED, np.int8)
         for at, one in enumerate(merged):
             where = slice(None) if len(one) == len(pool) else pool.locate(one.pairs)
@@ -101,23 +103,23 @@ def _scores_of(material: Material, merged: list[Qrels | SoftQrels], score: Any) 
     return Scores(each[0].measures, "draw", names, each[0].topics, each[0].runs, values)
 
 
-def _from_scores(material: Material, method: Any, task: Task) -> Iterator[Found]:
+def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[Found]:
     """Means over the topics of each set, of all panels by one product."""
-    count = len(material.crowd.assessors)
-    members = [panels_of(material.plan, count, size) for size in task.sizes]
+    count = len(inputs.crowd.assessors)
+    members = [panels_of(inputs.plan, count, size) for size in task.sizes]
     panels = np.zeros((sum(map(len, members)), count))
     rows = np.arange(len(panels)).reshape(len(members), -1)
     for row, of_size in zip(rows, members, strict=True):
         panels[row[:, None], of_size] = 1.0
-    for name in material.runs:
-        shared = _topic_accuracies(material, method, name)
-        for group, at, one in _sets(material):
+    for name in inputs.runs:
+        shared = _topic_accuracies(inputs, method, name)
+        for group, at, one in _sets(inputs):
             test = Index.of(one.test)
-            scores = material.by_each[name][test]
+            scores = inputs.by_each[name][test]
             accuracies = (
-                _accuracies(material, method, name, one)
+                _accuracies(inputs, method, name, one)
                 if shared is None
-                else shared[:, :, material.by_each[name].topics.find(test)]
+                else shared[:, :, inputs.by_each[name].topics.find(test)]
             )
             yield (
                 name,
@@ -136,11 +138,11 @@ def _from_scores(material: Material, method: Any, task: Task) -> Iterator[Found]
             )
 
 
-def _topic_accuracies(material: Material, method: Any, name: str) -> Floats | None:
+def _topic_accuracies(inputs: Inputs, method: Any, name: str) -> Floats | None:
     """Accuracies on all topics at once, where a topic's do not depend on the others scored."""
     if getattr(method, "per", "") != "tpc":
         return None
-    scores, random = material.by_each[name], material.random[name]
+    scores, random = inputs.by_each[name], inputs.random[name]
     if max(np.nanmax(scores.values), np.nanmax(random.values)) > 1 or not _ranked(random):
         return None  # divided by the largest, or judged by fewer kinds, on the topics of a set
     return np.asarray(method.accuracies(scores, Given(random=random)))
@@ -153,14 +155,14 @@ def _ranked(random: Scores) -> bool:
     return all(ranks[kinds == kind].any(axis=0).all() for ranks in each for kind in set(kinds))
 
 
-def _accuracies(material: Material, method: Any, name: str, one: TopicSet) -> Floats:
+def _accuracies(inputs: Inputs, method: Any, name: str, one: TopicSet) -> Floats:
     """Accuracies[measure, assessor, topic] on a set's topics; gold is seen on the others only."""
-    scores, test = material.by_each[name], Index.of(one.test)
+    scores, test = inputs.by_each[name], Index.of(one.test)
     if "reference" not in method.card.needs:
-        random = material.random[name] if "random" in method.card.needs else None
+        random = inputs.random[name] if "random" in method.card.needs else None
         return np.asarray(method.accuracies(scores[test], Given(random=random)))
-    train = Index.of(material.training(one))
-    reference = material.references[name, "certain"][train]
+    train = Index.of(inputs.training(one))
+    reference = inputs.references[name, "certain"][train]
     both = scores[Index.of([*test, *train])]
     found = method.accuracies(both, Given(reference=reference))
     return np.asarray(found[:, :, both.topics.find(test)])
@@ -174,20 +176,20 @@ def _means(scores: Floats) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _sets(material: Material) -> Iterator[tuple[str, int, TopicSet]]:
-    for group, sets in material.groups.items():
+def _sets(inputs: Inputs) -> Iterator[tuple[str, int, TopicSet]]:
+    for group, sets in inputs.groups.items():
         for at, one in enumerate(sets):
             yield group, at + 1, one
 
 
-def _rows(material: Material, task: Task, name: str, group: str, at: int, means: Floats) -> Columns:
+def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Floats) -> Columns:
     """The rows of means[measure, panel, run]: every measure and kind of gold, all panels."""
-    grid, each = material.plan.grid, material.plan.panels.each
-    test = Index.of(material.groups[group][at - 1].test)
+    grid, each = inputs.plan.grid, inputs.plan.panels.each
+    test = Index.of(inputs.groups[group][at - 1].test)
     size, panel = np.repeat(task.sizes, each), np.tile(np.arange(1, each + 1), len(task.sizes))
     cells: list[Columns] = []
     for kind in grid.gold:
-        truth = material.references[name, kind][test].means()[:, 0]
+        truth = inputs.references[name, kind][test].means()[:, 0]
         for measure, values, reference in zip(grid.measures, means, truth, strict=True):
             words = {
                 "runs": name,
@@ -205,3 +207,31 @@ def _rows(material: Material, task: Task, name: str, group: str, at: int, means:
             row |= {one: STATISTIC[one](values, reference) for one in grid.statistics}
             cells.append(row)
     return {key: np.concatenate([cell[key] for cell in cells]) for key in cells[0]}
+
+
+def folds_of(gold: Qrels, folds: int, seed: int) -> Codes:
+    """The part 1..folds of each pair of the gold: equally large, whatever the order of rows."""
+    hashes = gold.pairs.hashes(np.arange(len(gold), dtype=np.int32), seed)
+    place = np.empty(len(gold), np.int32)
+    place[np.argsort(hashes, kind="stable")] = np.arange(len(gold), dtype=np.int32)
+    return np.asarray(place % folds + 1, np.int32)
+
+
+def label_cells(inputs: Inputs, task: Task) -> Columns:
+    """A row for every pair of the gold that is held out in a task."""
+    gold, labels = inputs.gold, inputs.plan.labels
+    crowd = inputs.crowd.with_pool(gold.pairs)
+    fold = folds_of(gold, labels.folds, labels.seed)
+    held = (fold == task.fold) | (task.fold == 0)
+    given = Given(gold=gold.select(~held)) if task.fold else NOTHING
+    merged = inputs.plan.method(task.approach).fit(crowd, given)
+    rows = gold.select(held)
+    p = merged.posterior[merged.pairs.locate(rows.pairs)]
+    columns: Columns = {
+        "approach": np.full(len(rows), task.approach, object),
+        "fold": fold[held].astype(np.int16),
+        "topic": rows.pairs.topic_names,
+        "doc": rows.pairs.document_names,
+        "gold": rows.grade,
+    }
+    return columns | {f"p({grade})": p[:, code] for code, grade in enumerate(merged.scale.grades)}

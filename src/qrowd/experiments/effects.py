@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.experiments.material import Material
+from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import Plan
 from qrowd.experiments.results import FACTORS, Results
 from qrowd.experiments.run import Book
@@ -28,9 +28,7 @@ _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)), (0, 
 _NEAR = 0.088  # the least distance between names, as a share of the height
 
 
-def pictures(
-    book: Book, material: Material, statistic: str = "", group: str = ""
-) -> dict[str, Figure]:
+def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -> dict[str, Figure]:
     """All pictures of an experiment by name, of all statistics and groups if none is named."""
     plan = book.plan
     statistics = [statistic] if statistic else list(plan.grid.statistics)
@@ -45,7 +43,7 @@ def pictures(
         if len(several) > 1:
             found[f"{one}-topics"] = by_topics(several)
         found |= {
-            f"{one}-{name}": figure for name, figure in of_singles(several[0], material).items()
+            f"{one}-{name}": figure for name, figure in of_singles(several[0], inputs).items()
         }
     return found
 
@@ -103,14 +101,14 @@ def by_topics(several: Sequence[Results]) -> Figure:
     return _lines(first, "topics", "topics that are scored", found, caption)
 
 
-def of_singles(results: Results, material: Material) -> dict[str, Figure]:
+def of_singles(results: Results, inputs: Inputs) -> dict[str, Figure]:
     """Every assessor's figure against gold on all topics: overall, by measure, by run set."""
     found = {
-        (name, measure): dict(zip(material.crowd.assessors, values.tolist(), strict=True))
-        for name in material.runs
+        (name, measure): dict(zip(inputs.crowd.assessors, values.tolist(), strict=True))
+        for name in inputs.runs
         for measure, values in zip(
-            material.measures,
-            Singles.of(material, name).figures(results.statistic, KINDS[0]),
+            inputs.measures,
+            Singles.of(inputs, name).figures(results.statistic, KINDS[0]),
             strict=True,
         )
     }

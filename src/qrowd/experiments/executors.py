@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from qrowd.errors import InputError, MissingExtraError, UsageError
 from qrowd.experiments.cells import compute
-from qrowd.experiments.material import Material, load
+from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
 from qrowd.experiments.tasks import Columns, Task
 
@@ -43,18 +43,18 @@ def refuse_unknown(on: str) -> None:
 
 
 def computed(
-    material: Material, tasks: Sequence[Task], on: str = "threads", workers: int = 1
+    inputs: Inputs, tasks: Sequence[Task], on: str = "threads", workers: int = 1
 ) -> Iterator[Done]:
     """The tasks' cells, each as soon as it is ready."""
     refuse_unknown(on)
     if on == "threads":
-        material.prepare()
+        inputs.prepare()
         with ThreadPoolExecutor(workers) as pool:
-            yield from _ready(pool, [pool.submit(_timed, material, task) for task in tasks])
+            yield from _ready(pool, [pool.submit(_timed, inputs, task) for task in tasks])
     elif on == "processes":
-        yield from _in_processes(material.plan, tasks, workers)
+        yield from _in_processes(inputs.plan, tasks, workers)
     else:
-        yield from _on_dask(material.plan, tasks, on, workers)
+        yield from _on_dask(inputs.plan, tasks, on, workers)
 
 
 def _ready(pool: Executor, futures: Sequence[Future[Done]]) -> Iterator[Done]:
@@ -107,10 +107,10 @@ def compute_there(packed: str, task: Task) -> Done:
 
 
 @lru_cache(maxsize=1)
-def _material(packed: str) -> Material:
+def _material(packed: str) -> Inputs:
     return load(Plan.unpacked(packed))
 
 
-def _timed(material: Material, task: Task) -> Done:
+def _timed(inputs: Inputs, task: Task) -> Done:
     started = time.monotonic()
-    return Done(task, compute(material, task), time.monotonic() - started)
+    return Done(task, compute(inputs, task), time.monotonic() - started)

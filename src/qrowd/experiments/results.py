@@ -15,19 +15,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qrowd.comparison.anova import Anova, anova
+from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.comparison.significance import holm, jackknife_error, paired_t
 from qrowd.data.arrays import Floats
+from qrowd.data.index import Pairs
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.scale import Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
 from qrowd.evaluation.engine import evaluate
-from qrowd.experiments.material import Material
+from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSets
 from qrowd.experiments.run import Book, cells
 from qrowd.simulation.trec21 import retrieved_share
+
+if TYPE_CHECKING:
+    from qrowd.experiments.run import Book
 
 Table = dict[str, list[Any]]
 FACTORS = ("approach", "measure", "runs", "gold")
@@ -226,13 +233,13 @@ def by_size(results: Results) -> Table:
     return {name: ordered[name].to_list() for name in ordered.columns}
 
 
-def agreement(material: Material, depth: int = 20) -> Table:
+def agreement(inputs: Inputs, depth: int = 20) -> Table:
     """The share of pairs on which each assessor agrees with gold, by topic (Piazzon 2019, 5.3).
 
     Over the documents that some run has among its first `depth`; pairs that the assessor judged.
     """
-    gold, crowd = material.gold, material.crowd
-    shares = [retrieved_share(gold, runs, depth) for runs in material.runs.values()]
+    gold, crowd = inputs.gold, inputs.crowd
+    shares = [retrieved_share(gold, runs, depth) for runs in inputs.runs.values()]
     seen = np.max(shares, axis=0) > 0
     at = gold.pairs.locate(crowd.pairs)[crowd.pair]
     counted = (at >= 0) & seen[np.maximum(at, 0)]
@@ -249,7 +256,7 @@ def agreement(material: Material, depth: int = 20) -> Table:
     return columns | {"mean": np.nanmean(share, axis=0).tolist()}
 
 
-def significance(material: Material, level: float = 0.05) -> Table:
+def significance(inputs: Inputs, level: float = 0.05) -> Table:
     """How many differences between runs are significant under gold as it is, and as random.
 
     Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
@@ -257,8 +264,8 @@ def significance(material: Material, level: float = 0.05) -> Table:
     `more` is the share of pairs that only random gold adds, less those it loses, with its interval:
     all tests again without each topic in turn.
     """
-    grid = material.plan.grid
-    blurred = material.gold.soft(grid.p_rel, grid.p_nonrel)
+    grid = inputs.plan.grid
+    blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
     columns = (
         "runs",
         "measure",
@@ -274,10 +281,10 @@ def significance(material: Material, level: float = 0.05) -> Table:
         "turned",
     )
     table: Table = {name: [] for name in columns}
-    for name, runs in material.runs.items():
-        hard = evaluate(runs, material.gold, material.measures).values[:, 0]
-        soft = evaluate(runs, blurred, material.measures).values[:, 0]
-        for measure, *both in zip(material.measures, hard, soft, strict=True):
+    for name, runs in inputs.runs.items():
+        hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
+        soft = evaluate(runs, blurred, inputs.measures).values[:, 0]
+        for measure, *both in zip(inputs.measures, hard, soft, strict=True):
             row = (name, measure, *_significant(both[0], both[1], level))
             for key, value in zip(table, row, strict=True):
                 table[key].append(value)
@@ -310,3 +317,87 @@ def _pairwise(values: Floats) -> tuple[Floats, Floats]:
     first, second = np.triu_indices(values.shape[1], 1)
     differences = (values[:, first] - values[:, second]).T
     return differences.mean(axis=1), paired_t(differences)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelResults:
+    """The cells of a plan of labels."""
+
+    book: Book
+    frame: Any
+
+    @classmethod
+    def of(cls, book: Book) -> LabelResults:
+        """The cells of a folder."""
+        return cls(book, cells(book))
+
+    @property
+    def caption(self) -> str:
+        """What the figures are, and what of the data is real."""
+        plan = self.book.plan
+        pairs, topics = self.frame.n_unique(["topic", "doc"]), self.frame["topic"].n_unique()
+        return (
+            f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against gold, "
+            f"each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
+            f"95 % interval over topics; {plan.legend}{self.book.caption}"
+        )
+
+    @cached_property
+    def scores(self) -> dict[str, LabelScores]:
+        """The figures of every approach."""
+        return {name: self._scores(name) for name in self.book.plan.grid.approaches}
+
+    def _scores(self, approach: str) -> LabelScores:
+        own = self.frame.filter(self.frame["approach"] == approach).sort("topic", "doc")
+        names = [name for name in own.columns if name.startswith("p(")]
+        scale = Scale(tuple(int(name[2:-1]) for name in names))
+        pairs = Pairs.of(own["topic"].to_list(), own["doc"].to_list())
+        merged = SoftQrels(pairs, scale, own.select(names).to_numpy())
+        gold = Qrels(pairs, own["gold"].to_numpy())
+        return score_labels(merged, gold, ties=self.book.plan.labels.ties)
+
+    def table(self) -> Table:
+        """A row for every approach and way to answer, two columns for every figure."""
+        table: Table = {"approach": [], "answers": []}
+        for approach, answers in self._rows():
+            table["approach"].append(approach)
+            table["answers"].append(answers)
+            for name in self.book.plan.grid.statistics:
+                scores, figure = self.scores[approach], self._figure(name, answers)
+                low, high = scores.interval(figure)
+                table.setdefault(name, []).append(scores[figure])
+                table.setdefault(f"{name} +-", []).append((high - low) / 2)
+        return table
+
+    def against(self, baseline: str, statistic: str = "") -> Table:
+        """Every approach less a baseline that answers likewise, with intervals."""
+        grid = self.book.plan.grid
+        statistic = statistic or grid.statistics[0]
+        for what, name, known in (
+            ("approach", baseline, grid.approaches),
+            ("statistic", statistic, grid.statistics),
+        ):
+            if name not in known:
+                raise UnknownNameError.among(f"{what} of this plan", name, known)
+        rows = [row for row in self._rows() if row[0] != baseline]
+        differences = [
+            self.scores[name].less(self.scores[baseline], self._figure(statistic, answers))
+            for name, answers in rows
+        ]
+        return {
+            "approach": [name for name, _ in rows],
+            "answers": [answers for _, answers in rows],
+            f"less {baseline}": [value for value, _, _ in differences],
+            "low": [low for _, low, _ in differences],
+            "high": [high for _, _, high in differences],
+        }
+
+    def _rows(self) -> list[tuple[str, str]]:
+        plan = self.book.plan
+        return [(name, answers) for name in plan.grid.approaches for answers in plan.labels.answers]
+
+    def _figure(self, statistic: str, answers: str) -> str:
+        """Rankings and losses are of probabilities, whichever way labels are answered."""
+        name = f"fractional_{statistic}"
+        known = next(iter(self.scores.values())).overall
+        return name if answers == "fractional" and name in known else statistic

@@ -24,7 +24,7 @@ from typing import Any
 import qrowd
 from qrowd.errors import InputError, UsageError
 from qrowd.experiments.executors import computed, refuse_unknown
-from qrowd.experiments.material import Material, load
+from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
 from qrowd.experiments.tasks import Columns, Task, key_of, tasks_of
 from qrowd.io.atomic import made_folder, written
@@ -46,15 +46,15 @@ class Book:
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, material: Material, folder: str | Path) -> Book:
+    def of(cls, inputs: Inputs, folder: str | Path) -> Book:
         """The book of an experiment that is to be run into a folder."""
-        keys = tuple(key_of(task, material) for task in tasks_of(material.plan))
+        keys = tuple(key_of(task, inputs) for task in tasks_of(inputs.plan))
         return cls(
             Path(folder),
-            material.plan,
+            inputs.plan,
             qrowd.__version__,
-            material.fingerprint,
-            material.caption,
+            inputs.fingerprint,
+            inputs.caption,
             keys,
         )
 
@@ -123,15 +123,15 @@ def run(
 ) -> Book:
     """Compute what a folder lacks of a plan's cells; then join them, if all are there."""
     refuse_unknown(on)
-    material = load(plan)
-    book = Book.of(material, folder)
+    inputs = load(plan)
+    book = Book.of(inputs, folder)
     book.write()
     tasks = _spread(plan, book.keys)[part[0] - 1 :: part[1]]
     wanted = {task: key for task, key in tasks if not book.part(key).exists()}
     if len(wanted) < len(tasks):
         told(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")
     clock = Clock(list(wanted))
-    for done in computed(material, list(wanted), on, workers or threads()):
+    for done in computed(inputs, list(wanted), on, workers or threads()):
         _write_part(book.part(wanted[done.task]), done.columns)
         clock.finish(done.task, done.seconds)
         told(clock.line(workers or threads()))

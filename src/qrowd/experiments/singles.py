@@ -17,7 +17,7 @@ from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.cells import STATISTIC
-from qrowd.experiments.material import Material
+from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSet
 from qrowd.experiments.results import SINGLE, Estimate, Results, Table, jackknifed
 
@@ -33,14 +33,14 @@ class Singles:
     gold: dict[str, Scores]
 
     @classmethod
-    def of(cls, material: Material, name: str) -> Singles:
+    def of(cls, inputs: Inputs, name: str) -> Singles:
         """The scores of the run set of this name."""
-        grid, each = material.plan.grid, material.crowd.by_assessor()
+        grid, each = inputs.plan.grid, inputs.crowd.by_assessor()
         chances = (grid.p_rel, grid.p_nonrel)
-        runs, gold = material.runs[name], material.gold
+        runs, gold = inputs.runs[name], inputs.gold
 
         def scores(relevance: Any) -> Scores:
-            return evaluate(runs, relevance, material.measures)
+            return evaluate(runs, relevance, inputs.measures)
 
         return cls(
             {"certain": scores(each), "random": scores(each.soft(*chances))},
@@ -61,14 +61,14 @@ class Singles:
         return np.stack([STATISTIC[statistic](own, reference) for own, reference in pairs])
 
 
-def single_assessors(material: Material) -> Table:
+def single_assessors(inputs: Inputs) -> Table:
     """Means of tau and tau_AP over assessors, and half their 95 % intervals over assessors."""
     table: Table = {
         name: []
         for name in ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
     }
-    for name, singles in _all(material):
-        for at, measure in enumerate(material.measures):
+    for name, singles in _all(inputs):
+        for at, measure in enumerate(inputs.measures):
             for kind in KINDS:
                 found = [
                     _mean_and_half(singles.figures(one, kind)[at]) for one in ("tau", "tau_ap")
@@ -79,12 +79,12 @@ def single_assessors(material: Material) -> Table:
     return table
 
 
-def single_differences(material: Material) -> Table:
+def single_differences(inputs: Inputs) -> Table:
     """Random relevance less relevance as judged, of tau_AP and tau; intervals are over topics."""
     columns = ("runs", "measure", "assessors", "gold", "statistic", "less certain", "low", "high")
     table: Table = {name: [] for name in columns}
-    for name, singles in _all(material):
-        for at, measure in enumerate(material.measures):
+    for name, singles in _all(inputs):
+        for at, measure in enumerate(inputs.measures):
             for kind in KINDS[1:]:
                 for statistic in ("tau_ap", "tau"):
                     found = _difference(singles, statistic, kind, at)
@@ -104,12 +104,12 @@ def _difference(singles: Singles, statistic: str, kind: Kind, measure: int) -> E
     return jackknifed(value(), np.array(left))
 
 
-def with_singles(results: Results, material: Material) -> Results:
+def with_singles(results: Results, inputs: Inputs) -> Results:
     """The results with single assessors as one more approach, of no panel size; certain gold."""
     import polars as pl
 
     rows: list[dict[str, Any]] = []
-    for name, singles in _all(material):
+    for name, singles in _all(inputs):
         for at, one in enumerate(results.sets or [TopicSet(())], 1):
             found = singles.figures(results.statistic, KINDS[0], one.test)
             rows += [
@@ -123,7 +123,7 @@ def with_singles(results: Results, material: Material) -> Results:
                     "panel": number,
                     results.statistic: value,
                 }
-                for measure, values in zip(material.measures, found, strict=True)
+                for measure, values in zip(inputs.measures, found, strict=True)
                 for number, value in enumerate(values.tolist(), 1)
             ]
     certain = results.frame.filter(pl.col("gold") == "certain")
@@ -132,9 +132,9 @@ def with_singles(results: Results, material: Material) -> Results:
     return replace(results, frame=frame, extra=(SINGLE,))
 
 
-def _all(material: Material) -> Iterator[tuple[str, Singles]]:
-    for name in material.runs:
-        yield name, Singles.of(material, name)
+def _all(inputs: Inputs) -> Iterator[tuple[str, Singles]]:
+    for name in inputs.runs:
+        yield name, Singles.of(inputs, name)
 
 
 def _mean_and_half(each: Floats) -> tuple[float, float]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import qrowd
-
-if TYPE_CHECKING:
-    from qrowd.experiments.material import Material
-    from qrowd.experiments.plan import Plan
+from qrowd.experiments.inputs import Inputs
+from qrowd.experiments.plan import Plan
 
 Columns = dict[str, Any]
 
@@ -41,27 +39,27 @@ class Task:
 
 def tasks_of(plan: Plan) -> list[Task]:
     """All tasks of a plan, in the order of its approaches and sizes."""
-    found: list[Task] = []
+    tasks: list[Task] = []
     for name in plan.grid.approaches:
         method = plan.method(name)
         if plan.labels.folds:
             folds = range(1, plan.labels.folds + 1) if method.clamp else [0]
-            found += [Task(name, fold=fold) for fold in folds]
+            tasks += [Task(name, fold=fold) for fold in folds]
         elif method.card.level == "scores":
-            found.append(Task(name, plan.panels.sizes))
+            tasks.append(Task(name, plan.panels.sizes))
         else:
-            found += [Task(name, (size,)) for size in plan.panels.sizes]
-    return found
+            tasks += [Task(name, (size,)) for size in plan.panels.sizes]
+    return tasks
 
 
-def key_of(task: Task, material: Material) -> str:
+def key_of(task: Task, inputs: Inputs) -> str:
     """A hash of all that a task's figures depend on: parameters, plan, data, version."""
-    plan = material.plan
+    plan = inputs.plan
     grid, method = plan.grid, plan.method(task.approach)
     parts = [
         task.approach,
         method.card.id,
-        {known.name: repr(getattr(method, known.name)) for known in method.card.params},
+        {param.name: repr(getattr(method, param.name)) for param in method.card.params},
         task.sizes,
         task.fold,
         asdict(plan.labels),
@@ -73,8 +71,8 @@ def key_of(task: Task, material: Material) -> str:
         grid.p_rel,
         grid.p_nonrel,
         grid.replicates,
-        material.groups,
-        material.fingerprint,
+        inputs.groups,
+        inputs.fingerprint,
         qrowd.__version__,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]

@@ -28,7 +28,7 @@ def command(folder: str, output: str, statistic: str, group: str, quiet: bool) -
       qrowd experiment plot results -o pictures --statistic tau_ap
     """
     from qrowd.experiments.effects import pictures
-    from qrowd.experiments.material import load
+    from qrowd.experiments.inputs import load
 
     book = book_of(folder)
     if book.plan.labels.folds:

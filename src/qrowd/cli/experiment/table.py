@@ -138,7 +138,7 @@ def _of_cells(
 
     results = results_of(folder, statistic, group)
     if against == figures.SINGLE:
-        from qrowd.experiments.material import load
+        from qrowd.experiments.inputs import load
         from qrowd.experiments.singles import with_singles
 
         results = with_singles(results, load(results.book.plan))
@@ -152,14 +152,14 @@ def _of_cells(
 def _of_data(book: Book, name: str) -> tuple[Table, str]:
     from qrowd.experiments import results as tables
     from qrowd.experiments import singles
-    from qrowd.experiments.material import load
+    from qrowd.experiments.inputs import load
 
     room = singles if name.startswith("single") else tables
     return getattr(room, name)(load(book.plan)), book.caption
 
 
 def _of_labels(book: Book, against: str | None, statistic: str, other: bool) -> tuple[Table, str]:
-    from qrowd.experiments.labels import LabelResults
+    from qrowd.experiments.results import LabelResults
 
     if other:
         raise UsageError(

@@ -29,7 +29,7 @@ from qrowd.simulation.trec21 import TOPICS, simulate_pools
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class Inputs:
     """The data of a plan. `sources` says of each part whether it is real or simulated."""
 
     plan: Plan
@@ -113,21 +113,21 @@ class Material:
             self.random  # noqa: B018
 
 
-def load(plan: Plan) -> Material:
+def load(plan: Plan) -> Inputs:
     """The data that a plan names, or made ones, checked against the plan before anything runs."""
     missing = _missing(plan)
     if missing and not plan.data.made:
         section, key, path = missing[0]
         raise plan.wrong(section, key, f"there is no {path or 'file'}; name one that is there")
     if (missing or not plan.data.gold) and plan.data.pools == "trec11":
-        material = _made_crowd(plan)
+        inputs = _made_crowd(plan)
     else:
-        material = _with_runs(plan, bool(missing) or not plan.data.gold)
-    check(material)
-    return material
+        inputs = _with_runs(plan, bool(missing) or not plan.data.gold)
+    check(inputs)
+    return inputs
 
 
-def _with_runs(plan: Plan, made: bool) -> Material:
+def _with_runs(plan: Plan, made: bool) -> Inputs:
     """Gold and runs that are read, or made; judgements that are read, or simulated on these."""
     gold, runs, sources = _made(plan) if made else _read(plan)
     if plan.data.judgements and not made:
@@ -136,14 +136,14 @@ def _with_runs(plan: Plan, made: bool) -> Material:
     else:
         crowd = simulate_pools(gold, next(iter(runs.values())), plan.data.seed)
         sources["judgements"] = f"SIMULATED pools of TREC 2012 (seed {plan.data.seed})"
-    return Material(plan, crowd, gold, runs, sources)
+    return Inputs(plan, crowd, gold, runs, sources)
 
 
-def _made_crowd(plan: Plan) -> Material:
+def _made_crowd(plan: Plan) -> Inputs:
     """A crowd like that of TREC 2011, with gold for some of its pairs."""
     made = simulate("carpenter", seed=plan.data.seed)
     told = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
-    return Material(plan, made.judgements, made.gold, {}, {"gold": told, "judgements": told})
+    return Inputs(plan, made.judgements, made.gold, {}, {"gold": told, "judgements": told})
 
 
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
@@ -229,55 +229,55 @@ if TYPE_CHECKING:
     pass
 
 
-def check(material: Material) -> None:
+def check(inputs: Inputs) -> None:
     """An error where the data do not have what the plan asks for."""
-    plan, crowd, gold = material.plan, material.crowd, material.gold
+    plan, crowd, gold = inputs.plan, inputs.crowd, inputs.gold
     most = max(plan.panels.sizes, default=0)
     if most > len(crowd.assessors):
         message = f"a panel of {most} is larger than the crowd of {len(crowd.assessors)}"
         raise plan.wrong("panels", "sizes", message)
     for group, sets in plan.topics.items():
         for one in sets:
-            _check_topics(material, group, one)
+            _check_topics(inputs, group, one)
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):
-        _check_grades(material)
+        _check_grades(inputs)
     if plan.labels.folds:
-        _check_gold(material)
+        _check_gold(inputs)
 
 
-def _check_topics(material: Material, group: str, one: TopicSet) -> None:
-    plan, gold, crowd = material.plan, material.gold.topics, material.crowd.topics
+def _check_topics(inputs: Inputs, group: str, one: TopicSet) -> None:
+    plan, gold, crowd = inputs.plan, inputs.gold.topics, inputs.crowd.topics
     for name in (*one.test, *one.train):
         for what, known in (("gold", gold), ("judgements", crowd)):
             if name not in known:
                 message = str(UnknownNameError.among(f"topic in the {what}", name, known))
                 raise plan.wrong("topics", group, message, name)
-    if not material.training(one):
+    if not inputs.training(one):
         for spec in plan.grid.approaches:
             if "reference" in plan.method(spec).card.needs:
                 message = f"a set has all topics, so that {spec} has none to learn from"
                 raise plan.wrong("topics", group, message)
 
 
-def _check_grades(material: Material) -> None:
+def _check_grades(inputs: Inputs) -> None:
     """Methods for two grades only, on more: said before anything runs."""
-    plan = material.plan
+    plan = inputs.plan
     for spec in plan.grid.approaches:
         if plan.method(spec).card.grades == "binary":
-            message = f"{spec} takes two grades; the judgements have {material.crowd.scale}"
+            message = f"{spec} takes two grades; the judgements have {inputs.crowd.scale}"
             raise plan.wrong("grid", "approaches", message, spec)
 
 
-def _check_gold(material: Material) -> None:
+def _check_gold(inputs: Inputs) -> None:
     """Gold that is held out in parts: on the judgements' grades, and enough of it."""
-    plan, gold = material.plan, material.gold
+    plan, gold = inputs.plan, inputs.gold
     try:
-        material.crowd.scale.codes_of_gold(gold.grade, "the judgements")
+        inputs.crowd.scale.codes_of_gold(gold.grade, "the judgements")
     except ScaleError:
         message = f"its grades go up to {gold.grade.max()}; the judgements have "
-        message += f"{material.crowd.scale}: say from which grade on gold is relevant, gold_rel = 1"
+        message += f"{inputs.crowd.scale}: say from which grade on gold is relevant, gold_rel = 1"
         raise plan.wrong("data", "gold", message) from None
     if len(gold) < plan.labels.folds:
         message = f"gold has {len(gold)} pairs, fewer than parts"
