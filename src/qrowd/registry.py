@@ -99,7 +99,7 @@ class Param:
             value = float(value)
         fits = isinstance(value, self.type) and isinstance(value, bool) == (self.type is bool)
         if fits and self.item is not None:
-            fits = all(type(one) is self.item for one in value)
+            fits = all(type(part) is self.item for part in value)
         if not (fits and self._within(value)):
             raise ParameterError(f"{owner}: {self.name} must be {self.allowed}, got {value!r}")
         return value
@@ -132,19 +132,31 @@ def param(
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """What the registry knows of one method, measure or rule."""
+    """What the registry knows of a method, measure or rule; from `grades` on, of methods only."""
 
     id: str
     kind: str
     cls: type
     paper: str
     params: tuple[Param, ...]
+    #: Fields of `Given` without which it cannot work.
     needs: tuple[str, ...] = ()
+    #: Fields of `Given` that it looks at where they are there.
     uses: tuple[str, ...] = ()
+    #: Other names, each with the spec string that it stands for.
     aliases: tuple[tuple[str, str], ...] = ()
+    #: "binary": it merges two grades only.
     grades: str = "any"
+    #: Whether grades are names to it; else their order matters.
     nominal: bool = True
+    #: Its posterior carries the error of a sampler.
     sampled: bool = False
+    #: It takes assessors to err independently, and is too sure where they err together.
+    assumes_independence: bool = False
+    #: Its details hold a table of every parameter with intervals.
+    parameter_table: bool = False
+    #: How good its posterior is to draw relevance from, unless a user chose; 0: not for that.
+    draws_rank: int = 0
 
     @property
     def summary(self) -> str:
@@ -175,15 +187,25 @@ def method(
     grades: str = "any",
     nominal: bool = True,
     sampled: bool = False,
+    assumes_independence: bool = False,
+    parameter_table: bool = False,
+    draws_rank: int = 0,
 ) -> Callable[[type[T]], type[T]]:
-    """Register a merging method. `aliases` maps other names to full spec strings.
-
-    `needs` and `uses` name fields of `Given`. `grades="binary"`: it merges two grades only.
-    `nominal=False`: the order of grades matters to it. `sampled=True`: its posterior carries the
-    error of a sampler.
-    """
-    about = {"grades": grades, "nominal": nominal, "sampled": sampled}
-    return _registering("method", id, paper, needs, uses, aliases, **about)
+    """Register a merging method; `Card` says what each of its flags means."""
+    return _registering(
+        "method",
+        id,
+        paper,
+        needs,
+        uses,
+        aliases,
+        grades=grades,
+        nominal=nominal,
+        sampled=sampled,
+        assumes_independence=assumes_independence,
+        parameter_table=parameter_table,
+        draws_rank=draws_rank,
+    )
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -209,12 +231,12 @@ def _registering(
     needs: tuple[str, ...],
     uses: tuple[str, ...],
     aliases: Mapping[str, str],
-    **about: Any,
+    **flags: Any,
 ) -> Callable[[type[T]], type[T]]:
     def register(cls: type[T]) -> type[T]:
         made = _dataclass_of(cls, id, kw_only=kind != "rule")
         others = tuple(sorted(aliases.items()))
-        card = Card(id, kind, made, paper, params_of(made), needs, uses, others, **about)
+        card = Card(id, kind, made, paper, params_of(made), needs, uses, others, **flags)
         other = _cards[kind].get(id)
         if other and other.cls.__qualname__ != made.__qualname__:
             raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")
@@ -229,8 +251,9 @@ def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
     own_check = cls.__dict__.get("__post_init__")
 
     def check_parameters(self: Any) -> None:
-        for known in self.card.params:
-            object.__setattr__(self, known.name, known.check(getattr(self, known.name), id))
+        for declared in self.card.params:
+            value = declared.check(getattr(self, declared.name), id)
+            object.__setattr__(self, declared.name, value)
         if own_check:
             own_check(self)
 
@@ -244,7 +267,7 @@ def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
 
 def _checked(fit: Callable[..., Any], id: str) -> Callable[..., Any]:
     """`fit`, with an error that says what to do where an argument is of another kind."""
-    takes = [one.annotation for one in list(inspect.signature(fit).parameters.values())[1:2]]
+    takes = [data.annotation for data in list(inspect.signature(fit).parameters.values())[1:2]]
     kinds = {part.strip().rsplit(".")[-1] for part in str(*takes).split("|")}
 
     @functools.wraps(fit)
@@ -295,9 +318,9 @@ def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
 def spec_of(value: Any) -> str:
     """The spec string of a method, measure or rule: its name and what differs from the defaults."""
     changed = [
-        f"{known.name}={getattr(value, known.name)!r}"
-        for known in value.card.params
-        if getattr(value, known.name) != known.default and known.name != "cutoff"
+        f"{declared.name}={getattr(value, declared.name)!r}"
+        for declared in value.card.params
+        if getattr(value, declared.name) != declared.default and declared.name != "cutoff"
     ]
     cutoff = getattr(value, "cutoff", None)
     arguments = f"({', '.join(changed)})" if changed else ""
@@ -309,10 +332,10 @@ def parse_spec(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
 
     The cutoff may stand before the arguments or after them: `RR@10(rel=2)` is `RR(rel=2)@10`.
     """
-    found = _SPEC.fullmatch(spec)
-    if not found:
+    match = _SPEC.fullmatch(spec)
+    if not match:
         raise UsageError(f"cannot read {spec!r}; expected a name with arguments, as in ds(tol=0.1)")
-    name, early, arguments, late = found.groups()
+    name, early, arguments, late = match.groups()
     if early and late:
         raise UsageError(f"{spec!r} has two cutoffs, @{early} and @{late}; keep one of them")
     cutoff = early or late
@@ -345,27 +368,27 @@ def _literal(node: ast.expr) -> Any:
 
 def build(card: Card, positional: list[Any], named: Mapping[str, Any]) -> Any:
     """An instance from a card and arguments; unknown names get a suggestion."""
-    names = [known.name for known in card.params]
+    names = [declared.name for declared in card.params]
     if len(positional) > len(names):
         raise ParameterError(f"{card.id} takes {len(names)} parameters, got {len(positional)}")
-    given = dict(zip(names, positional, strict=False)) | dict(named)
-    for name in given:
+    arguments = dict(zip(names, positional, strict=False)) | dict(named)
+    for name in arguments:
         if name not in names:
             raise UnknownNameError.among(f"parameter of {card.id}", name, names or ["(none)"])
-    return card.cls(**given)
+    return card.cls(**arguments)
 
 
 def get(spec: str, kind: str = "method") -> Any:
     """The method (measure, rule) that a spec string names: `get("ds(max_iter=50)")`."""
     name, positional, named = parse_spec(spec)
-    known = cards(kind)
-    if name in known:
-        return build(known[name], positional, named)
-    aliases = {alias: full for card in known.values() for alias, full in card.aliases}
+    registered = cards(kind)
+    if name in registered:
+        return build(registered[name], positional, named)
+    aliases = {alias: full for card in registered.values() for alias, full in card.aliases}
     if name not in aliases:
-        raise UnknownNameError.among(kind, name, known, aliases)
+        raise UnknownNameError.among(kind, name, registered, aliases)
     base, _, preset = parse_spec(aliases[name])
-    return build(known[base], positional, {**preset, **named})
+    return build(registered[base], positional, {**preset, **named})
 
 
 def cards(kind: str = "method") -> dict[str, Card]:

@@ -35,6 +35,18 @@ if TYPE_CHECKING:
 
 _CHECKED = 200_000  # judgements at most whose independence is checked
 
+
+def _parameters_option(command: Any) -> Any:
+    about = f"Write every parameter's mean, interval and diagnostics ({_with_parameters()})."
+    return written_option("--parameters", help=about)(command)
+
+
+def _with_parameters() -> str:
+    from qrowd.registry import cards
+
+    return ", ".join(id for id, card in cards().items() if card.parameter_table)
+
+
 SHARED = (
     judgements_argument,
     gold_option,
@@ -52,10 +64,7 @@ SHARED = (
     written_option("--probabilities", help="Write the probability of each grade."),
     written_option("--ranking", help="Write the consensus ranking as a run, by expected grades."),
     written_option("--assessors", help="Write what was learned about each assessor."),
-    written_option(
-        "--parameters",
-        help="Write every parameter's mean, interval and diagnostics (hier-bayes, hier-vb).",
-    ),
+    _parameters_option,
     click.option(
         "--figures",
         metavar="FOLDER",
@@ -122,7 +131,7 @@ def _merge(method: Any, *, ties: str, seed: int, quiet: bool, **options: Any) ->
     rows, given = _read(quiet=quiet, **options)
     with iterations(card.id, quiet, sampled=card.sampled) as told:
         merged: Merged = method.fit(rows, replace(given, progress=told))
-    _summarise(rows, merged, ties, seed, quiet)
+    _summarise(rows, merged, card, ties, seed, quiet)
     _write(merged, card.id, ties=ties, seed=seed, quiet=quiet, **options)
     if options["figures"]:
         from qrowd.reporting.paper_figures import bayes_figures
@@ -220,7 +229,7 @@ def _say_missing(missing: tuple[str, ...], without_text: str, quiet: bool) -> No
 def _parameters_of(merged: Merged) -> Any:
     if merged.details.parameters is None:
         raise UsageError(
-            f"--parameters: {merged.fit.method} has none; methods that do: hier-bayes, hier-vb"
+            f"--parameters: {merged.fit.method} has none; methods that do: {_with_parameters()}"
         )
     return merged.details.parameters
 
@@ -239,22 +248,21 @@ def _given(gold: Any, priors: str | None) -> Given:
     return Given(gold=gold, priors=read_assessors(priors) if priors else None)
 
 
-def _summarise(rows: Judgements, merged: Merged, ties: str, seed: int, quiet: bool) -> None:
+def _summarise(
+    rows: Judgements, merged: Merged, card: Card, ties: str, seed: int, quiet: bool
+) -> None:
     """What happened, on stderr."""
     if quiet:
         return
-    doubts = _doubts(rows, merged)
+    doubts = _doubts(rows) if card.assumes_independence else []
     for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
         say(line)
 
 
-def _doubts(rows: Judgements, merged: Merged) -> list[str]:
-    """A warning where a method that takes assessors to err independently had others to merge."""
-    from qrowd.quality.independence import ASSUMING, independence
-
-    if merged.fit.method.partition("(")[0] not in ASSUMING:
-        return []
+def _doubts(rows: Judgements) -> list[str]:
+    """A warning where these assessors err together."""
     from qrowd.aggregation.judgements.ds import DawidSkene
+    from qrowd.quality.independence import independence
 
     found = independence(rows, DawidSkene(smoothing=1), replicates=1, most=_CHECKED)
     return [f"warning: {found.verdict}"] if found.together else []

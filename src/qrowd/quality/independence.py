@@ -124,8 +124,6 @@ def sharing(judgements: Judgements) -> Sharing:
 
 
 TOGETHER = 0.05
-ASSUMING = ("ds", "hier-bayes", "hier-vb", "mace", "one-coin", "two-coin", "glad", "em-gauss")
-"""Methods that take assessors to err independently."""
 _SHOWN = 5
 _ENOUGH = 20  # shared pairs of a couple that is named
 

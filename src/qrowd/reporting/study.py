@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 METHODS = ("mv", "ds", "auto")
 GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
-_PREFERRED = ("auto", "hier-bayes", "hier-vb", "ds")  # for draws
 MEASURES = ("AP", "nDCG@20")
 _CELLS = 100_000_000  # scores that are kept topic by topic
 _CHECKED = 200_000  # judgements at most whose independence is checked
@@ -159,7 +158,9 @@ def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: in
 
 def _chosen(wanted: str | None, names: list[str]) -> str:
     if wanted is None:
-        return next((name for name in _PREFERRED if name in names), names[-1])
+        ranked = [card for card in registry.cards("method").values() if card.draws_rank]
+        ranked.sort(key=lambda card: -card.draws_rank)
+        return next((card.id for card in ranked if card.id in names), names[-1])
     spec = repr(registry.get(wanted))
     if spec not in names:
         raise UnknownNameError.among("method in this study", spec, names)

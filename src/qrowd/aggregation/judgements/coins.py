@@ -35,7 +35,7 @@ class Coins:
         return abs(gain) <= self.tol * votes
 
 
-@method("one-coin", paper="Xia et al. 2011", uses=("gold", "priors"))
+@method("one-coin", paper="Xia et al. 2011", uses=("gold", "priors"), assumes_independence=True)
 class OneCoin(Coins):
     r"""One coin per assessor: EM with a single accuracy each, labels hard as in the paper.
 
@@ -118,7 +118,7 @@ def _base(ballot: Ballot, accuracy: Floats) -> float:
     return float((ballot.votes.sum(axis=1) * np.log((1 - accuracy) / (ballot.width - 1))).sum())
 
 
-@method("two-coin", paper="Xia et al. 2011", uses=("gold", "priors"))
+@method("two-coin", paper="Xia et al. 2011", uses=("gold", "priors"), assumes_independence=True)
 class TwoCoin(Coins):
     r"""Two coins per assessor, a sensitivity and a specificity: EM that sees through biases.
 

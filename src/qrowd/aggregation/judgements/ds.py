@@ -56,7 +56,13 @@ def _loss(method: Any, judgements: Judgements, given: Given, gold: Qrels, out: A
 HONEST = 0.9
 
 
-@method("ds", paper="Dawid & Skene 1979", uses=("gold", "priors"))
+@method(
+    "ds",
+    paper="Dawid & Skene 1979",
+    uses=("gold", "priors"),
+    assumes_independence=True,
+    draws_rank=1,
+)
 class DawidSkene:
     r"""Dawid-Skene: EM with a full confusion matrix per assessor.
 

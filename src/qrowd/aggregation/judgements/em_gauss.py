@@ -21,7 +21,13 @@ from qrowd.data.merged import Merged
 from qrowd.registry import method, param
 
 
-@method("em-gauss", paper="Xia et al. 2011", uses=("gold", "priors"), grades="binary")
+@method(
+    "em-gauss",
+    paper="Xia et al. 2011",
+    uses=("gold", "priors"),
+    grades="binary",
+    assumes_independence=True,
+)
 class GaussianEM:
     r"""The Gaussian model: assessors see a degree of relevance through noise of their own.
 

@@ -18,7 +18,7 @@ from qrowd.kernel import BLOCKS, in_blocks
 from qrowd.registry import method, param
 
 
-@method("glad", paper="Whitehill et al. 2009", uses=("gold", "priors"))
+@method("glad", paper="Whitehill et al. 2009", uses=("gold", "priors"), assumes_independence=True)
 class GLAD:
     r"""GLAD: how able an assessor is times how easy a pair is.
 

@@ -44,7 +44,15 @@ BLOCK = 20  # sweeps between two looks at the keyboard
 LOOKS = 50  # at R-hat on the way, however many sweeps: a look takes time that grows with them
 
 
-@method("hier-bayes", paper="Carpenter 2011", uses=("gold",), sampled=True)
+@method(
+    "hier-bayes",
+    paper="Carpenter 2011",
+    uses=("gold",),
+    sampled=True,
+    assumes_independence=True,
+    parameter_table=True,
+    draws_rank=3,
+)
 class HierBayes:
     r"""Hierarchical Bayes: sensitivity, specificity and prevalence with learned priors, by Gibbs.
 

@@ -27,7 +27,14 @@ from qrowd.registry import method, param, spec_of
 PARETO = 1.5
 
 
-@method("hier-vb", paper="Carpenter 2011", uses=("gold",))
+@method(
+    "hier-vb",
+    paper="Carpenter 2011",
+    uses=("gold",),
+    assumes_independence=True,
+    parameter_table=True,
+    draws_rank=2,
+)
 class HierVB:
     r"""Hierarchical Bayes: the model of `hier-bayes`, by variational inference.
 

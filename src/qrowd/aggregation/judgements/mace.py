@@ -24,7 +24,7 @@ AHEAD = 1.0
 """By how much a random start must be ahead to be preferred, in nats."""
 
 
-@method("mace", paper="Hovy et al. 2013", uses=("gold", "priors"))
+@method("mace", paper="Hovy et al. 2013", uses=("gold", "priors"), assumes_independence=True)
 class MACE:
     r"""MACE: each judgement either copies the truth or is spam from the assessor's own habit.
 
