@@ -11,11 +11,8 @@ import qrowd as q
 from qrowd import registry
 from qrowd.aggregation.gaps import GAPS, judged_topics, overall_gaps, topic_gaps
 from qrowd.aggregation.panels import panel_scores, panel_weights, resampled_scores
-from qrowd.aggregation.scores.regression import RegressionAware
-from qrowd.aggregation.scores.supervised import SupervisedAware
-from qrowd.aggregation.scores.tuned import TunedAware
-from qrowd.aggregation.scores.uniform import UniformAware
-from qrowd.aggregation.scores.unsupervised import UnsupervisedAware
+from qrowd.aggregation.scores.supervised import RegressionAware, SupervisedAware, TunedAware
+from qrowd.aggregation.scores.unsupervised import UniformAware, UnsupervisedAware
 from qrowd.data.arrays import Floats
 from qrowd.errors import DataWarning, InputError, ParameterError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
-from qrowd.aggregation.scores.uniform import UniformAware
+from qrowd.aggregation.scores.unsupervised import UniformAware
 
 
 @pytest.mark.parametrize("name", ["P@3", "DCG@4", "DCG(dcg='jk', base=2)", "RBP", "P@5"])

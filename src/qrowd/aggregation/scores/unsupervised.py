@@ -1,4 +1,7 @@
-r"""u-AWARE: accuracies by distance from random assessors (Ferrante, Ferro & Maistro 2017)."""
+r"""AWARE without gold: equal accuracies, and distances from random assessors.
+
+Both are of Ferrante, Ferro & Maistro (2017).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,38 @@ from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError
 from qrowd.registry import method, param
+
+
+@method("aware-uni", paper="Ferrante, Ferro & Maistro 2017")
+class UniformAware:
+    r"""Mean of the scores under each assessor.
+
+    Scores every run under every assessor's own judgements, then takes the mean over assessors,
+    topic by topic; no common truth is ever made:
+
+    $$\mathrm{aware}(t, s) = \frac{1}{m} \sum_{k=1}^{m} M_k[t, s]$$
+
+    On each topic the mean is over the assessors who judged there.
+
+    Reference: M. Ferrante, N. Ferro and M. Maistro, *AWARE: Exploiting Evaluation Measures to
+    Combine Multiple Assessors*, ACM TOIS 36(2), 2017.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["1"] * 4, ["a", "b", "a", "b"], ["x", "x", "y", "y"], [1, 0, 1, 1])
+    >>> runs = q.RunSet.of(["r", "r"], ["1", "1"], ["a", "b"], [2.0, 1.0])
+    >>> by_each = q.evaluate(runs, crowd.by_assessor(), [q.P @ 2])
+    >>> q.UniformAware().fit(by_each).values.item()
+    0.75
+    """
+
+    def accuracies(self, scores: Scores, given: Given = NOTHING) -> Floats:
+        """One for every (measure, assessor, topic)."""
+        return np.ones(by_assessor(scores).values.shape[:3])
+
+    def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
+        """The mean over assessors."""
+        return merge_scores(scores, self.accuracies(scores, given), repr(self))
+
 
 _ALIASES = {
     f"{per}_{gap}_{weight}": f"aware-u(gap='{gap}', weight='{weight}', per='{per}')"
@@ -68,33 +103,32 @@ class UnsupervisedAware:
     def accuracies(self, scores: Scores, given: Given = NOTHING) -> Floats:
         """The accuracy of every (measure, assessor, topic)."""
         random = _aligned(by_assessor(scores), given)
-        found = [
-            self._accuracy(*in_unit_range(values, replicates), random.columns)
-            for values, replicates in zip(scores.values, random.values, strict=True)
-        ]
-        return np.stack(found)
+        return np.stack(
+            [
+                self._accuracy(*in_unit_range(values, replicates), random.columns)
+                for values, replicates in zip(scores.values, random.values, strict=True)
+            ]
+        )
 
     def _accuracy(self, scores: Floats, random: Floats, columns: Index) -> Floats:
         classes = np.array([name.partition(":")[0] for name in columns])
         used = varies(random)
         gap = GAPS[self.gap]
-        held = gap.overall if self.per == "sgl" else gap.by_topic
-        found = held(scores, random, Divergence(self.floor, self.reverse))
+        measured = gap.overall if self.per == "sgl" else gap.by_topic
+        gaps = measured(scores, random, Divergence(self.floor, self.reverse))
         if self.per == "tpc":
-            found = np.where(varies_by_topic(random)[None], found, np.nan)
-        normal = gap.far(found, self.beta)
+            gaps = np.where(varies_by_topic(random)[None], gaps, np.nan)
+        normal = gap.far(gaps, self.beta)
         groups = [normal[:, used & (classes == name)] for name in sorted(set(classes[used]))]
         means = np.stack([np.nan_to_num(_mean(group)) for group in groups])  # [class, k(, t)]
-        accuracy = self._combined(means)
+        if self.weight == "med":
+            accuracy = means.sum(axis=0)
+        else:
+            accuracy = (means**2 if self.weight == "msd" else means).min(axis=0)
         if self.per == "tpc":
             return np.where(varies_by_topic(scores), accuracy, 0.0)
         accuracy = np.where(varies(scores), accuracy, 0.0)
         return np.repeat(accuracy[:, None], scores.shape[1], axis=1)
-
-    def _combined(self, means: Floats) -> Floats:
-        if self.weight == "med":
-            return np.asarray(means.sum(axis=0))
-        return np.asarray((means**2 if self.weight == "msd" else means).min(axis=0))
 
     def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
         """The mean over assessors, weighted by their accuracies."""
@@ -105,9 +139,9 @@ class UnsupervisedAware:
 
 def _mean(group: Floats) -> Floats:
     """Mean over replicates (axis 1) of what is defined."""
-    known = ~np.isnan(group)
-    total = np.where(known, group, 0.0).sum(axis=1)
-    return np.asarray(np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan))
+    defined = ~np.isnan(group)
+    total, count = np.where(defined, group, 0.0).sum(axis=1), defined.sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _aligned(scores: Scores, given: Given) -> Scores:
