@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_ndtr
 
 import qrowd as q
-from qrowd.aggregation.gaussian import deviations, quadrature
+from qrowd.aggregation.judgements.em_gauss import deviations, quadrature
 from qrowd.aggregation.orders.gauss_rank import seen_places
 from qrowd.cli.main import main
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import qrowd as q
 from qrowd import registry
-from qrowd.aggregation.propagation import moments, tilted
+from qrowd.aggregation.judgements.gp import moments, tilted
 from qrowd.cli.main import main
 from qrowd.content.similarity import centred
 from qrowd.data.arrays import Floats

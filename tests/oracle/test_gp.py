@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_ndtr, ndtr
 
 import qrowd as q
-from qrowd.aggregation.propagation import Sites
+from qrowd.aggregation.judgements.gp import Sites
 from qrowd.data.arrays import Array, Floats
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.fitting import Fitting
-from qrowd.aggregation.gaussian import (
+from qrowd.aggregation.judgements.em_gauss import (
     START,
     STEP,
     deviations,
