@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import qrowd as q
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.given import Given
 from qrowd.kernel import COMPILING, Compiling, in_blocks, ranges
 

@@ -201,7 +201,7 @@ def test_pairs_that_nobody_judged_move_no_other(spec: str) -> None:
 
 def test_stack_chooses_its_ridge_by_topics() -> None:
     """Folds are whole topics: the strength does not depend on how documents are named."""
-    from qrowd.aggregation.fitting import topic_folds
+    from qrowd.aggregation.fit import topic_folds
 
     pairs = q.Pairs.of([f"t{at % 7}" for at in range(70)], [f"d{at}" for at in range(70)])
     folds = topic_folds(pairs, np.arange(70))

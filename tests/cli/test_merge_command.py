@@ -213,7 +213,7 @@ def dummy() -> Iterator[None]:
         size: int = registry.param(1, "how large", at_least=1)
 
         def fit(self, judgements: q.Judgements, given: q.Given = q.NOTHING) -> q.Merged:
-            from qrowd.aggregation.fitting import Fitting
+            from qrowd.aggregation.fit import Fitting
 
             fitting = Fitting.of(self, judgements, given)
             fitting.notes.append(f"size is {self.size}")

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import digamma
 
 import qrowd as q
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.judgements.ebcc import _first_subtypes, _Votes
 from qrowd.data.arrays import Floats
 from qrowd.errors import NotConvergedWarning

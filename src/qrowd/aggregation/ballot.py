@@ -1,68 +1,19 @@
-"""Judgements packed for the kernels, with the gold that clamps pairs: what E steps work on.
-
-Counts of votes stand here too, and the prior over grades of the models that have one.
-"""
+"""Judgements packed for the kernels, with the gold that clamps pairs: what E steps work on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import shares_of
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.given import UNKNOWN
 from qrowd.data.judgements import Judgements
 from qrowd.kernel import BLOCKS, in_blocks
-
-
-def shares_of(votes: Floats) -> Floats:
-    """Votes[..., grades] as shares; equal ones where there are no votes."""
-    total = votes.sum(axis=-1, keepdims=True)
-    equal = np.full_like(votes, 1.0 / votes.shape[-1])
-    return np.asarray(np.divide(votes, total, out=equal, where=total > 0))
-
-
-def votes_with_gold(fitting: Fitting) -> Floats:
-    """Votes[pairs, grades]; a pair whose gold is known has one vote, the gold."""
-    votes = fitting.judgements.votes.copy()
-    known = np.flatnonzero(fitting.gold != UNKNOWN)
-    votes[known] = np.eye(votes.shape[1])[fitting.gold[known]]
-    return votes
-
-
-@dataclass
-class Counted:
-    """votes[copies, pairs, 2] that grow one by one; P(relevant) is a document's share of them."""
-
-    votes: Floats
-
-    def add(self, pair: Codes, grade: Codes) -> None:
-        """One vote for each copy."""
-        self.votes[np.arange(len(pair)), pair, grade] += 1
-
-    def relevant(self) -> Floats:
-        """The share of relevant votes."""
-        return np.asarray(shares_of(self.votes)[..., 1])
-
-
-CLASS_PRIORS = ("none", "learned")
-
-
-def class_prior(kind: str, posterior: Floats) -> tuple[Floats, float]:
-    """The log of each grade's chance, and the log density of its smoothing.
-
-    `none`: all grades alike. `learned`: their expected shares, one pair of each grade added; the
-    posterior is of pairs with votes, for the others say nothing of how common a grade is.
-    """
-    size = posterior.shape[1]
-    if kind == "none":
-        return np.full(size, -np.log(size)), 0.0
-    log_share = np.log((posterior.sum(axis=0) + 1) / (len(posterior) + size))
-    return log_share, float(log_share.sum())
-
 
 TIES_INSIDE = ("split", "coin", "relevant", "nonrelevant")
 """What a hard step does with a tied label: counts it in equal parts (so that names cannot matter),
@@ -150,83 +101,57 @@ class Ballot:
         """
         from qrowd.aggregation.kernels.em import RULES, by_vote
 
-        posterior = np.full((len(self.judgements.pairs), self.width), 1.0 / self.width)
-        flat, coins = np.ascontiguousarray(table).reshape(-1), self.coins(ties)
-        starts, grade, rule = self.judgements.pair_starts, self.judgements.grade, RULES[ties]
-
-        def part(lo: int, hi: int) -> tuple[float, Floats]:
-            counts = np.zeros(len(flat))
-            likelihood = by_vote(
-                starts,
-                self.cell,
-                grade,
-                self.weight,
-                flat,
-                prior,
-                self.gold,
-                rule,
-                coins,
-                posterior,
-                counts,
-                lo,
-                hi,
-            )
-            return likelihood, counts
-
-        likelihood, counts = self._added(part, flat.shape)
-        return Expected(posterior, counts.reshape(self.shape), likelihood)
+        rows, flat = self.judgements, np.ascontiguousarray(table).reshape(-1)
+        model = (flat, prior, self.gold, RULES[ties], self.coins(ties))
+        by = partial(by_vote, rows.pair_starts, self.cell, rows.grade, self.weight, *model)
+        step = self._in_blocks(by, flat.shape, self.width)
+        return replace(step, counts=step.counts.reshape(self.shape))
 
     def expect_table(
         self, table: Floats, prior: Floats, ties: str = "", bounds: Codes | None = None
     ) -> Expected:
         """The E step by table[assessors, grades, values] in logs; values are the grades, and
-        `bounds` what gold leaves of them, unless told otherwise.
+        `bounds` what gold leaves of them, unless they are others.
         """
         from qrowd.aggregation.kernels.em import RULES, by_table
 
-        posterior = np.full((len(self.judgements.pairs), len(prior)), 1.0 / len(prior))
-        flat, coins = np.ascontiguousarray(table).reshape(-1, len(prior)), self.coins(ties)
+        rows, flat = self.judgements, np.ascontiguousarray(table).reshape(-1, len(prior))
         inside = self.grade_bounds if bounds is None else bounds
-        starts, rule = self.judgements.pair_starts, RULES[ties]
+        model = (flat, prior, inside, RULES[ties], self.coins(ties))
+        by = partial(by_table, rows.pair_starts, self.cell, self.weight, *model)
+        step = self._in_blocks(by, flat.shape, len(prior))
+        return replace(step, counts=step.counts.reshape(*self.shape, len(prior)))
 
-        def part(lo: int, hi: int) -> tuple[float, Floats]:
-            counts = np.zeros(flat.shape)
-            likelihood = by_table(
-                starts,
-                self.cell,
-                self.weight,
-                flat,
-                prior,
-                inside,
-                rule,
-                coins,
-                posterior,
-                counts,
-                lo,
-                hi,
-            )
-            return likelihood, counts
+    def _in_blocks(
+        self, step: Callable[..., float], shape: tuple[int, ...], values: int
+    ) -> Expected:
+        """`step(posterior, counts, lo, hi)` over blocks of pairs, each with counts of its own."""
+        posterior = np.full((len(self.judgements.pairs), values), 1.0 / values)
 
-        likelihood, counts = self._added(part, flat.shape)
-        return Expected(posterior, counts.reshape(*self.shape, len(prior)), likelihood)
+        def block(lo: int, hi: int) -> tuple[float, Floats]:
+            counts = np.zeros(shape)
+            return step(posterior, counts, lo, hi), counts
 
-    def _added(
-        self, part: Callable[[int, int], tuple[float, Floats]], shape: tuple[int, ...]
+        likelihood, counts = self.summed(block, shape)
+        return Expected(posterior, counts, likelihood)
+
+    def summed(
+        self, block: Callable[[int, int], tuple[float, Floats]], shape: tuple[int, ...]
     ) -> tuple[float, Floats]:
         """Sums over blocks of pairs, in their order; fewer blocks where the counts are large."""
-        blocks = max(1, min(BLOCKS, len(self) // max(int(np.prod(shape)), 1)))
-        likelihood, counts = 0.0, np.zeros(shape)
-        for own, some in in_blocks(part, len(self.judgements.pairs), blocks):
-            likelihood += own
+        blocks = max(1, min(BLOCKS, len(self) // max(math.prod(shape), 1)))
+        total, counts = 0.0, np.zeros(shape)
+        for part, some in in_blocks(block, len(self.judgements.pairs), blocks):
+            total += part
             counts += some
-        return likelihood, counts
+        return total, counts
 
     @cached_property
     def grade_bounds(self) -> Codes:
         """First and one past the last grade that each pair may have."""
-        known = self.gold != UNKNOWN
-        first = np.where(known, self.gold, 0)
-        last = np.where(known, self.gold + 1, self.width)
+        fixed = self.gold != UNKNOWN
+        first = np.where(fixed, self.gold, 0)
+        last = np.where(fixed, self.gold + 1, self.width)
         return np.stack([first, last], axis=1).astype(np.int32)
 
     def shares(self, weights: Floats) -> Floats:
@@ -241,3 +166,19 @@ class Ballot:
         votes = (self.judgements.pair_starts, self.cell, self.judgements.grade, self.weight)
         in_blocks(lambda lo, hi: weigh(*votes, table, totals, lo, hi), len(totals))
         return shares_of(totals)
+
+
+CLASS_PRIORS = ("none", "learned")
+
+
+def class_prior(kind: str, posterior: Floats) -> tuple[Floats, float]:
+    """The log of each grade's chance, and the log density of its smoothing.
+
+    `none`: all grades alike. `learned`: their expected shares, one pair of each grade added; the
+    posterior is of pairs with votes, for the others say nothing of how common a grade is.
+    """
+    size = posterior.shape[1]
+    if kind == "none":
+        return np.full(size, -np.log(size)), 0.0
+    log_share = np.log((posterior.sum(axis=0) + 1) / (len(posterior) + size))
+    return log_share, float(log_share.sum())

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.aggregation.ballot import shares_of
+from qrowd.aggregation.fit import shares_of
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Array, Codes, Floats, Offsets
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import Given

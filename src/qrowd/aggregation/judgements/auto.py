@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting, topic_folds
+from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.revision import Regression, recalibrate, with_log_odds

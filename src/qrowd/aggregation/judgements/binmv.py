@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.ballot import shares_of
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting, shares_of
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given

@@ -8,7 +8,7 @@ import numpy as np
 
 from qrowd.aggregation.ballot import CLASS_PRIORS, TIES_INSIDE, Ballot, Expected, class_prior
 from qrowd.aggregation.confusion import confusion_columns, counts_of_table
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements

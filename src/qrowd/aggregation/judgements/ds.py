@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, counts_of_table
-from qrowd.aggregation.fitting import Fitting, topic_folds
+from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.confusion import confusion_columns
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from qrowd.aggregation.ballot import CLASS_PRIORS, Ballot, class_prior
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.errors import InputError
-from qrowd.kernel import BLOCKS, in_blocks
 from qrowd.registry import method, param
 
 
@@ -123,32 +123,15 @@ class _Model:
 
         ballot, rows = self.ballot, self.ballot.judgements
 
-        def part(lo: int, hi: int) -> tuple[float, Floats]:
-            sums = np.zeros((len(ability), 2))
-            own = iterate(
-                rows.pair_starts,
-                rows.assessor,
-                rows.grade,
-                ballot.weight,
-                ability,
-                log_prior,
-                ballot.gold,
-                self.mean,
-                self.precision,
-                self.log_ease,
-                self.posterior,
-                sums,
-                lo,
-                hi,
-            )
-            return own, sums
+        model = (ability, log_prior, ballot.gold, self.mean, self.precision)
+        step = partial(iterate, rows.pair_starts, rows.assessor, rows.grade, ballot.weight, *model)
+        shape = (len(ability), 2)
 
-        objective, total = 0.0, np.zeros((len(ability), 2))
-        blocks = max(1, min(BLOCKS, len(ballot) // max(2 * len(ability), 1)))
-        for own, sums in in_blocks(part, len(self.posterior), blocks):
-            objective += own
-            total += sums
-        return objective, total
+        def block(lo: int, hi: int) -> tuple[float, Floats]:
+            sums = np.zeros(shape)
+            return step(self.log_ease, self.posterior, sums, lo, hi), sums
+
+        return ballot.summed(block, shape)
 
     def balanced(self, ability: Floats, mean: Floats, precision: Floats) -> Floats:
         """Abilities times c, beta over c, with the c that the priors like best."""

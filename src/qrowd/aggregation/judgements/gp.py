@@ -10,8 +10,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from qrowd.aggregation.ballot import votes_with_gold
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.content.similarity import Alike, centred
 from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.given import NOTHING, Given, Steps
@@ -85,7 +84,7 @@ class GaussianProcess:
         """The probability of relevance of every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         assert given.documents is not None
-        votes = votes_with_gold(fitting)
+        votes = fitting.votes_with_gold()
         alike = Alike.of(fitting.judgements.pairs, given.documents)
         fitting.notes += alike.notes
         topics = [(rows, self._sites(cosines, votes[rows])) for rows, cosines in alike.topics()]

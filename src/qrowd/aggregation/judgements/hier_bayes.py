@@ -18,7 +18,7 @@ from qrowd.aggregation.chains import (
     side_by_side,
     start,
 )
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.hierarchy import (
     CONTRARY,
     MOST_RHAT,

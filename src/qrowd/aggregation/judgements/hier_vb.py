@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.hierarchy import (
     CONTRARY,
     Populations,

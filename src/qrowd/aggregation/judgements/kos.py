@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Codes, Floats, Offsets, starts_of
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -121,24 +121,13 @@ class _Messages:
 
         graph = self.graph
         sums, moved = np.zeros((graph.assessors, 2)), 0.0
+        edges = (graph.starts, graph.assessor, graph.vote)
+        before = (self.total, self.scale, self.first)
 
         def part(lo: int, hi: int) -> tuple[float, Floats]:
             own = np.zeros((graph.assessors, 2))
-            most = pass_messages(
-                graph.starts,
-                graph.assessor,
-                graph.vote,
-                self.total,
-                self.scale,
-                self.first,
-                self.to_assessor,
-                self.to_pair,
-                self.share,
-                own,
-                lo,
-                hi,
-            )
-            return most, own
+            messages = (self.to_assessor, self.to_pair, self.share, own)
+            return pass_messages(*edges, *before, *messages, lo, hi), own
 
         blocks = max(1, min(BLOCKS, len(graph.vote) // max(2 * graph.assessors, 1)))
         for most, own in in_blocks(part, len(self.share), blocks):

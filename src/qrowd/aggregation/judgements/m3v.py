@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qrowd.aggregation.ballot import Ballot
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given

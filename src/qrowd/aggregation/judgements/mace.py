@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.ballot import CLASS_PRIORS, Ballot, Expected, class_prior
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given

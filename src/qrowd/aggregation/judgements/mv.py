@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from qrowd.aggregation.ballot import Counted
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting, shares_of
+from qrowd.data.arrays import Codes, Floats
 from qrowd.data.given import NOTHING, Given, Steps
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
@@ -48,3 +50,18 @@ class MajorityVote:
     def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:
         """The same, vote by vote."""
         return Counted(np.zeros((copies, len(pairs), 2)))
+
+
+@dataclass
+class Counted:
+    """votes[copies, pairs, 2] that grow one by one; P(relevant) is a document's share of them."""
+
+    votes: Floats
+
+    def add(self, pair: Codes, grade: Codes) -> None:
+        """One vote for each copy."""
+        self.votes[np.arange(len(pair)), pair, grade] += 1
+
+    def relevant(self) -> Floats:
+        """The share of relevant votes."""
+        return np.asarray(shares_of(self.votes)[..., 1])

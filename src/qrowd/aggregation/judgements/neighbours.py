@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.ballot import Counted, shares_of, votes_with_gold
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting, shares_of
+from qrowd.aggregation.judgements.mv import Counted
 from qrowd.content.similarity import Alike, nearest_first
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.given import NOTHING, Given, Steps
@@ -54,7 +54,7 @@ class NearestNeighbourVote:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         assert given.documents is not None
-        votes = votes_with_gold(fitting)
+        votes = fitting.votes_with_gold()
         joined = votes.copy()
         alike = Alike.of(fitting.judgements.pairs, given.documents)
         fitting.notes += alike.notes
@@ -127,7 +127,7 @@ class EnoughVotes:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         assert given.documents is not None
-        votes = votes_with_gold(fitting)
+        votes = fitting.votes_with_gold()
         posterior = np.empty_like(votes)
         alike = Alike.of(fitting.judgements.pairs, given.documents)
         fitting.notes += alike.notes

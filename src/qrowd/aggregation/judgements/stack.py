@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting, topic_folds
+from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.aggregation.ballot import Ballot
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.ballot import TIES_INSIDE, Ballot, votes_with_gold
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.ballot import TIES_INSIDE, Ballot
+from qrowd.aggregation.fit import Fitting
 from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.given import NOTHING, Given
@@ -120,7 +120,7 @@ class DomainAdaptedVote:
         assert given.documents is not None
         rows = fitting.judgements
         features = self._features(rows, given)
-        votes, size = votes_with_gold(fitting), len(rows.assessors)
+        votes, size = fitting.votes_with_gold(), len(rows.assessors)
         above, below = np.zeros(size), np.zeros(size)
         alike = Alike.of(rows.pairs, given.documents)
         fitting.notes += alike.notes

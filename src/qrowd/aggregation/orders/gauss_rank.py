@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.fitting import Fitting
+from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.judgements.em_gauss import (
     START,
     STEP,

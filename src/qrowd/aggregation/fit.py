@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, Mask, pieces
+from qrowd.data.arrays import Array, Floats, Grades, Mask, over, pieces
 from qrowd.data.details import NONE, Details
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.index import Pairs
@@ -64,8 +64,7 @@ class Fitting:
     @cached_property
     def vote_totals(self) -> Floats:
         """The (weighted) number of votes of each pair."""
-        votes = self.judgements.votes
-        return np.asarray(votes @ np.ones(votes.shape[1]))
+        return _totals(self.judgements.votes)[:, 0]
 
     @property
     def voted(self) -> Mask:
@@ -93,24 +92,20 @@ class Fitting:
         return float(objective) - before
 
     def clamped(self, posterior: Floats) -> Floats:
-        """A copy of the posterior with certainty where gold is known."""
+        """A copy of the posterior with certainty where there is gold."""
         result = np.array(posterior, np.float64)
-        self._clamp(result)
+        fixed = np.flatnonzero(self.gold != UNKNOWN)
+        result[fixed] = 0.0
+        result[fixed, self.gold[fixed]] = 1.0
         return result
-
-    def _clamp(self, posterior: Floats) -> None:
-        known = np.flatnonzero(self.gold != UNKNOWN)
-        posterior[known] = 0.0
-        posterior[known, self.gold[known]] = 1.0
 
     def shares(self) -> Floats:
         """Each pair's share of (weighted) votes per grade; uniform without votes; gold clamped."""
-        votes = self.judgements.votes
-        total = self.vote_totals[:, None]
-        shares = np.full_like(votes, 1.0 / votes.shape[1])
-        np.divide(votes, total, out=shares, where=total > 0)
-        self._clamp(shares)
-        return shares
+        return self.clamped(shares_of(self.judgements.votes))
+
+    def votes_with_gold(self) -> Floats:
+        """Votes[pairs, grades]; a pair that has gold has one vote, the gold."""
+        return self.clamped(self.judgements.votes)
 
     def merged(
         self,
@@ -148,7 +143,11 @@ class Fitting:
 
     def course(self) -> Fit:
         """How the fit went."""
-        notes = [*self.notes, *_of_gold(self.gold != UNKNOWN, self.voted)]
+        notes, fixed = [*self.notes], self.gold != UNKNOWN
+        if fixed.any():
+            doubt = ", none of them judged: do the names of topics and documents match?"
+            judged = (fixed & self.voted).any()
+            notes.append(f"gold fixes {int(fixed.sum())} pairs{'' if judged else doubt}")
         spec = spec_of(self.method)
         return Fit(spec, self.settled, self.steps, tuple(self.trace), self.seconds, tuple(notes))
 
@@ -163,21 +162,11 @@ class Fitting:
         rows, size = self.judgements, len(self.judgements.assessors)
         right, total = np.zeros(size), np.zeros(size)
         for part in pieces(len(rows)):
-            who, right_ones = rows.assessor[part], posterior[rows.pair[part], rows.grade[part]]
-            weight = np.ones(len(who)) if rows.weight is None else rows.weight[part]
-            right += np.bincount(who, right_ones * weight, size)
-            total += np.bincount(who, weight, size)
-        unknown = np.full(len(total), np.nan)
-        return np.asarray(np.divide(right, total, out=unknown, where=total > 0))
-
-
-def _of_gold(given: Mask, voted: Mask) -> list[str]:
-    """What to say of the pairs that gold fixes."""
-    if not given.any():
-        return []
-    judged = (given & voted).any()
-    doubt = "" if judged else ", none of them judged: do the names of topics and documents match?"
-    return [f"gold fixes {int(given.sum())} pairs{doubt}"]
+            assessor, chance = rows.assessor[part], posterior[rows.pair[part], rows.grade[part]]
+            weight = np.ones(len(assessor)) if rows.weight is None else rows.weight[part]
+            right += np.bincount(assessor, chance * weight, size)
+            total += np.bincount(assessor, weight, size)
+        return over(right, total)
 
 
 def _check(method: Any, judgements: Judgements, given: Given) -> None:
@@ -190,24 +179,35 @@ def _check(method: Any, judgements: Judgements, given: Given) -> None:
         )
     for need in card.needs:
         if getattr(given, need) is None:
-            message = (
+            raise UsageError(
                 f"{card.id} needs {need}: pass Given({need}=...), on the command line --{need}"
             )
-            raise UsageError(message)
+
+
+def shares_of(votes: Floats) -> Floats:
+    """Votes[..., grades] as shares; equal ones where there are no votes."""
+    total = _totals(votes)
+    equal = np.full_like(votes, 1.0 / votes.shape[-1])
+    return np.asarray(np.divide(votes, total, out=equal, where=total > 0))
+
+
+def _totals(votes: Floats) -> Floats:
+    """Sums over the last axis, kept; numpy's own sum takes longer where there are few columns."""
+    return np.asarray(votes @ np.ones((votes.shape[-1], 1)))
 
 
 FOLDS = 5
 
 
-def topic_folds(pairs: Pairs, known: Array) -> Array:
-    """The fold of each known pair: whole topics, dealt out in the order of their hashes.
+def topic_folds(pairs: Pairs, chosen: Array) -> Array:
+    """The fold of each chosen pair: whole topics, dealt out in the order of their hashes.
 
     Pairs themselves, by their hashes, where there is one topic.
     """
-    topic = pairs.topic[known]
+    topic = pairs.topic[chosen]
     distinct, which = np.unique(topic, return_inverse=True)
     if len(distinct) < 2:
-        coins = pairs.hashes(known.astype(np.int32), 0)
+        coins = pairs.hashes(chosen.astype(np.int32), 0)
         return (coins % np.uint64(FOLDS)).astype(np.int64)
     turn = np.argsort(np.argsort(pairs.topics.hashes(distinct.astype(np.int32))))
     return np.asarray(turn[which] % FOLDS)
