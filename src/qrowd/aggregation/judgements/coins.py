@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qrowd.aggregation.ballot import CLASS_PRIORS, TIES_INSIDE, Ballot, Expected, class_prior
-from qrowd.aggregation.confusion import confusion_columns, counts_of_table
+from qrowd.aggregation.confusion import confusion_columns, earlier_counts
 from qrowd.aggregation.fit import Fitting
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
@@ -82,40 +82,31 @@ class OneCoin(Coins):
         """Posterior of every pair of the pool, and the assessors' accuracies."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         ballot = Ballot(fitting.judgements, fitting.gold)
-        right, wrong = self._known(fitting, ballot)
-        made = ballot.votes.sum(axis=1) + right + wrong
+        right, wrong = self._before(fitting)
+        votes, others = ballot.votes.sum(axis=1), ballot.width - 1
+        made = votes + right + wrong
         step = ballot.expect(np.ones(ballot.shape), ballot.uniform, "split")
         table, log_prior, accuracy = np.zeros(0), ballot.uniform, np.zeros(0)
         for _ in fitting.iterations(self.max_iter):
             before = step
             accuracy = (step.counts.sum(axis=1) + right) / made
             log_prior, density = class_prior(self.prior, step.posterior[ballot.voted])
-            table = np.repeat(_weights(accuracy, ballot.width)[:, None], ballot.width, axis=1)
+            weight = np.log(others * accuracy / (1 - accuracy))
+            table = np.repeat(weight[:, None], ballot.width, axis=1)
             step = ballot.expect(table, log_prior, self.ties if self.labels == "hard" else "")
             density += (right * np.log(accuracy) + wrong * np.log1p(-accuracy)).sum()
-            gain = fitting.gain(step.likelihood + _base(ballot, accuracy) + density)
+            # the log-likelihood of all votes if all were wrong: what the weights add to
+            base = float((votes * np.log((1 - accuracy) / others)).sum())
+            gain = fitting.gain(step.likelihood + base + density)
             fitting.settled = self._settled(before, step, gain, ballot.total)
         posterior = ballot.expect(table, log_prior).posterior
         return fitting.merged(posterior, {"accuracy": accuracy, "weight": table[:, 0]})
 
-    def _known(self, fitting: Fitting, ballot: Ballot) -> tuple[Floats, Floats]:
+    def _before(self, fitting: Fitting) -> tuple[Floats, Floats]:
         """Pseudo-counts of right and of wrong judgements."""
-        smoothing = np.full(ballot.shape[0], self.smoothing)
-        if fitting.given.priors is None:
-            return smoothing, smoothing
-        rows = fitting.judgements
-        counts = self.trust * counts_of_table(fitting.given.priors, rows.assessors, rows.scale)
+        counts = earlier_counts(fitting, self.trust)
         right = np.trace(counts, axis1=1, axis2=2)
-        return smoothing + right, smoothing + counts.sum(axis=(1, 2)) - right
-
-
-def _weights(accuracy: Floats, size: int) -> Floats:
-    return np.asarray(np.log((size - 1) * accuracy / (1 - accuracy)))
-
-
-def _base(ballot: Ballot, accuracy: Floats) -> float:
-    """The log-likelihood of all votes if all were wrong: what the weights add to."""
-    return float((ballot.votes.sum(axis=1) * np.log((1 - accuracy) / (ballot.width - 1))).sum())
+        return self.smoothing + right, self.smoothing + counts.sum(axis=(1, 2)) - right
 
 
 @method("two-coin", paper="Xia et al. 2011", uses=("gold", "priors"), assumes_independence=True)
@@ -159,9 +150,11 @@ class TwoCoin(Coins):
         """Posterior of every pair of the pool, and the assessors' accuracies by true grade."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         ballot = Ballot(fitting.judgements, fitting.gold)
-        right, wrong = self._known(fitting, ballot)
-        step = ballot.expect_table(_agreement(ballot), ballot.uniform, "split")
-        accuracy, table, log_prior = right, _agreement(ballot), ballot.uniform
+        right, wrong = self._before(fitting)
+        # one point for the grade that was said: the majority vote
+        table = np.tile(np.eye(ballot.width), (ballot.shape[0], 1, 1))
+        accuracy, log_prior = right, ballot.uniform
+        step = ballot.expect_table(table, log_prior, "split")
         for _ in fitting.iterations(self.max_iter):
             before = step
             log_prior, density = class_prior(self.prior, step.posterior[ballot.voted])
@@ -173,22 +166,16 @@ class TwoCoin(Coins):
             gain = fitting.gain(step.likelihood + density)
             fitting.settled = self._settled(before, step, gain, ballot.total)
         step = ballot.expect_table(table, log_prior)
-        return fitting.merged(step.posterior, self._columns(fitting, step.counts, accuracy))
+        # n(g) and p(h|g) as other methods have them, here from the two coins
+        counts = np.exp(table_of(accuracy)) * step.counts.sum(axis=1, keepdims=True)
+        columns = confusion_columns(counts, fitting.judgements.scale)
+        return fitting.merged(step.posterior, columns)
 
-    def _known(self, fitting: Fitting, ballot: Ballot) -> tuple[Floats, Floats]:
+    def _before(self, fitting: Fitting) -> tuple[Floats, Floats]:
         """Pseudo-counts[assessor, true] of right and of wrong judgements."""
-        smoothing = np.full(ballot.shape, self.smoothing)
-        if fitting.given.priors is None:
-            return smoothing, smoothing
-        rows = fitting.judgements
-        counts = self.trust * counts_of_table(fitting.given.priors, rows.assessors, rows.scale)
+        counts = earlier_counts(fitting, self.trust)
         right = np.diagonal(counts, axis1=1, axis2=2)
-        return smoothing + right, smoothing + counts.sum(axis=1) - right
-
-    def _columns(self, fitting: Fitting, counts: Floats, accuracy: Floats) -> dict[str, Floats]:
-        """`n(g)` and `p(h|g)` as other methods have them, here from the two coins."""
-        p = np.exp(table_of(accuracy)) * counts.sum(axis=1, keepdims=True)
-        return confusion_columns(p, np.zeros_like(p), fitting.judgements.scale)
+        return self.smoothing + right, self.smoothing + counts.sum(axis=1) - right
 
 
 def table_of(accuracy: Floats) -> Floats:
@@ -197,8 +184,3 @@ def table_of(accuracy: Floats) -> Floats:
     table = np.repeat(np.log1p(-accuracy)[:, None, :] - np.log(size - 1), size, axis=1)
     table[:, np.arange(size), np.arange(size)] = np.log(accuracy)
     return table
-
-
-def _agreement(ballot: Ballot) -> Floats:
-    """One point for the grade that was said: the majority vote."""
-    return np.tile(np.eye(ballot.width), (ballot.shape[0], 1, 1))

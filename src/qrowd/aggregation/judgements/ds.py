@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, counts_of_table
+from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, earlier_counts
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.details import Details
@@ -19,41 +19,8 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import NotConvergedWarning, UsageError
 from qrowd.registry import method, param, spec_of
 
-WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
-
-
-def best_gold_weight(method: Any, judgements: Judgements, given: Given) -> tuple[float, str]:
-    """The `gold_weight` whose fits predict gold of held-out topics best, and why."""
-    gold = given.gold
-    judged = None if gold is None else gold.select(judgements.pairs.locate(gold.pairs) >= 0)
-    if judged is None or len(judged.topics) < 2:
-        return 1.0, "gold weight 1: gold of two topics or more would be needed to learn it"
-    fold = topic_folds(judged.pairs, np.arange(len(judged)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)
-        losses = {
-            weight: sum(
-                _loss(replace(method, gold_weight=weight), judgements, given, judged, fold == part)
-                for part in np.unique(fold)
-            )
-            / len(judged)
-            for weight in WEIGHTS
-        }
-    best = min(losses, key=lambda weight: losses[weight])
-    listed = ", ".join(f"{weight:g}: {loss:.3f}" for weight, loss in losses.items())
-    return best, f"gold weight {best:g}, by the log loss on gold of held-out topics ({listed})"
-
-
-def _loss(method: Any, judgements: Judgements, given: Given, gold: Qrels, out: Any) -> float:
-    """The log loss on this part of the gold, of a fit that sees the rest."""
-    merged = method.fit(judgements, replace(given, gold=gold.select(~out), progress=None))
-    held = gold.select(out)
-    codes = merged.scale.codes_of_gold(held.grade)
-    odds = merged.log_odds[merged.pairs.locate(held.pairs)]
-    return float(np.logaddexp(0.0, np.where(merged.scale.relevant[codes], -odds, odds)).sum())
-
-
 HONEST = 0.9
+WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
 
 
 @method(
@@ -141,25 +108,28 @@ class DawidSkene:
         if self.gold_weight is None:
             return self._with_learned_weight(judgements, given)
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        known = self._known(fitting)
-        em = self._model(fitting, known)
+        earlier = earlier_counts(fitting, self.trust)
+        em = self._model(fitting, earlier)
         self._start(em, fitting)
         enough = self.tol * max(len(judgements), 1)
         for _ in fitting.iterations(self.max_iter):
             gain = fitting.gain(em.m_step() + em.e_step())
             close = em.moved <= self.move if self.stop == "posterior" else abs(gain) < enough
             fitting.settled = close
-        return self._merged(em, fitting, known)
+        columns = confusion_columns(em.counts + earlier, fitting.judgements.scale)
+        given_gold = None  # of pairs that this fit has clamped
+        if self.init == "gold":
+            given_gold = fitting.given.with_gold(fitting.judgements)[1] != UNKNOWN
+        details = Details(prior=em.prior)
+        return fitting.merged(em.posterior, columns, given=given_gold, details=details)
 
-    # --- the model --------------------------------------------------------------------------------
-
-    def _model(self, fitting: Fitting, known: Floats) -> ConfusionEM:
+    def _model(self, fitting: Fitting, earlier: Floats) -> ConfusionEM:
         rows = self._weighted(fitting)
         cell, owner = _topic_cells(rows) if self.per_topic else (None, None)
         by_topic = self.per_topic or self.prior == "topic"
         pseudo = np.full((len(rows.scale), len(rows.scale)), self.smoothing)
-        if known.any():
-            of_cell = known if owner is None else known[owner]
+        if earlier.any():
+            of_cell = earlier if owner is None else earlier[owner]
             pseudo = (of_cell + self.smoothing).reshape(-1, len(rows.scale))
         return ConfusionEM(
             rows,
@@ -182,17 +152,10 @@ class DawidSkene:
 
     def _with_learned_weight(self, judgements: Judgements, given: Given) -> Merged:
         """The fit with the weight of gold that predicts gold of held-out topics best."""
-        weight, note = best_gold_weight(self, judgements, given)
+        weight, note = _best_gold_weight(self, judgements, given)
         merged = replace(self, gold_weight=weight).fit(judgements, given)
         fit = replace(merged.fit, method=spec_of(self), notes=(note, *merged.fit.notes))
         return replace(merged, fit=fit)
-
-    def _known(self, fitting: Fitting) -> Floats:
-        """Pseudo-counts[assessor, said, true] from what was learned elsewhere."""
-        rows, priors = fitting.judgements, fitting.given.priors
-        if priors is None:
-            return np.zeros((len(rows.assessors), len(rows.scale), len(rows.scale)))
-        return self.trust * counts_of_table(priors, rows.assessors, rows.scale)
 
     def _start(self, em: ConfusionEM, fitting: Fitting) -> None:
         if self.init == "mv":
@@ -209,19 +172,11 @@ class DawidSkene:
             matrix = np.full((size, size), (1 - HONEST) / (size - 1))
             np.fill_diagonal(matrix, HONEST)
             return np.tile(matrix, (em.cells, 1))
-        gold = _gold_posterior(fitting)
-        em.count(gold)
+        em.count(_gold_posterior(fitting))
         own = em.cell_counts
         everybody = own.sum(axis=0) + 1.0
         own = own + everybody / everybody.sum(axis=0)
         return np.asarray((own / own.sum(axis=1, keepdims=True)).reshape(-1, size))
-
-    def _merged(self, em: ConfusionEM, fitting: Fitting, known: Floats) -> Merged:
-        rows = fitting.judgements
-        columns = confusion_columns(em.counts, known, rows.scale)
-        seen = self.init == "gold"
-        given = fitting.given.with_gold(rows)[1] != UNKNOWN if seen else None
-        return fitting.merged(em.posterior, columns, given=given, details=Details(prior=em.prior))
 
 
 def _gold_posterior(fitting: Fitting) -> Floats:
@@ -229,9 +184,9 @@ def _gold_posterior(fitting: Fitting) -> Floats:
     if fitting.given.gold is None:
         raise UsageError("ds(init='gold') needs gold: Given(gold=...), on the command line --gold")
     codes = fitting.given.with_gold(fitting.judgements)[1]
-    known = np.flatnonzero(codes != UNKNOWN)
+    fixed = np.flatnonzero(codes != UNKNOWN)
     result = np.zeros((len(codes), len(fitting.judgements.scale)))
-    result[known, codes[known]] = 1.0
+    result[fixed, codes[fixed]] = 1.0
     return result
 
 
@@ -251,9 +206,43 @@ def _topic_cells(rows: Judgements) -> tuple[Codes, Codes]:
     key = topic * len(rows.assessors) + rows.assessor
     whole = len(rows.topics) * len(rows.assessors)
     if whole <= 8 * len(rows):  # counting is many times faster than sorting
-        there = np.bincount(key, minlength=whole) > 0
-        distinct, cell = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+        occurs = np.bincount(key, minlength=whole) > 0
+        distinct, cell = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[key]
     else:
         distinct, cell = np.unique(key, return_inverse=True)
     owner = distinct % max(len(rows.assessors), 1)
     return cell.astype(np.int32), owner.astype(np.int32)
+
+
+# --- the weight of gold ---------------------------------------------------------------------------
+
+
+def _best_gold_weight(method: Any, judgements: Judgements, given: Given) -> tuple[float, str]:
+    """The `gold_weight` whose fits predict gold of held-out topics best, and why."""
+    gold = given.gold
+    judged = None if gold is None else gold.select(judgements.pairs.locate(gold.pairs) >= 0)
+    if judged is None or len(judged.topics) < 2:
+        return 1.0, "gold weight 1: gold of two topics or more would be needed to learn it"
+    fold = topic_folds(judged.pairs, np.arange(len(judged)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        losses = {
+            weight: sum(
+                _loss(replace(method, gold_weight=weight), judgements, given, judged, fold == part)
+                for part in np.unique(fold)
+            )
+            / len(judged)
+            for weight in WEIGHTS
+        }
+    best = min(losses, key=lambda weight: losses[weight])
+    listed = ", ".join(f"{weight:g}: {loss:.3f}" for weight, loss in losses.items())
+    return best, f"gold weight {best:g}, by the log loss on gold of held-out topics ({listed})"
+
+
+def _loss(method: Any, judgements: Judgements, given: Given, gold: Qrels, out: Any) -> float:
+    """The log loss on this part of the gold, of a fit that sees the rest."""
+    merged = method.fit(judgements, replace(given, gold=gold.select(~out), progress=None))
+    held = gold.select(out)
+    codes = merged.scale.codes_of_gold(held.grade)
+    odds = merged.log_odds[merged.pairs.locate(held.pairs)]
+    return float(np.logaddexp(0.0, np.where(merged.scale.relevant[codes], -odds, odds)).sum())

@@ -90,7 +90,7 @@ class EBCC:
         fitting.trace = best.trace
         fitting.notes.append(_choice(states, best))
         counts = best.counts.reshape(*best.counts.shape[:3], -1).sum(axis=3)
-        columns = confusion_columns(counts, np.zeros_like(counts), fitting.judgements.scale)
+        columns = confusion_columns(counts, fitting.judgements.scale)
         details = Details(own={"subtypes": best.shares})
         return fitting.merged(best.member.sum(axis=2), columns, details=details)
 

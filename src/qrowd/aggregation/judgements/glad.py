@@ -13,7 +13,7 @@ from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.merged import Merged
 from qrowd.errors import InputError
 from qrowd.registry import method, param
 
@@ -80,7 +80,7 @@ class GLAD:
         """Posterior of every pair of the pool, abilities and difficulties."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         ballot = Ballot(fitting.judgements, fitting.gold)
-        mean, precision = self._known(fitting)
+        mean, precision = self._abilities_before(fitting)
         model = _Model(ballot, self.ease, self.spread**-2)
         ability, log_prior, density = mean, ballot.uniform, 0.0
         for _ in fitting.iterations(self.max_iter):
@@ -94,16 +94,31 @@ class GLAD:
         details = Details(own={"easiness": np.exp(model.log_ease)})
         return fitting.merged(model.posterior, {"ability": ability}, details=details)
 
-    def _known(self, fitting: Fitting) -> tuple[Floats, Floats]:
-        """Mean and precision of each assessor's ability beforehand."""
-        count = len(fitting.judgements.assessors)
+    def _abilities_before(self, fitting: Fitting) -> tuple[Floats, Floats]:
+        """Mean and precision of each assessor's ability; an earlier fit's table moves them."""
+        rows, table = fitting.judgements, fitting.given.priors
+        count = len(rows.assessors)
         mean, precision = np.full(count, self.ability), np.full(count, self.spread**-2)
-        if fitting.given.priors is None:
+        if table is None:
             return mean, precision
+        from scipy.special import expit, logit
+
         usual = float(np.exp(self.ease))
-        ability, made = _history(fitting.given.priors, fitting.judgements, usual)
-        chance = 1 / (1 + np.exp(-ability * usual))
-        extra = self.trust * made * usual**2 * chance * (1 - chance)
+        if "judgements" not in table.columns or not {"ability", "accuracy"} & {*table.columns}:
+            raise InputError(
+                "an assessors' table needs the columns judgements and ability, or accuracy, as a "
+                "prior"
+            )
+        if "ability" in table.columns:
+            ability = np.asarray(table["ability"], dtype=np.float64)
+        else:
+            share = np.clip(np.asarray(table["accuracy"], dtype=np.float64), 0.01, 0.99)
+            ability = logit(share) / usual
+        made = np.where(np.isnan(ability), 0.0, np.asarray(table["judgements"], dtype=np.float64))
+        at = table.assessors.find(rows.assessors)
+        ability = np.where(at >= 0, np.nan_to_num(ability)[at], 0.0)
+        chance = expit(ability * usual)
+        extra = self.trust * np.where(at >= 0, made[at], 0.0) * usual**2 * chance * (1 - chance)
         return (mean * precision + ability * extra) / (precision + extra), precision + extra
 
 
@@ -163,20 +178,3 @@ def _best_scale(squares: float, product: float, pairs: float, off: float) -> flo
         if abs(step) < 1e-10:
             break
     return at
-
-
-def _history(table: AssessorTable, rows: Judgements, usual: float) -> tuple[Floats, Floats]:
-    """Ability and number of judgements of each assessor, from the table of an earlier fit."""
-    if "judgements" not in table.columns or not {"ability", "accuracy"} & {*table.columns}:
-        raise InputError(
-            "an assessors' table needs the columns judgements and ability, or accuracy, as a prior"
-        )
-    if "ability" in table.columns:
-        ability = np.asarray(table["ability"], dtype=np.float64)
-    else:
-        share = np.clip(np.asarray(table["accuracy"], dtype=np.float64), 0.01, 0.99)
-        ability = np.log(share / (1 - share)) / usual
-    made = np.where(np.isnan(ability), 0.0, np.asarray(table["judgements"], dtype=np.float64))
-    at = table.assessors.find(rows.assessors)
-    known = at >= 0
-    return np.where(known, np.nan_to_num(ability)[at], 0.0), np.where(known, made[at], 0.0)

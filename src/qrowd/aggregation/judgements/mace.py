@@ -14,7 +14,7 @@ from qrowd.data.arrays import Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.merged import Merged
 from qrowd.errors import InputError
 from qrowd.registry import method, param
 
@@ -22,6 +22,9 @@ BEFORE = 30
 """Iterations of each start before the best of them goes on."""
 AHEAD = 1.0
 """By how much a random start must be ahead to be preferred, in nats."""
+
+Learned = tuple[Floats, Floats, float]
+"""Log of copying[assessor], log of spam[assessor, grade], and a log density."""
 
 
 @method("mace", paper="Hovy et al. 2013", uses=("gold", "priors"), assumes_independence=True)
@@ -89,9 +92,9 @@ class MACE:
         """Posterior of every pair of the pool, and the assessors' competences and habits."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         ballot = Ballot(fitting.judgements, fitting.gold)
-        known = self._known(fitting)
+        earlier = self._earlier(fitting)
         learn = self._bayes if self.inference == "vb" else self._maximum
-        model = _Model(ballot, lambda honest, spam: learn(honest, spam, known), self.prior)
+        model = _Model(ballot, lambda honest, spam: learn(honest, spam, earlier), self.prior)
         starts = [model.first(start) for start in self._starts(fitting, ballot)]
         tried = [model.climb(start, BEFORE) for start in starts]
         state = _best(tried)
@@ -99,7 +102,7 @@ class MACE:
         for step in fitting.iterations(self.max_iter):
             state = state if step == 1 else model.improved(state)
             fitting.settled = abs(fitting.gain(state.objective)) < enough
-        details = Details(own={"starts": tuple(one.objective for one in tried)})
+        details = Details(own={"starts": tuple(start.objective for start in tried)})
         columns = _columns(state, fitting.judgements)
         return fitting.merged(state.expected.posterior, columns, details=details)
 
@@ -114,18 +117,32 @@ class MACE:
             keyed = rows.assessors.hashes(every)
             yield _uniform(keyed, self.seed * 7919 + start + 1, len(rows.scale))
 
-    def _known(self, fitting: Fitting) -> Floats:
-        """Judgements[assessor, (honest, spam)] known before."""
-        rows, priors = fitting.judgements, fitting.given.priors
-        if priors is None:
+    def _earlier(self, fitting: Fitting) -> Floats:
+        """Judgements[assessor, (honest, spam)] of an earlier fit, from its assessors' table."""
+        rows, table = fitting.judgements, fitting.given.priors
+        if table is None:
             return np.zeros((len(rows.assessors), 2))
-        return self.trust * _history(priors, rows)
+        if "competence" in table.columns:
+            share = np.asarray(table["competence"], dtype=np.float64)
+        elif "accuracy" in table.columns:
+            size = len(rows.scale)
+            share = np.clip((size * np.asarray(table["accuracy"]) - 1) / (size - 1), 0.0, 1.0)
+        else:
+            raise InputError(
+                "an assessors' table needs the column competence or accuracy as a prior"
+            )
+        if "judgements" not in table.columns:
+            raise InputError("an assessors' table needs a column judgements to serve as a prior")
+        made = np.nan_to_num(np.asarray(table["judgements"], dtype=np.float64))
+        counts = np.nan_to_num(np.stack([made * share, made * (1 - share)], axis=1))
+        at = table.assessors.find(rows.assessors)
+        return self.trust * np.where((at >= 0)[:, None], counts[at], 0.0)
 
-    def _bayes(self, honest: Floats, spam: Floats, known: Floats) -> tuple[Floats, Floats, float]:
+    def _bayes(self, honest: Floats, spam: Floats, earlier: Floats) -> Learned:
         """Exp E[log] of copying and of each spam grade; minus the divergence from the priors."""
         from scipy.special import digamma
 
-        before = known + np.array([self.alpha, self.beta])
+        before = earlier + np.array([self.alpha, self.beta])
         a = before + np.stack([honest, spam.sum(axis=1)], axis=1)
         b = self.habit + spam
         log_a = digamma(a) - digamma(a.sum(axis=1, keepdims=True))
@@ -134,18 +151,17 @@ class MACE:
         bound = _divergence(a, before, log_a) + _divergence(b, habits, log_b)
         return log_a[:, 0], log_a[:, 1:] + log_b, -bound
 
-    def _maximum(self, honest: Floats, spam: Floats, known: Floats) -> tuple[Floats, Floats, float]:
+    def _maximum(
+        self, honest: Floats, spam: Floats, earlier: Floats
+    ) -> tuple[Floats, Floats, float]:
         """Log of copying and of each spam grade; the density of the smoothing."""
-        extra = known + self.smoothing
+        extra = earlier + self.smoothing
         a = extra + np.stack([honest, spam.sum(axis=1)], axis=1)
         b = self.smoothing + spam
         log_a = np.log(a / a.sum(axis=1, keepdims=True))
         log_b = np.log(b / b.sum(axis=1, keepdims=True))
         density = float((extra * log_a).sum() + self.smoothing * log_b.sum())
         return log_a[:, 0], log_a[:, 1:] + log_b, density
-
-
-Learn = Callable[[Floats, Floats], tuple[Floats, Floats, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +174,10 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """`learn` gives log copying[assessor], log spam[assessor, grade] and a log density from
-    expected counts of honest judgements[assessor] and of spam[assessor, grade].
-    """
+    """`learn` has expected counts of honest judgements[assessor] and of spam[assessor, grade]."""
 
     ballot: Ballot
-    learn: Learn
+    learn: Callable[[Floats, Floats], Learned]
     prior: str
 
     def first(self, right: Floats) -> _State:
@@ -230,20 +244,3 @@ def _divergence(after: Floats, before: Floats, log_mean: Floats) -> float:
     return float(
         norm.sum() + (gammaln(before) - gammaln(after) + (after - before) * log_mean).sum()
     )
-
-
-def _history(table: AssessorTable, rows: Judgements) -> Floats:
-    """Honest and spam judgements of each assessor, from the table of an earlier fit."""
-    if "competence" in table.columns:
-        share = np.asarray(table["competence"], dtype=np.float64)
-    elif "accuracy" in table.columns:
-        size = len(rows.scale)
-        share = np.clip((size * np.asarray(table["accuracy"]) - 1) / (size - 1), 0.0, 1.0)
-    else:
-        raise InputError("an assessors' table needs the column competence or accuracy as a prior")
-    if "judgements" not in table.columns:
-        raise InputError("an assessors' table needs a column judgements to serve as a prior")
-    made = np.nan_to_num(np.asarray(table["judgements"], dtype=np.float64))
-    known = np.stack([made * share, made * (1 - share)], axis=1)
-    at = table.assessors.find(rows.assessors)
-    return np.where((at >= 0)[:, None], np.nan_to_num(known[at]), 0.0)
