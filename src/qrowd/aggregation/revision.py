@@ -16,94 +16,11 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.errors import DataWarning, InputError, NotConvergedWarning, ScaleError
 
+STEPS, _SHIFT_STEPS = 50, 20  # of Newton's method, at most
+MAX_ITER, TOLERANCE = 500, 1e-5  # of the EM of `inform`
 RIDGE = 1e-2
+_EDGE = 1e-12
 _LEAST = 1e-300
-
-
-def with_log_odds(merged: Merged, after: Floats, seed: int = 0) -> Merged:
-    """The same belief with the log odds of relevance changed to `after`; its draws follow."""
-    posterior = _rescaled(merged, after)
-    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
-    return replace(merged, posterior=posterior, samples=samples, decided=None)
-
-
-def _rescaled(merged: Merged, after: Floats) -> Floats:
-    """The posterior with these log odds, relevant and other grades in the same proportions."""
-    relevant = merged.scale.relevant
-    result = merged.posterior.copy()
-    for columns, new in ((relevant, expit(after)), (~relevant, expit(-after))):
-        result[:, columns] = shares_of(result[:, columns]) * new[:, None]
-    return np.asarray(result / result.sum(axis=1, keepdims=True))
-
-
-def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:
-    """Draws with as few grades changed as this posterior wants: what they have in common stays."""
-    random = np.random.default_rng(seed)
-    assert merged.samples is not None
-    samples, relevant = merged.samples.copy(), merged.scale.relevant
-    low, high = int(np.flatnonzero(~relevant)[-1]), int(np.flatnonzero(relevant)[0])
-    change = posterior - merged.posterior
-    up, down = (
-        change[:, to].sum(axis=1) / np.maximum(merged.posterior[:, ~to].sum(axis=1), _LEAST)
-        for to in (relevant, ~relevant)
-    )
-    for draw in range(samples.shape[1]):
-        column, coin = samples[:, draw], random.random(len(up))
-        yes = relevant[column]
-        samples[:, draw] = np.where(
-            ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)
-        )
-    return samples
-
-
-def newton_step(
-    design: Floats,
-    topic: Array,
-    target: Floats,
-    beta: Floats,
-    shift: Floats,
-    centre: Floats,
-    ridge: float = RIDGE,
-) -> tuple[Floats, Floats]:
-    """One Newton step of the logistic regression with a shift u ~ N(0, 1) per topic.
-
-    The coefficients `beta` are drawn to `centre` with the precision `ridge`.
-    """
-    mean = expit(design @ beta + shift[topic])
-    weight, miss = mean * (1 - mean), target - mean
-    n = len(shift)
-    per_topic = np.bincount(topic, weight, minlength=n) + 1.0
-    mixed = np.stack([np.bincount(topic, weight * column, minlength=n) for column in design.T])
-    gap = np.bincount(topic, miss, minlength=n) - shift
-    inner = design.T @ (design * weight[:, None]) + ridge * np.eye(len(beta))
-    slope = design.T @ miss - ridge * (beta - centre)
-    left = inner - (mixed / per_topic) @ mixed.T
-    change = np.linalg.solve(left, slope - mixed @ (gap / per_topic))
-    moved = (gap - mixed.T @ change) / per_topic
-
-    def objective(size: float) -> float:
-        b, u = beta + size * change, shift + size * moved
-        eta = design @ b + u[topic]
-        fit = (target * eta - np.logaddexp(0.0, eta)).sum()
-        return float(fit - ridge * ((b - centre) ** 2).sum() / 2 - (u**2).sum() / 2)
-
-    size, now = 1.0, objective(0.0)
-    while objective(size) < now and size > 1e-6:  # a full step may go too far
-        size /= 2
-    return beta + size * change, shift + size * moved
-
-
-def logit(p: Floats) -> Floats:
-    """Log odds."""
-    return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def expit(x: Floats) -> Floats:
-    """The probability of these log odds."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))))
-
-
-STEPS, _SHIFT_STEPS = 50, 20
 
 
 def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> Merged:
@@ -127,42 +44,42 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
     True
     """
     at = merged.pairs.locate(gold.pairs)
-    found = _unseen(merged, at)
-    codes = merged.scale.codes(np.maximum(gold.grade, merged.scale.grades[0]))[found]
+    unseen = _unseen(merged, at)
+    codes = merged.scale.codes(np.maximum(gold.grade, merged.scale.grades[0]))[unseen]
     if (codes < 0).any():
         raise ScaleError(
             f"gold has grades {' '.join(map(str, gold.scale.grades))} but merged labels have "
             f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
         )
-    known, truth = at[found], merged.scale.relevant[codes].astype(np.float64)
-    regression = Regression(_said(merged), merged.pairs.topic, known, truth)
+    labelled, truth = at[unseen], merged.scale.relevant[codes].astype(np.float64)
+    regression = Regression(_finite_odds(merged), merged.pairs.topic, labelled, truth)
     made = _moved_to(merged, regression.corrected(), seed)
     posterior, given = made.posterior.copy(), merged.given.copy()
-    posterior[known], given[known] = np.eye(len(merged.scale))[codes], True
+    posterior[labelled], given[labelled] = np.eye(len(merged.scale))[codes], True
     samples = _drawn(merged, regression, draws, seed) if draws else made.samples
     if samples is not None:
         samples = samples.copy()
-        samples[known] = codes[:, None]
-    fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(known)} pairs")
+        samples[labelled] = codes[:, None]
+    fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(labelled)} pairs")
     return replace(made, posterior=posterior, given=given, samples=samples, fit=fit)
 
 
 def _unseen(merged: Merged, at: Codes) -> Mask:
     """Which rows of gold are about pairs of the pool whose gold the method was not given."""
-    found = at >= 0
-    if not found.any():
+    inside = at >= 0
+    if not inside.any():
         raise InputError(
             "gold and merged labels have no pair in common; do topic and document names match?"
         )
-    unseen = found & ~merged.given[at]
+    unseen = inside & ~merged.given[at]
     if not unseen.any():
         raise InputError(
             "all of this gold was given to the method already; recalibrate with other gold"
         )
-    seen = int((found & ~unseen).sum())
+    seen = int((inside & ~unseen).sum())
     if seen:
         warnings.warn(
-            f"{seen} of {int(found.sum())} gold pairs were given to the method already and are "
+            f"{seen} of {int(inside.sum())} gold pairs were given to the method already and are "
             "left out of recalibration; recalibrate with gold that it has not seen",
             DataWarning,
             stacklevel=3,
@@ -170,8 +87,8 @@ def _unseen(merged: Merged, at: Codes) -> Mask:
     return unseen
 
 
-def _said(merged: Merged) -> Floats:
-    """The log odds; where a probability is exactly 0, one beyond the largest that there are.
+def _finite_odds(merged: Merged) -> Floats:
+    """The log odds; where a probability is exactly 0, one beyond the largest finite ones.
 
     A unanimous vote of five is no infinite evidence: the odds next to it are those of 4 to 1.
     """
@@ -192,38 +109,38 @@ def _drawn(merged: Merged, regression: Regression, draws: int, seed: int) -> Gra
     random = np.random.default_rng(seed)
     columns = []
     for draw in range(draws):
-        own = (
-            None if merged.samples is None else merged.samples[:, [draw % merged.samples.shape[1]]]
-        )
-        made = _moved_to(replace(merged, samples=own), regression.relearned(random), seed + draw)
+        sample = merged.samples
+        if sample is not None:
+            sample = sample[:, [draw % sample.shape[1]]]
+        made = _moved_to(replace(merged, samples=sample), regression.relearned(random), seed + draw)
         columns.append(made.one_draw(random) if made.samples is None else made.samples[:, 0])
     return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """What was said of every pair (log odds), and the `truth` of the known ones."""
+    """Gold on the `odds` (logs) of every pair: the `truth` of the labelled ones."""
 
-    said: Floats
+    odds: Floats
     topic: Codes
-    known: Codes
+    labelled: Codes
     truth: Floats
 
     @cached_property
     def _design(self) -> Floats:
-        return np.stack([np.ones(len(self.said)), self.said], axis=1)
+        return np.stack([np.ones(len(self.odds)), self.odds], axis=1)
 
     @cached_property
     def _best(self) -> tuple[Floats, Floats]:
         topics = int(self.topic.max()) + 1
-        return self._climbed(self.known, self.topic[self.known], self.truth, topics, STEPS)
+        return self._climbed(self.labelled, self.topic[self.labelled], self.truth, topics, STEPS)
 
     def _climbed(
-        self, known: Codes, topic: Array, truth: Floats, topics: int, steps: int
+        self, rows: Codes, topic: Array, truth: Floats, topics: int, steps: int
     ) -> tuple[Floats, Floats]:
         """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
         beta, shift, centre = np.zeros(2), np.zeros(topics), np.array([0.0, 1.0])
-        design = self._design[known]
+        design = self._design[rows]
         for _ in range(steps):
             before = beta
             beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge=1.0)
@@ -232,36 +149,34 @@ class Regression:
         return beta, shift
 
     def corrected(self) -> Floats:
-        """The log odds of all pairs, corrected by all that is known."""
+        """The log odds of all pairs, corrected by all of the gold."""
         beta, shift = self._best
         return np.asarray(self._design @ beta + shift[self.topic])
 
     def relearned(self, random: np.random.Generator) -> Floats:
         """The log odds of all pairs, by coefficients of topics drawn with replacement."""
-        own = self.topic[self.known]
+        own = self.topic[self.labelled]
         topics = np.unique(own)
         chosen = [np.flatnonzero(own == topic) for topic in random.choice(topics, len(topics))]
         rows = np.concatenate(chosen)
-        copy = np.repeat(np.arange(len(chosen)), [len(one) for one in chosen])
-        beta, _ = self._climbed(self.known[rows], copy, self.truth[rows], len(chosen), STEPS)
+        copy = np.repeat(np.arange(len(chosen)), [len(part) for part in chosen])
+        beta, _ = self._climbed(self.labelled[rows], copy, self.truth[rows], len(chosen), STEPS)
         odds = self._design @ beta
         return np.asarray(odds + self._shifts(odds, random)[self.topic])
 
     def _shifts(self, odds: Floats, random: np.random.Generator) -> Floats:
         """Every topic's shift, drawn about the likeliest one: Laplace's approximation."""
-        own, topics = self.topic[self.known], int(self.topic.max()) + 1
+        from scipy.special import expit
+
+        own, topics = self.topic[self.labelled], int(self.topic.max()) + 1
         shift: Floats = np.zeros(topics)
         certainty: Floats = np.ones(topics)
         for _ in range(_SHIFT_STEPS):
-            p = expit(odds[self.known] + shift[own])
+            p = expit(odds[self.labelled] + shift[own])
             certainty = np.asarray(np.bincount(own, p * (1 - p), topics), np.float64) + 1.0
             gap = np.bincount(own, self.truth - p, topics) - shift
             shift = shift + np.clip(gap / certainty, -1.0, 1.0)
         return np.asarray(shift + random.normal(size=topics) / np.sqrt(certainty))
-
-
-MAX_ITER, TOLERANCE = 500, 1e-5
-_EDGE = 1e-12
 
 
 def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
@@ -276,7 +191,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
     >>> merged = q.get("ds").fit(made.judgements)
     >>> informed = q.inform(merged, made.runs)
-    >>> plain, better = (q.score_labels(one, made.truth)["auc"] for one in (merged, informed))
+    >>> plain, better = (q.score_labels(m, made.truth)["auc"] for m in (merged, informed))
     >>> better > plain
     True
     """
@@ -322,9 +237,11 @@ def _fused(runs: RunSet, topic: int) -> Floats:
     return np.asarray(total, np.float64)
 
 
-def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
+def _informed(before: Floats, fixed: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
     """The log odds of each pair under the new prior, and whether EM settled."""
-    now, free = expit(before), ~given
+    from scipy.special import expit, logit
+
+    now, free = expit(before), ~fixed
     usual = np.clip(now[free].mean() if free.any() else 0.5, _EDGE, 1 - _EDGE)
     votes = before - logit(usual)
     design = np.stack([np.ones(len(x)), x, x * x], axis=1)
@@ -332,8 +249,88 @@ def _informed(before: Floats, given: Array, x: Floats, pairs: Pairs) -> tuple[Fl
     beta[0] = logit(np.clip(now.mean(), _EDGE, 1 - _EDGE))
     for _ in range(MAX_ITER):
         beta, shift = newton_step(design, pairs.topic, now, beta, shift, centre)
-        after = np.where(given, before, design @ beta + shift[pairs.topic] + votes)
+        after = np.where(fixed, before, design @ beta + shift[pairs.topic] + votes)
         moved, now = float(np.abs(expit(after) - now).max()), expit(after)
         if moved < TOLERANCE:
             return after, True
     return after, False
+
+
+# --- what both do ---------------------------------------------------------------------------------
+
+
+def with_log_odds(merged: Merged, after: Floats, seed: int = 0) -> Merged:
+    """The same belief with the log odds of relevance changed to `after`; its draws follow."""
+    posterior = _rescaled(merged, after)
+    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
+    return replace(merged, posterior=posterior, samples=samples, decided=None)
+
+
+def _rescaled(merged: Merged, after: Floats) -> Floats:
+    """The posterior with these log odds, relevant and other grades in the same proportions."""
+    from scipy.special import expit
+
+    relevant = merged.scale.relevant
+    result = merged.posterior.copy()
+    for columns, new in ((relevant, expit(after)), (~relevant, expit(-after))):
+        result[:, columns] = shares_of(result[:, columns]) * new[:, None]
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
+
+
+def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:
+    """Draws with as few grades changed as this posterior wants: what they have in common stays."""
+    random = np.random.default_rng(seed)
+    assert merged.samples is not None
+    samples, relevant = merged.samples.copy(), merged.scale.relevant
+    low, high = int(np.flatnonzero(~relevant)[-1]), int(np.flatnonzero(relevant)[0])
+    change = posterior - merged.posterior
+    up, down = (
+        change[:, to].sum(axis=1) / np.maximum(merged.posterior[:, ~to].sum(axis=1), _LEAST)
+        for to in (relevant, ~relevant)
+    )
+    for draw in range(samples.shape[1]):
+        column, coin = samples[:, draw], random.random(len(up))
+        yes = relevant[column]
+        samples[:, draw] = np.where(
+            ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)
+        )
+    return samples
+
+
+def newton_step(
+    design: Floats,
+    topic: Array,
+    target: Floats,
+    beta: Floats,
+    shift: Floats,
+    centre: Floats,
+    ridge: float = RIDGE,
+) -> tuple[Floats, Floats]:
+    """One Newton step of the logistic regression with a shift u ~ N(0, 1) per topic.
+
+    The coefficients `beta` are drawn to `centre` with the precision `ridge`.
+    """
+    from scipy.special import expit
+
+    mean = expit(design @ beta + shift[topic])
+    weight, miss = mean * (1 - mean), target - mean
+    n = len(shift)
+    per_topic = np.bincount(topic, weight, minlength=n) + 1.0
+    mixed = np.stack([np.bincount(topic, weight * column, minlength=n) for column in design.T])
+    gap = np.bincount(topic, miss, minlength=n) - shift
+    inner = design.T @ (design * weight[:, None]) + ridge * np.eye(len(beta))
+    slope = design.T @ miss - ridge * (beta - centre)
+    left = inner - (mixed / per_topic) @ mixed.T
+    change = np.linalg.solve(left, slope - mixed @ (gap / per_topic))
+    moved = (gap - mixed.T @ change) / per_topic
+
+    def objective(size: float) -> float:
+        b, u = beta + size * change, shift + size * moved
+        eta = design @ b + u[topic]
+        fit = (target * eta - np.logaddexp(0.0, eta)).sum()
+        return float(fit - ridge * ((b - centre) ** 2).sum() / 2 - (u**2).sum() / 2)
+
+    size, now = 1.0, objective(0.0)
+    while objective(size) < now and size > 1e-6:  # a full step may go too far
+        size /= 2
+    return beta + size * change, shift + size * moved

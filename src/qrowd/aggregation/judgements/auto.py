@@ -80,17 +80,17 @@ class Automatic:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given)
-        known = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
-        topics = np.unique(fitting.judgements.pairs.topic[known])
-        if len(known) >= ENOUGH and len(topics) > 1:
+        labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
+        topics = np.unique(fitting.judgements.pairs.topic[labelled])
+        if len(labelled) >= ENOUGH and len(topics) > 1:
             beliefs = _Beliefs(fitting, NOTHING)
-            made = _by_gold(fitting, beliefs, known, self.draws)
+            made = _by_gold(fitting, beliefs, labelled, self.draws)
             columns = {"informedness": beliefs.informedness}
             return fitting.merged(made.posterior, columns, samples=made.samples)
         return self._by_check(fitting, _Beliefs(fitting, replace(given, progress=None)))
 
     def _by_check(self, fitting: Fitting, beliefs: _Beliefs) -> Merged:
-        found = independence(
+        check = independence(
             fitting.judgements,
             MODEL,
             beliefs.given,
@@ -98,11 +98,11 @@ class Automatic:
             most=CHECKED,
             seed=self.seed,
         )
-        kept = "the vote" if found.together else "the mean of the vote and of ds"
-        fitting.notes += [f"chosen: {kept}", f"because {found.verdict}"]
-        posterior = beliefs.vote if found.together else beliefs.mean
+        kept = "the vote" if check.together else "the mean of the vote and of ds"
+        fitting.notes += [f"chosen: {kept}", f"because {check.verdict}"]
+        posterior = beliefs.vote if check.together else beliefs.mean
         columns = {"informedness": beliefs.informedness}
-        return fitting.merged(posterior, columns, details=Details(own={"independence": found}))
+        return fitting.merged(posterior, columns, details=Details(own={"independence": check}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,59 +164,59 @@ class _Beliefs:
 # --- with gold ------------------------------------------------------------------------------------
 
 
-def _by_gold(fitting: Fitting, beliefs: _Beliefs, known: Codes, draws: int) -> Merged:
+def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -> Merged:
     """The belief that predicts gold of held-out topics best, recalibrated on all of it."""
     rows = fitting.judgements
-    truth = rows.scale.relevant[fitting.gold[known]].astype(np.float64)
+    truth = rows.scale.relevant[fitting.gold[labelled]].astype(np.float64)
     topic = rows.pairs.topic
-    fold = topic_folds(rows.pairs, known)
+    fold = topic_folds(rows.pairs, labelled)
     said = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
     if rows.scale.binary:
-        said["stack"] = _stacked(fitting, known, fold)
-    losses = {name: _loss(odds, topic, known, truth, fold) for name, odds in said.items()}
+        said["stack"] = _stacked(fitting, labelled, fold)
+    losses = {name: _loss(odds, topic, labelled, truth, fold) for name, odds in said.items()}
     best = min(losses, key=lambda name: losses[name])
+    topics = len(np.unique(topic[labelled]))
     listed = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
     fitting.notes += [
-        f"chosen: {best}, recalibrated on {len(known)} gold pairs of {len(np.unique(topic[known]))}"
-        " topics",
+        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {topics} topics",
         f"because its log loss is the smallest on gold of topics held out: {listed}",
     ]
     if len(set(truth)) == 1:
         fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
     base = beliefs.ds if best == "ds" else replace(beliefs.ds, posterior=beliefs.vote)
-    return recalibrate(with_log_odds(base, said[best]), _gold(fitting, known), draws=draws)
+    return recalibrate(with_log_odds(base, said[best]), _gold(fitting, labelled), draws=draws)
 
 
-def _gold(fitting: Fitting, known: Array) -> Qrels:
+def _gold(fitting: Fitting, labelled: Array) -> Qrels:
     """The gold of these pairs."""
     rows = fitting.judgements
     inside = np.zeros(len(rows.pairs), np.bool_)
-    inside[known] = True
+    inside[labelled] = True
     grades = np.array(rows.scale.grades, np.int8)[fitting.gold[inside]]
     return Qrels(rows.pairs.select(inside), grades)
 
 
-def _loss(odds: Floats, topic: Codes, known: Codes, truth: Floats, fold: Array) -> float:
+def _loss(odds: Floats, topic: Codes, labelled: Codes, truth: Floats, fold: Array) -> float:
     """The log loss on held-out gold after recalibration on the rest."""
     total = 0.0
     for out in (fold == part for part in np.unique(fold)):
-        after = Regression(odds, topic, known[~out], truth[~out]).corrected()[known[out]]
+        after = Regression(odds, topic, labelled[~out], truth[~out]).corrected()[labelled[out]]
         total += float(np.logaddexp(0.0, np.where(truth[out] > 0, -after, after)).sum())
-    return total / len(known)
+    return total / len(labelled)
 
 
-def _stacked(fitting: Fitting, known: Codes, fold: Array) -> Floats:
+def _stacked(fitting: Fitting, labelled: Codes, fold: Array) -> Floats:
     """Log odds by `stack`; on gold pairs as learned from gold of other folds."""
-    every = np.ones(len(known), np.bool_)
-    result = _stack(fitting, known, every)
+    every = np.ones(len(labelled), np.bool_)
+    result = _stack(fitting, labelled, every)
     for out in (fold == part for part in np.unique(fold)):
-        result[known[out]] = _stack(fitting, known, ~out)[known[out]]
+        result[labelled[out]] = _stack(fitting, labelled, ~out)[labelled[out]]
     return result
 
 
-def _stack(fitting: Fitting, known: Codes, used: Mask) -> Floats:
+def _stack(fitting: Fitting, labelled: Codes, used: Mask) -> Floats:
     """Log odds by a stack that has seen this part of the gold."""
-    given = Given(gold=_gold(fitting, known[used]))
+    given = Given(gold=_gold(fitting, labelled[used]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         return Stacking(clamp=False).fit(fitting.judgements, given).log_odds

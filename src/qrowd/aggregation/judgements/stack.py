@@ -58,28 +58,30 @@ class Stacking:
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of each grade, for every pair of the pool."""
+        from scipy.special import expit
+
         fitting = Fitting.of(self, judgements, given)
-        known = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
+        labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
         said = _signed_votes(fitting.judgements)
         assessors = len(fitting.judgements.assessors)
-        if not len(known):
+        if not len(labelled):
             fitting.notes.append("no gold on judged pairs: every assessor has the same weight")
             return fitting.merged(fitting.shares(), {"weight": np.ones(assessors)})
-        sample = _Sample(said[known], fitting.gold[known])
-        ridge = self.ridge or sample.best_ridge(topic_folds(fitting.judgements.pairs, known))
+        sample = _Sample(said[labelled], fitting.gold[labelled])
+        ridge = self.ridge or sample.best_ridge(topic_folds(fitting.judgements.pairs, labelled))
         fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
-        found = sample.optimum(ridge)
-        fitting.trace, fitting.steps = [-float(found.fun)], max(int(found.nit), 1)
-        fitting.settled = bool(found.success)
+        best = sample.optimum(ridge)
+        fitting.trace, fitting.steps = [-float(best.fun)], max(int(best.nit), 1)
+        fitting.settled = bool(best.success)
         if not fitting.settled:
             warnings.warn(
-                f"{self!r} has not settled: {found.message}", NotConvergedWarning, stacklevel=2
+                f"{self!r} has not settled: {best.message}", NotConvergedWarning, stacklevel=2
             )
-        odds = _odds(said, found.x)
-        weight = found.x[1] + found.x[2:]
+        odds = _odds(said, best.x)
+        weight = best.x[1] + best.x[2:]
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
-        return fitting.merged(_sigmoid(np.column_stack([-odds, odds])), {"weight": weight})
+        return fitting.merged(expit(np.column_stack([-odds, odds])), {"weight": weight})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,7 @@ class _Sample:
     def optimum(self, ridge: float) -> Any:
         """The best (intercept, common weight, deviations), as scipy's result."""
         from scipy.optimize import minimize
+        from scipy.special import expit
 
         total = np.asarray(self.said.sum(axis=1)).ravel()
         sign = np.where(self.gold == 1, 1.0, -1.0)
@@ -100,7 +103,7 @@ class _Sample:
         def objective(x: Floats) -> tuple[float, Floats]:
             margin = sign * _odds(self.said, x)
             loss = np.logaddexp(0, -margin).sum() + (penalty * x * x).sum() / 2
-            pull = -sign * _sigmoid(-margin)
+            pull = -sign * expit(-margin)
             slope = np.concatenate([[pull.sum(), total @ pull], self.said.T @ pull])
             return float(loss), slope + penalty * x
 
@@ -115,9 +118,9 @@ class _Sample:
         return RIDGES[int(np.argmin(losses))]
 
     def _loss(self, ridge: float, left_out: Mask) -> float:
-        found = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
+        best = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
         sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
-        return float(np.logaddexp(0, -sign * _odds(self.said[left_out], found.x)).sum())
+        return float(np.logaddexp(0, -sign * _odds(self.said[left_out], best.x)).sum())
 
 
 def _signed_votes(judgements: Judgements) -> Any:
@@ -132,7 +135,3 @@ def _signed_votes(judgements: Judgements) -> Any:
 
 def _odds(said: Any, x: Floats) -> Floats:
     return np.asarray(x[0] + said @ (x[1] + x[2:]))
-
-
-def _sigmoid(odds: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -700, 700))))

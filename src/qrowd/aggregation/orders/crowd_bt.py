@@ -66,6 +66,8 @@ class CrowdBT:
 
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """The worth of every pair of the pool, and the accuracy of every assessor."""
+        from scipy.special import expit
+
         fitting = order_fitting(self, orders, given)
         n, people = len(orders.pairs), len(orders.assessors)
         made = _noisy(orders, self.spread, (self.right, self.wrong))
@@ -77,7 +79,7 @@ class CrowdBT:
         sure = uncertainty(made.hessian(at), orders.pairs, component)
         if not sure.exact:
             fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
-        columns = {"accuracy": _expit(at[n:]), "logit": at[n:], "logit_deviation": sure.shared}
+        columns = {"accuracy": expit(at[n:]), "logit": at[n:], "logit_deviation": sure.shared}
         return consensus_of(
             fitting,
             orders,
@@ -114,23 +116,27 @@ class _Noisy:
 
     def _curves(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Second derivatives of minus the log-likelihood: by d, by a, by both; and the prior's."""
+        from scipy.special import expit
+
         d, a, logit = self._split(at)
-        both, own, other = _expit(a + d), _expit(d), _expit(a)
+        both, own, other = expit(a + d), expit(d), expit(a)
         cross = -self.weight * both * (1 - both)
-        e = _expit(logit)
+        e = expit(logit)
         by_d, by_a = (self.weight * x * (1 - x) + cross for x in (own, other))
         return by_d, by_a, cross, sum(self.prior) * e * (1 - e)
 
     def slope(self, at: Floats) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
         """Gradient, product with the Hessian, and a diagonal like the Hessian's."""
+        from scipy.special import expit
+
         n = self.differences.shape[1]
         d, a, logit = self._split(at)
-        both = _expit(a + d)
+        both = expit(a + d)
         to_worths, to_people = self.differences.T.tocsr(), self.of_assessor.T.tocsr()
         right, wrong = self.prior
-        by_worth = to_worths @ (self.weight * (_expit(d) - both)) + self.precision * at[:n]
-        by_person = to_people @ (self.weight * (_expit(a) - both))
-        by_person += (right + wrong) * _expit(logit) - right
+        by_worth = to_worths @ (self.weight * (expit(d) - both)) + self.precision * at[:n]
+        by_person = to_people @ (self.weight * (expit(a) - both))
+        by_person += (right + wrong) * expit(logit) - right
         by_d, by_a, cross, own = self._curves(at)
 
         def product(vector: Floats) -> Floats:
@@ -162,21 +168,20 @@ class _Noisy:
 
 
 def _noisy(orders: Orders, spread: float | None, prior: tuple[float, float]) -> _Noisy:
-    found = orders.comparisons()
-    half = np.where(found.tied, 0.5, 1.0)
-    weight = half * 2.0 / orders.sizes[found.ballot]
-    first, second = _and_back(found.first, found.second, found.tied)
-    who = np.append(orders.assessor[found.ballot], orders.assessor[found.ballot][found.tied])
-    weight = np.append(weight, weight[found.tied])
+    pairs = orders.comparisons()
+    tied, assessor = pairs.tied, orders.assessor[pairs.ballot]
+    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[pairs.ballot]
+    # tied comparisons count both ways
+    first = np.append(pairs.first, pairs.second[tied])
+    second = np.append(pairs.second, pairs.first[tied])
+    assessor = np.append(assessor, assessor[tied])
+    weight = np.append(weight, weight[tied])
     n = len(orders.pairs)
     precision = np.full(n, 0.0 if spread is None else spread**-2.0)
     differences = _rows(first, n) - _rows(second, n)
-    return _Noisy(differences.tocsr(), _rows(who, len(orders.assessors)), weight, precision, prior)
-
-
-def _and_back(first: Codes, second: Codes, tied: Any) -> tuple[Codes, Codes]:
-    """Tied comparisons both ways."""
-    return np.append(first, second[tied]), np.append(second, first[tied])
+    return _Noisy(
+        differences.tocsr(), _rows(assessor, len(orders.assessors)), weight, precision, prior
+    )
 
 
 def _rows(column: Codes, width: int) -> Any:
@@ -184,9 +189,3 @@ def _rows(column: Codes, width: int) -> Any:
 
     n = len(column)
     return csr_array((np.ones(n), column, np.arange(n + 1)), shape=(n, width))
-
-
-def _expit(x: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(x))

@@ -30,6 +30,142 @@ _FACTORS = 200  # the largest factor, in steps of the grid: 33
 _APART = 10  # steps between two factors
 _CLEARLY = 3.0  # nats
 _SWEEPS, _CLOSE, _DAMPED = 20, 1e-9, 0.5
+_STILL = 1e-7  # degrees that move less have settled
+
+
+@method(
+    "gauss-rank", paper="Xia et al. 2011", uses=("judgements", "gold", "priors"), grades="binary"
+)
+class GaussRank:
+    r"""The Gaussian model with ranks: grades and places are evidence of one degree of relevance.
+
+    As in `em-gauss`, document $i$ has a degree $B_i \in (0, 1)$, uniform beforehand, and assessor
+    $j$ sees it through noise of variance $A_j$ and says *relevant* if what is seen exceeds 0.5. An
+    assessor who also ranks puts what is seen in order:
+
+    $$P(i \succ k \mid B) = \Phi\!\left(\frac{B_i - B_k}{c \sqrt{2 A_j}}\right), \qquad
+      P(y_{ij} = 1 \mid B) = \Phi\!\left(\frac{B_i - 0.5}{\sqrt{A_j}}\right)$$
+
+    with one factor $c \ge 1$ for all, by which places are noisier than grades: where they do not
+    raise the likelihood by 3 nats, it is infinite, and they count for nothing. A ballot of $m$
+    documents counts as its comparisons with the weight $2/m$ each, since they are not independent;
+    ties count half for either side. A comparison that the assessor's own grades imply (one document
+    relevant, the other not, and placed so) is left out, since it would count the same perception
+    twice, unless the assessor also places documents against the grades.
+
+    Degrees are estimated by mean field on 32 nodes, $A_j$ and $c$ by their expected likelihood, in
+    turn. Without ranks all of it is `em-gauss`, and worths are its probabilities. Worths are the
+    posterior means of $B_i$, with their standard deviations. Since grades have one scale for
+    all, documents of a topic compare even where no ballot joins them.
+
+    >>> import qrowd as q
+    >>> crowd = q.Judgements.of(["t"] * 4, list("aabb"), ["ann", "bob"] * 2, [1, 1, 1, 1])
+    >>> orders = q.Orders.of(["t"] * 4, list("abab"), ["ann"] * 2 + ["bob"] * 2, [2, 1, 2, 1])
+    >>> found = q.GaussRank().fit(orders, q.Given(judgements=crowd))
+    >>> found.ranks().tolist()
+    [2, 1]
+
+    Reference: Xia et al. 2011, section 2.2; how ranks enter is our reading.
+    """
+
+    spread: float | None = param(1.0, "standard deviation of log A beforehand", above=0)
+    tol: float = param(1e-8, "stop when the objective gains less per judgement", above=0)
+    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
+
+    def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
+        """The degree of relevance of every pair of the pool."""
+        fitting, orders = _started(self, orders, given)
+        nodes, log_share = quadrature()
+        deviation = deviations()
+        labels = Labels.of(fitting.judgements, proper(nodes, deviation))
+        places = seen_places(orders, fitting.judgements, nodes, deviation)
+        density = prior_density(fitting, deviation, self.spread)
+        inside = _inside(fitting, len(nodes))
+        at = np.full(len(density), int(np.abs(deviation - START).argmin()))
+        q, factor = _normalised(log_share + labels.messages(at), inside), 0
+        before, everybody = at, np.arange(len(at))
+        for _ in fitting.iterations(self.max_iter):
+            prior = log_share + labels.messages(at)
+            q, old = places.settled(q, prior, inside, at, factor), q
+            counts = places.counts(q)
+            value = _bound(q, prior) + places.value(counts, at, factor)
+            gain = fitting.gain(value + float(density[everybody, at].sum()))
+            before, factor_before = at, factor
+            factor = places.best_factor(counts, at)
+            at = (labels.values(q) + places.values(counts, factor) + density).argmax(axis=1)
+            still = np.array_equal(before, at) and factor_before == factor
+            moved = float(np.abs((q - old) @ nodes).max(initial=0.0))
+            done = still or abs(gain) < self.tol * max(labels.total + places.total, 1.0)
+            fitting.settled = done and (places.total == 0 or moved < _STILL)
+        return _result(fitting, orders, places, (q, nodes), (deviation[before], factor_before))
+
+
+def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, Orders]:
+    """One pool and one index of assessors for grades and places."""
+    rows = given.judgements if given.judgements is not None else Judgements.none(orders.pairs)
+    rows = rows.with_pool(orders.pairs)
+    everybody = rows.assessors.union(orders.assessors)
+    assessor = everybody.find(rows.assessors)[rows.assessor]
+    rows = replace(rows, assessors=everybody, assessor=assessor)
+    fitting = Fitting.of(method, rows, given)
+    pool = fitting.judgements.pairs
+    moved = replace(
+        orders,
+        pairs=pool,
+        pair=pool.locate(orders.pairs)[orders.pair],
+        assessors=everybody,
+        assessor=everybody.find(orders.assessors)[orders.assessor],
+    )
+    return fitting, moved
+
+
+def _inside(fitting: Fitting, size: int) -> Floats:
+    """0 for the nodes that gold leaves to each pair, -inf for the others."""
+    bounds, node = halves(fitting.gold), np.arange(size)
+    return np.where((node >= bounds[:, :1]) & (node < bounds[:, 1:]), 0.0, -np.inf)
+
+
+def _normalised(logs: Floats, inside: Floats) -> Floats:
+    weight = logs + inside
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def _bound(q: Floats, prior: Floats) -> float:
+    """The expected log prior and likelihood of grades, and the entropy of the degrees."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = np.where(q > 0, q * np.log(q), 0.0)
+    return float((q * prior).sum() - entropy.sum())
+
+
+def _result(
+    fitting: Fitting,
+    orders: Orders,
+    places: Seen,
+    degrees: tuple[Floats, Floats],
+    noise: tuple[Floats, int],
+) -> Consensus:
+    q, nodes = degrees
+    worth = q @ nodes
+    deviation = np.sqrt(np.maximum(q @ nodes**2 - worth**2, 0.0))
+    rows = fitting.judgements
+    if places.total:
+        factor = places.factors[noise[1]]
+        noisy = f"places are {factor:.3g} times as noisy as grades"
+        fitting.notes.append(noisy if factor < np.inf else "places say nothing: grades alone count")
+    columns = {"judgements": rows.per_assessor, "deviation": noise[0]}
+    component = _component(rows, orders)
+    return consensus_of(fitting, orders, worth, deviation, component=component, columns=columns)
+
+
+def _component(rows: Judgements, orders: Orders) -> Codes:
+    """Grades join all judged pairs of a topic, ballots those that they rank."""
+    judged = np.unique(rows.pair)
+    same = np.diff(rows.pairs.topic[judged]) == 0
+    ballots = np.diff(orders.ballot) == 0
+    left = np.append(judged[:-1][same], orders.pair[:-1][ballots])
+    right = np.append(judged[1:][same], orders.pair[1:][ballots])
+    return joined_components(rows.pairs, left, right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +225,11 @@ class Seen:
         from scipy.sparse import csr_array
 
         n, at = len(self.first), np.arange(len(self.first))
-        one = csr_array((self.weight, (self.first, at)), shape=(self.pairs, n))
-        two = csr_array((self.weight, (self.second, at)), shape=(self.pairs, n))
+        above = csr_array((self.weight, (self.first, at)), shape=(self.pairs, n))
+        below = csr_array((self.weight, (self.second, at)), shape=(self.pairs, n))
         met = np.zeros(self.pairs, np.bool_)
         met[self.first] = met[self.second] = True
-        return one, two, met
+        return above, below, met
 
     def _of(self, at: Codes, factor: int) -> Codes:
         """The row of the table for each assessor's places."""
@@ -103,12 +239,10 @@ class Seen:
 
     def settled(self, q: Floats, prior: Floats, inside: Floats, at: Codes, factor: int) -> Floats:
         """The degrees of all pairs, updated together until they rest; damped where pairs meet."""
-        for _ in range(_SWEEPS if self.total else 1):
-            logs = prior + inside + (self._messages(q, at, factor) if self.total else 0.0)
-            new = np.exp(logs - logs.max(axis=1, keepdims=True))
-            new /= new.sum(axis=1, keepdims=True)
-            if not self.total:
-                return np.asarray(new)
+        if not self.total:
+            return _normalised(prior, inside)
+        for _ in range(_SWEEPS):
+            new = _normalised(prior + inside, self._messages(q, at, factor))
             met = self._incidence[2]
             new[met] = (1 - _DAMPED) * q[met] + _DAMPED * new[met]
             moved, q = float(np.abs(new - q).max()), new
@@ -118,7 +252,7 @@ class Seen:
 
     def _messages(self, q: Floats, at: Codes, factor: int) -> Floats:
         """What the comparisons say of each pair's degree, given the others' degrees."""
-        one, two, _ = self._incidence
+        above, below, _ = self._incidence
         row = np.repeat(self._of(at, factor), np.diff(self.starts))
         up, down = np.empty((len(row), q.shape[1])), np.empty((len(row), q.shape[1]))
         order = np.argsort(row, kind="stable")
@@ -126,16 +260,16 @@ class Seen:
             table = self.table[row[part[0]]]
             up[part] = q[self.second[part]] @ table.T
             down[part] = q[self.first[part]] @ table
-        return np.asarray(one @ up + two @ down)
+        return np.asarray(above @ up + below @ down)
 
     def counts(self, q: Floats) -> Floats:
         """The expected comparisons of each assessor by both nodes: [assessors, nodes * nodes]."""
         size = q.shape[1]
         made = np.zeros((len(self.starts) - 1, size * size))
-        for who in np.flatnonzero(np.diff(self.starts)):
-            rows = slice(self.starts[who], self.starts[who + 1])
+        for assessor in np.flatnonzero(np.diff(self.starts)):
+            rows = slice(self.starts[assessor], self.starts[assessor + 1])
             weighted = q[self.first[rows]] * self.weight[rows, None]
-            made[who] = (weighted.T @ q[self.second[rows]]).ravel()
+            made[assessor] = (weighted.T @ q[self.second[rows]]).ravel()
         return made
 
     def value(self, counts: Floats, at: Codes, factor: int) -> float:
@@ -156,185 +290,47 @@ class Seen:
         """
         if not self.total:
             return 0
-        found = [self.value(counts, at, factor) for factor in range(len(self.factors))]
-        found[-1] += _CLEARLY
-        return int(np.argmax(found))
+        likelihood = [self.value(counts, at, factor) for factor in range(len(self.factors))]
+        likelihood[-1] += _CLEARLY
+        return int(np.argmax(likelihood))
 
 
 def seen_places(orders: Orders, rows: Judgements, nodes: Floats, deviation: Floats) -> Seen:
     """The comparisons that an assessor's own grades do not imply; tied ones count both ways."""
     from scipy.special import log_ndtr
 
-    found = orders.comparisons()
-    who = orders.assessor[found.ballot]
-    kept = found.tied | ~_implied(found, who, rows)
-    both, one, two = found.tied[kept], found.first[kept], found.second[kept]
-    weight = np.where(both, 0.5, 1.0) * 2.0 / orders.sizes[found.ballot[kept]]
-    first, second = np.append(one, two[both]), np.append(two, one[both])
-    who, weight = np.append(who[kept], who[kept][both]), np.append(weight, weight[both])
-    order = np.lexsort((second, first, who))
-    starts = np.searchsorted(who[order], np.arange(len(orders.assessors) + 1))
-    more = deviation[-1] * np.exp(STEP * np.arange(1, _FACTORS + 1))
-    wide = np.append(deviation, more) * np.sqrt(2.0)
-    wide = np.append(wide, np.inf)[:, None, None] if len(who) else np.full((1, 1, 1), np.inf)
+    pairs = orders.comparisons()
+    assessor = orders.assessor[pairs.ballot]
+    kept = pairs.tied | ~_implied(pairs, assessor, rows)
+    tied, above, below = pairs.tied[kept], pairs.first[kept], pairs.second[kept]
+    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[pairs.ballot[kept]]
+    weight = np.append(weight, weight[tied])
+    first, second = np.append(above, below[tied]), np.append(below, above[tied])
+    assessor = np.append(assessor[kept], assessor[kept][tied])
+    order = np.lexsort((second, first, assessor))
+    starts = np.searchsorted(assessor[order], np.arange(len(orders.assessors) + 1))
+    noisier = deviation[-1] * np.exp(STEP * np.arange(1, _FACTORS + 1))
+    wide = np.append(deviation, noisier) * np.sqrt(2.0)
+    wide = np.append(wide, np.inf)[:, None, None] if len(order) else np.full((1, 1, 1), np.inf)
     table = np.asarray(log_ndtr((nodes[:, None] - nodes[None, :]) / wide))
     return Seen(
         first[order], second[order], weight[order], starts, table, len(orders.pairs), len(deviation)
     )
 
 
-def _implied(found: Comparisons, who: Codes, rows: Judgements) -> Mask:
+def _implied(pairs: Comparisons, assessor: Codes, rows: Judgements) -> Mask:
     """Whether the assessor graded the first document higher than the second, and never the other
     way round: ranks of who does are another perception, and all of them count.
     """
     key = rows.pair.astype(np.int64) * max(len(rows.assessors), 1) + rows.assessor
 
     def grade(pair: Codes) -> Floats:
-        wanted = pair.astype(np.int64) * max(len(rows.assessors), 1) + who
-        at = np.minimum(np.searchsorted(key, wanted, side="right") - 1, len(key) - 1)
-        known = (at >= 0) & (key[np.maximum(at, 0)] == wanted) if len(key) else np.zeros(0, bool)
         if not len(key):
             return np.full(len(pair), np.nan)
-        return np.where(known, rows.grade[np.maximum(at, 0)], np.nan)
+        wanted = pair.astype(np.int64) * max(len(rows.assessors), 1) + assessor
+        at = np.maximum(np.searchsorted(key, wanted, side="right") - 1, 0)
+        return np.where(key[at] == wanted, rows.grade[at], np.nan)
 
-    first, second = grade(found.first), grade(found.second)
-    apart = np.bincount(who, ~found.tied & (first < second), len(rows.assessors)) > 0
-    return np.asarray((first > second) & ~apart[who])
-
-
-_STILL = 1e-7  # degrees that move less have settled
-
-
-@method(
-    "gauss-rank", paper="Xia et al. 2011", uses=("judgements", "gold", "priors"), grades="binary"
-)
-class GaussRank:
-    r"""The Gaussian model with ranks: grades and places are evidence of one degree of relevance.
-
-    As in `em-gauss`, document $i$ has a degree $B_i \in (0, 1)$, uniform beforehand, and assessor
-    $j$ sees it through noise of variance $A_j$ and says *relevant* if what is seen exceeds 0.5. An
-    assessor who also ranks puts what is seen in order:
-
-    $$P(i \succ k \mid B) = \Phi\!\left(\frac{B_i - B_k}{c \sqrt{2 A_j}}\right), \qquad
-      P(y_{ij} = 1 \mid B) = \Phi\!\left(\frac{B_i - 0.5}{\sqrt{A_j}}\right)$$
-
-    with one factor $c \ge 1$ for all, by which places are noisier than grades: where they do not
-    raise the likelihood by 3 nats, it is infinite, and they count for nothing. A ballot of $m$
-    documents counts as its comparisons with the weight $2/m$ each, since they are not independent;
-    ties count half for either side. A comparison that the assessor's own grades imply (one document
-    relevant, the other not, and placed so) is left out, since it would count the same perception
-    twice, unless the assessor also places documents against the grades.
-
-    Degrees are estimated by mean field on 32 nodes, $A_j$ and $c$ by their expected likelihood, in
-    turn. Without ranks all of it is `em-gauss`, and worths are its probabilities. Worths are the
-    posterior means of $B_i$, with their standard deviations. Since grades have one scale for
-    all, documents of a topic compare even where no ballot joins them.
-
-    >>> import qrowd as q
-    >>> crowd = q.Judgements.of(["t"] * 4, list("aabb"), ["ann", "bob"] * 2, [1, 1, 1, 1])
-    >>> orders = q.Orders.of(["t"] * 4, list("abab"), ["ann"] * 2 + ["bob"] * 2, [2, 1, 2, 1])
-    >>> found = q.GaussRank().fit(orders, q.Given(judgements=crowd))
-    >>> found.ranks().tolist()
-    [2, 1]
-
-    Reference: Xia et al. 2011, section 2.2; how ranks enter is our reading.
-    """
-
-    spread: float | None = param(1.0, "standard deviation of log A beforehand", above=0)
-    tol: float = param(1e-8, "stop when the objective gains less per judgement", above=0)
-    max_iter: int = param(1000, "maximum number of iterations", at_least=1)
-
-    def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
-        """The degree of relevance of every pair of the pool."""
-        fitting, orders = _started(self, orders, given)
-        nodes, log_share = quadrature()
-        deviation = deviations()
-        labels = Labels.of(fitting.judgements, proper(nodes, deviation))
-        places = seen_places(orders, fitting.judgements, nodes, deviation)
-        density = prior_density(fitting, deviation, self.spread)
-        inside = _inside(fitting, len(nodes))
-        at = np.full(len(density), int(np.abs(deviation - START).argmin()))
-        start = log_share + labels.messages(at)
-        q, factor = _normalised(start, inside), 0
-        before, everybody = at, np.arange(len(at))
-        for _ in fitting.iterations(self.max_iter):
-            prior = log_share + labels.messages(at)
-            q, old, value = places.settled(q, prior, inside, at, factor), q, 0.0
-            counts = places.counts(q)
-            value = _bound(q, prior) + places.value(counts, at, factor)
-            gain = fitting.gain(value + float(density[everybody, at].sum()))
-            before, factor_before = at, factor
-            factor = places.best_factor(counts, at)
-            at = (labels.values(q) + places.values(counts, factor) + density).argmax(axis=1)
-            still = np.array_equal(before, at) and factor_before == factor
-            moved = float(np.abs((q - old) @ nodes).max(initial=0.0))
-            done = still or abs(gain) < self.tol * max(labels.total + places.total, 1.0)
-            fitting.settled = done and (places.total == 0 or moved < _STILL)
-        return _result(fitting, orders, places, (q, nodes), (deviation[before], factor_before))
-
-
-def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, Orders]:
-    """One pool and one index of assessors for grades and places."""
-    rows = given.judgements if given.judgements is not None else Judgements.none(orders.pairs)
-    rows = rows.with_pool(orders.pairs)
-    who = rows.assessors.union(orders.assessors)
-    rows = replace(rows, assessors=who, assessor=who.find(rows.assessors)[rows.assessor])
-    fitting = Fitting.of(method, rows, given)
-    pool = fitting.judgements.pairs
-    moved = replace(
-        orders,
-        pairs=pool,
-        pair=pool.locate(orders.pairs)[orders.pair],
-        assessors=who,
-        assessor=who.find(orders.assessors)[orders.assessor],
-    )
-    return fitting, moved
-
-
-def _inside(fitting: Fitting, size: int) -> Floats:
-    """0 for the nodes that gold leaves to each pair, -inf for the others."""
-    bounds, node = halves(fitting.gold), np.arange(size)
-    return np.where((node >= bounds[:, :1]) & (node < bounds[:, 1:]), 0.0, -np.inf)
-
-
-def _normalised(logs: Floats, inside: Floats) -> Floats:
-    weight = logs + inside
-    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def _bound(q: Floats, prior: Floats) -> float:
-    """The expected log prior and likelihood of grades, and the entropy of the degrees."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = np.where(q > 0, q * np.log(q), 0.0)
-    return float((q * prior).sum() - entropy.sum())
-
-
-def _result(
-    fitting: Fitting,
-    orders: Orders,
-    places: Seen,
-    degrees: tuple[Floats, Floats],
-    noise: tuple[Floats, int],
-) -> Consensus:
-    q, nodes = degrees
-    worth = q @ nodes
-    deviation = np.sqrt(np.maximum(q @ nodes**2 - worth**2, 0.0))
-    rows = fitting.judgements
-    if places.total:
-        factor = places.factors[noise[1]]
-        noisy = f"places are {factor:.3g} times as noisy as grades"
-        fitting.notes.append(noisy if factor < np.inf else "places say nothing: grades alone count")
-    columns = {"judgements": rows.per_assessor, "deviation": noise[0]}
-    component = _component(rows, orders)
-    return consensus_of(fitting, orders, worth, deviation, component=component, columns=columns)
-
-
-def _component(rows: Judgements, orders: Orders) -> Codes:
-    """Grades join all judged pairs of a topic, ballots those that they rank."""
-    judged = np.unique(rows.pair)
-    same = np.diff(rows.pairs.topic[judged]) == 0
-    ballots = np.diff(orders.ballot) == 0
-    one = np.append(judged[:-1][same], orders.pair[:-1][ballots])
-    other = np.append(judged[1:][same], orders.pair[1:][ballots])
-    return joined_components(rows.pairs, one, other)
+    first, second = grade(pairs.first), grade(pairs.second)
+    apart = np.bincount(assessor, ~pairs.tied & (first < second), len(rows.assessors)) > 0
+    return np.asarray((first > second) & ~apart[assessor])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,72 @@ from qrowd.errors import InputError
 from qrowd.registry import method, param
 
 MOST_OUTCOMES = 5000
+_TIE_SPREAD = 3.0
+
+Stages = tuple[Array, Array, Array, Array, Array]
+"""(outcome, column, share) of each feature; the stage of each outcome, and whether chosen."""
+
+
+@method("plackett-luce", paper="Luce 1959; Plackett 1975; Davidson 1970")
+class PlackettLuce:
+    r"""Plackett and Luce's model: each place is a choice among the documents that are left.
+
+    With worths $\theta_i$ a ballot that puts documents $1, 2, \dots, m$ in this order has
+
+    $$P = \prod_{r=1}^{m-1} \frac{e^{\theta_r}}{\sum_{s \ge r} e^{\theta_s}}$$
+
+    so that a preference follows Bradley and Terry, $P(i \succ j) = 1 / (1 + e^{\theta_j -
+    \theta_i})$. Ties follow Davidson (1970), for more than two documents Firth, Kosmidis & Turner
+    (2019): a set $T$ of $t$ documents that share a place is an outcome with the weight $\delta_t
+    \prod_{i \in T} e^{\theta_i / t}$, and each choice is among all sets up to the size of the
+    largest tie that occurs.
+
+    Worths have the prior $\text{Normal}(0, \text{spread}^2)$, without which a document that is
+    always first has no finite worth (`spread=none` leaves it out), and $\log \delta_t$ has
+    $\text{Normal}(0, 3^2)$. The mode by Newton's method; standard deviations from the inverse of
+    the Hessian there, of worths relative to the mean of their component. Components of more than
+    2,000 documents have an approximate one.
+
+    >>> import qrowd as q
+    >>> orders = q.Orders.of_preferences(
+    ...     ["t"] * 5, list("aaabb"), list("bbccc"), ["ann", "bob", "ann", "bob", "ann"]
+    ... )
+    >>> found = q.PlackettLuce().fit(orders)
+    >>> found.ranks().tolist()
+    [1, 2, 3]
+
+    References: R. D. Luce, Individual Choice Behavior, 1959; R. L. Plackett, The analysis of
+    permutations, 1975; R. R. Davidson, On extending the Bradley-Terry model, 1970.
+    """
+
+    spread: float | None = param(3.0, "standard deviation of worths beforehand", above=0)
+    tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
+    max_iter: int = param(100, "maximum number of iterations", at_least=1)
+
+    def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
+        """The worth of every pair of the pool."""
+        fitting = order_fitting(self, orders, given)
+        made, most = choices(orders, self.spread, _TIE_SPREAD)
+        at = np.zeros(len(made.precision))
+        for _ in fitting.iterations(self.max_iter):
+            at, fitting.settled = downhill(made, at, self.tol)
+            fitting.gain(-made.value(at))
+        component, n = components(orders), len(orders.pairs)
+        sure = uncertainty(made.hessian(at), orders.pairs, component)
+        if not sure.exact:
+            fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
+        ties = {f"delta({size + 2})": float(np.exp(each)) for size, each in enumerate(at[n:])}
+        if ties:
+            fitting.notes.append(f"ties: {', '.join(f'{k} {v:.3g}' for k, v in ties.items())}")
+        return consensus_of(
+            fitting,
+            orders,
+            at[:n],
+            sure.worth,
+            component=component,
+            blocks=sure.blocks,
+            details={"most_tied": most, **ties},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +151,8 @@ def choices(orders: Orders, spread: float | None, tie_spread: float) -> tuple[Ch
     """The choices of all ballots with at least two documents, and the size of the largest tie."""
     from scipy.sparse import csr_array
 
-    parts, most = _stages(orders)
+    (outcome, column, share, stage, picked), most = _stages(orders)
     n = len(orders.pairs)
-    outcome, column, share, stage, picked = parts
     outcomes = int(outcome.max(initial=-1)) + 1
     shape = (outcomes, n + most - 1)
     features = csr_array((share, (outcome, column)), shape=shape)
@@ -98,8 +164,8 @@ def choices(orders: Orders, spread: float | None, tie_spread: float) -> tuple[Ch
     return Choices(features, starts, picked @ features, stage, precision), most
 
 
-def _stages(orders: Orders) -> tuple[tuple[Array, Array, Array, Array, Array], int]:
-    """(outcome, column, share) of each feature; the stage of each outcome and whether chosen."""
+def _stages(orders: Orders) -> tuple[Stages, int]:
+    """The stages of all ballots, and the size of the largest tie."""
     first = np.concatenate([[True], (np.diff(orders.ballot) != 0) | (np.diff(orders.place) != 0)])
     first = first[: len(orders.pair)]
     at = np.flatnonzero(first)
@@ -107,7 +173,8 @@ def _stages(orders: Orders) -> tuple[tuple[Array, Array, Array, Array, Array], i
     tied = np.diff(np.append(at, len(orders.pair)))
     left = orders.starts[ballot + 1] - at
     most = int(tied.max(initial=1))
-    parts, done, stages = [_nothing()], 0, 0
+    none = np.zeros(0, np.int64)
+    parts, done, stages = [(none, none, np.zeros(0), none, np.zeros(0))], 0, 0
     for size, tie in sorted(set(zip(left.tolist(), tied.tolist(), strict=True))):
         if size == 1:
             continue  # nothing is left to choose from
@@ -115,20 +182,11 @@ def _stages(orders: Orders) -> tuple[tuple[Array, Array, Array, Array, Array], i
         made = _of_size(orders, rows, size, tie, most)
         parts.append((made[0] + done, made[1], made[2], made[3] + stages, made[4]))
         done, stages = done + len(made[3]), stages + len(rows)
-    outcome, column, share, stage, picked = (
-        np.concatenate([part[k] for part in parts]) for k in range(5)
-    )
+    outcome, column, share, stage, picked = map(np.concatenate, zip(*parts, strict=True))
     return (outcome, column, share, stage, picked), most
 
 
-def _nothing() -> tuple[Array, Array, Array, Array, Array]:
-    whole = np.zeros(0, np.int64)
-    return whole, whole, np.zeros(0), whole, np.zeros(0)
-
-
-def _of_size(
-    orders: Orders, rows: Offsets, size: int, tie: int, most: int
-) -> tuple[Array, Array, Array, Array, Array]:
+def _of_size(orders: Orders, rows: Offsets, size: int, tie: int, most: int) -> Stages:
     """All stages in which `tie` of `size` documents were chosen; they are the first rows left."""
     subsets = _subsets(size, min(most, size))
     wide = len(subsets)
@@ -150,9 +208,7 @@ def _of_size(
 
 def _subsets(size: int, most: int) -> list[tuple[int, ...]]:
     """The sets of up to `most` of `size` documents."""
-    from math import comb
-
-    count = sum(comb(size, k) for k in range(1, most + 1))
+    count = sum(math.comb(size, k) for k in range(1, most + 1))
     if count > MOST_OUTCOMES:
         raise InputError(
             f"a ballot of {size} documents with ties of up to {most} has {count} outcomes, more "
@@ -160,69 +216,3 @@ def _subsets(size: int, most: int) -> list[tuple[int, ...]]:
         )
     every = range(size)
     return [s for k in range(1, most + 1) for s in itertools.combinations(every, k)]
-
-
-@method("plackett-luce", paper="Luce 1959; Plackett 1975; Davidson 1970")
-class PlackettLuce:
-    r"""Plackett and Luce's model: each place is a choice among the documents that are left.
-
-    With worths $\theta_i$ a ballot that puts documents $1, 2, \dots, m$ in this order has
-
-    $$P = \prod_{r=1}^{m-1} \frac{e^{\theta_r}}{\sum_{s \ge r} e^{\theta_s}}$$
-
-    so that a preference follows Bradley and Terry, $P(i \succ j) = 1 / (1 + e^{\theta_j -
-    \theta_i})$. Ties follow Davidson (1970), for more than two documents Firth, Kosmidis & Turner
-    (2019): a set $T$ of $t$ documents that share a place is an outcome with the weight $\delta_t
-    \prod_{i \in T} e^{\theta_i / t}$, and each choice is among all sets up to the size of the
-    largest tie that occurs.
-
-    Worths have the prior $\text{Normal}(0, \text{spread}^2)$, without which a document that is
-    always first has no finite worth (`spread=none` leaves it out), and $\log \delta_t$ has
-    $\text{Normal}(0, 3^2)$. The mode by Newton's method; standard deviations from the inverse of
-    the Hessian there, of worths relative to the mean of their component. Components of more than
-    2,000 documents have an approximate one.
-
-    >>> import qrowd as q
-    >>> orders = q.Orders.of_preferences(
-    ...     ["t"] * 5, list("aaabb"), list("bbccc"), ["ann", "bob", "ann", "bob", "ann"]
-    ... )
-    >>> found = q.PlackettLuce().fit(orders)
-    >>> found.ranks().tolist()
-    [1, 2, 3]
-
-    References: R. D. Luce, Individual Choice Behavior, 1959; R. L. Plackett, The analysis of
-    permutations, 1975; R. R. Davidson, On extending the Bradley-Terry model, 1970.
-    """
-
-    spread: float | None = param(3.0, "standard deviation of worths beforehand", above=0)
-    tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
-    max_iter: int = param(100, "maximum number of iterations", at_least=1)
-
-    def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
-        """The worth of every pair of the pool."""
-        fitting = order_fitting(self, orders, given)
-        made, most = choices(orders, self.spread, _TIE_SPREAD)
-        at = np.zeros(len(made.precision))
-        for _ in fitting.iterations(self.max_iter):
-            at, fitting.settled = downhill(made, at, self.tol)
-            fitting.gain(-made.value(at))
-        component, n = components(orders), len(orders.pairs)
-        sure = uncertainty(made.hessian(at), orders.pairs, component)
-        if not sure.exact:
-            fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
-        ties = {f"delta({size + 2})": float(np.exp(each)) for size, each in enumerate(at[n:])}
-        fitting.notes += (
-            [f"ties: {', '.join(f'{k} {v:.3g}' for k, v in ties.items())}"] if ties else []
-        )
-        return consensus_of(
-            fitting,
-            orders,
-            at[:n],
-            sure.worth,
-            component=component,
-            blocks=sure.blocks,
-            details={"most_tied": most, **ties},
-        )
-
-
-_TIE_SPREAD = 3.0
