@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,202 +36,16 @@ from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.measures.gain import DCG
 from qrowd.evaluation.measures.precision import P
 
+METHODS = ("ppi", "recalibrate", "rg")
 FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
-
-
-@dataclass(frozen=True, eq=False)
-class Pairwise:
-    """Pairs were sampled, each with its probability."""
-
-    runs: RunSet
-    machine: Merged | Judgements
-    known: Sample
-    unit: str = "pair"
-
-    @property
-    def labels(self) -> int:
-        """How many pairs a human judged."""
-        return len(self.known)
-
-    @property
-    def size(self) -> int:
-        """How many pairs there are."""
-        return len(self.machine.pairs)
-
-    @property
-    def share(self) -> float:
-        """The least probability of a sampled pair; 1: all of the pool was judged."""
-        return float(self.known.probability.min(initial=1.0))
-
-    @cached_property
-    def at(self) -> Codes:
-        """Where the labelled pairs are in the pool."""
-        return self.machine.pairs.locate(self.known.pairs)
-
-    def too_few(self) -> str:
-        """A sentence if the labels are too few for any estimate."""
-        if self.labels >= FEWEST_PAIRS:
-            return ""
-        return f"{self.labels} human labels are too few for an estimate; judge {FEWEST_PAIRS} pairs"
-
-    def fits(self, measure: Measure) -> bool:
-        """Whether a sample of pairs can estimate it."""
-        return is_linear(measure)
-
-    def _sample(self, measure: Measure) -> PairSample:
-        human = pair_gains(measure, self.known.qrels.grade)
-        machine = machine_gains(self.machine, measure)
-        _refuse_many(machine.shape[1], self.labels)
-        return PairSample(self.at, human, self.known.probability, machine)
-
-    def human(self, measure: Measure) -> Estimate:
-        """Hajek's estimate from the human labels."""
-        weights = pair_weights(self.runs, self.machine.pairs, measure)
-        gains = pair_gains(measure, self.known.qrels.grade)
-        nobody = np.zeros((self.size, 0))
-        return weighted_sums(weights, PairSample(self.at, gains, self.known.probability, nobody))
-
-    def powered(self, measure: Measure) -> Estimate:
-        """PPI++."""
-        weights = pair_weights(self.runs, self.machine.pairs, measure)
-        return weighted_sums(weights, self._sample(measure))
-
-    def rogan_gladen(self, measure: Measure) -> Estimate:
-        """The machine's rate of relevant documents, corrected by its errors on the sample.
-
-        A pair counts by its weight in all runs: the judge's errors are wanted where runs have
-        their documents, and there they differ from those in the rest of the pool.
-        """
-        if not isinstance(measure, P) or not isinstance(self.machine, Merged):
-            raise UsageError("rg corrects rates: P@k, under merged labels (a --method)")
-        weights = pair_weights(self.runs, self.machine.pairs, measure)
-        says = (self.machine.grades() >= measure.level).astype(np.float64)
-        true = pair_gains(measure, self.known.qrels.grade)
-        over = np.asarray(weights.sum(axis=0)).ravel()[self.at] / self.known.probability
-        total = np.asarray(weights.sum(axis=1)).ravel()
-        right = _rate(says[self.at] == 1, true == 1, over)
-        left = _rate(says[self.at] == 0, true == 0, over)
-        size = float((weights != 0).sum(axis=1).mean())
-        rate = weights @ says / np.maximum(total, 1e-300)
-        found = rogan_gladen(rate, size, right, left)
-        return Estimate(found.value * total, found.error * total, found.freedom, found.share)
-
-
-def _rate(right: Mask, of: Mask, over: Floats) -> tuple[float, float]:
-    """How often a judge is right among these pairs, which count by `over`; and how many equal
-    ones they are worth.
-    """
-    total, squares = over[of].sum(), np.square(over[of]).sum()
-    if not total:
-        return 0.0, 0.0
-    return float(over[right & of].sum() / total), float(total**2 / squares)
-
-
-@dataclass(frozen=True, eq=False)
-class Topicwise:
-    """Whole topics were sampled at random; a topic's score is the observation."""
-
-    runs: RunSet
-    machine: Merged | Judgements
-    known: Sample
-    unit: str = "topic"
-
-    def __post_init__(self) -> None:
-        pool = self.machine.pairs
-        wanted = int(pool.of_topics(self.known.pairs.topics).sum())
-        if wanted > len(self.known):
-            raise InputError(
-                f"topics were sampled, but {wanted - len(self.known)} of their {wanted} pairs have "
-                "no human label; judge them, or sample pairs at random"
-            )
-
-    @property
-    def labels(self) -> int:
-        """How many topics a human judged."""
-        return len(self.known.pairs.topics)
-
-    @property
-    def size(self) -> int:
-        """How many topics there are."""
-        return len(self.machine.pairs.topics)
-
-    @property
-    def share(self) -> float:
-        """The share of topics that were sampled."""
-        return self.labels / self.size
-
-    def too_few(self) -> str:
-        """A sentence if the topics are too few for any estimate."""
-        if self.labels >= FEWEST_TOPICS:
-            return ""
-        return f"{self.labels} topics are too few for an estimate; judge {FEWEST_TOPICS} or more"
-
-    def fits(self, measure: Measure) -> bool:
-        """Topics can estimate every measure."""
-        return True
-
-    def _human(self, measure: Measure) -> tuple[Floats, Codes]:
-        """The scores on the sampled topics, and where these are among all."""
-        scores = evaluate(self.runs, self.known.qrels, measure)
-        return scores.values[0, 0], self.machine.pairs.topics.find(scores.topics)
-
-    def human(self, measure: Measure) -> Estimate:
-        """The mean of the sampled topics."""
-        scores, at = self._human(measure)
-        return topic_means(scores, np.zeros((self.size, 0, len(self.runs))), at)
-
-    def powered(self, measure: Measure) -> Estimate:
-        """PPI++ over topics."""
-        scores, at = self._human(measure)
-        machine = self.machine
-        labels = machine.soft() if isinstance(machine, Merged) else machine.by_assessor()
-        many = evaluate(self.runs, labels, measure)
-        _refuse_many(len(many.columns), self.labels * 2)
-        values = many.values[0].transpose(1, 0, 2)  # topic, judge, run
-        known = np.nanmean(values, axis=0, keepdims=True)
-        return topic_means(scores, np.where(np.isnan(values), known, values), at)
-
-    def rogan_gladen(self, measure: Measure) -> Estimate:
-        """Only for pairs."""
-        raise UsageError("rg needs a sample of pairs, not of whole topics; use ppi")
-
-
-Design = Pairwise | Topicwise
-
-
-def machine_gains(machine: Merged | Judgements, measure: Measure) -> Floats:
-    """gains[pool, judges]: expected ones of merged labels; of an assessor what they said.
-
-    Where an assessor has not judged a pair, their own mean stands for it.
-    """
-    of_grades = pair_gains(measure, np.array(machine.scale.grades))
-    if isinstance(machine, Merged):
-        return np.asarray(machine.posterior @ of_grades)[:, None]
-    many = machine.by_assessor()
-    blocks = [many.block(topic, 0, len(many)) for topic in range(len(many.topics))]
-    grades = np.concatenate(blocks)
-    gains = np.where(grades == NOT_JUDGED, np.nan, pair_gains(measure, np.maximum(grades, -127)))
-    return np.where(np.isnan(gains), np.nanmean(gains, axis=0), gains)
-
-
-def _refuse_many(judges: int, labels: int) -> None:
-    """A weight for each judge has to be learned from the labels."""
-    if judges > 1 and judges * _PER_JUDGE > labels:
-        raise UsageError(
-            f"{judges} judges at once are too many for these human labels ({_PER_JUDGE} for each "
-            "are needed); merge the judges first (--method mv), or judge more"
-        )
-
-
-METHODS = ("ppi", "recalibrate", "rg")
-_BESIDE = ("low", "high", "human", "human_low", "human_high")
 _DRAWS = 300
+_SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
+_BESIDE = ("low", "high", "human", "human_low", "human_high")
 _ALIKE = (
     "rg takes the judge to err alike in all runs; where it does not, its intervals do not hold; "
     "ppi needs no such assumption"
 )
-_SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 
 
 def correct(
@@ -267,41 +82,37 @@ def correct(
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     chosen = measures_of(measures)
-    known = _labels(human, machine, sampled)
-    design: Design = (Topicwise if known.by == "topic" else Pairwise)(runs, machine, known)
+    sample = _labels(human, machine, sampled)
+    design = (_Topicwise if sample.by == "topic" else _Pairwise)(runs, machine, sample)
     if quantiles not in QUANTILES:
         raise ParameterError(f"quantiles must be t or bootstrap, got {quantiles!r}")
-    work = _Work(runs, machine, known, design, method, level, quantiles, seed)
-    return work.result(chosen)
+    return _Correction(design, method, level, quantiles, seed).of(chosen)
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _Correction:
     """One call of `correct`."""
 
-    runs: RunSet
-    machine: Merged | Judgements
-    known: Sample
-    design: Design
+    design: _Pairwise | _Topicwise
     method: str
     level: float
     quantiles: str
     seed: int
 
-    def result(self, measures: tuple[Measure, ...]) -> Corrected:
-        """All measures."""
+    def of(self, measures: tuple[Measure, ...]) -> Corrected:
+        """The corrected scores of these measures."""
         short = self.design.too_few()
-        said: list[str] = ([short] if short else []) + self._parts()
-        rows = [self._blank() if short else self._of(measure, said) for measure in measures]
-        ranked = labels_for_ranking(self._merged(), self.known.qrels, self.seed)
-        order = evaluate(self.runs, ranked, measures).means()[:, 0]
+        notes: list[str] = ([short] if short else []) + self._partial_judges()
+        rows = [self._blank() if short else self._of(measure, notes) for measure in measures]
+        ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
+        order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
         value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
             measures=tuple(map(repr, measures)),
             axis="",
             columns=Index.of(["-"]),
             topics=Index.of([MEAN]),
-            runs=self.runs.runs,
+            runs=self.design.runs.runs,
             values=value[:, None, None, :],
             **dict(zip(_BESIDE, beside, strict=True)),
             place=places(order),
@@ -310,89 +121,88 @@ class _Work:
             unit=self.design.unit,
             labels=self.design.labels,
             size=self.design.size,
-            notes=tuple(dict.fromkeys(said)),
+            notes=tuple(dict.fromkeys(notes)),
         )
 
-    def _parts(self) -> list[str]:
+    def _partial_judges(self) -> list[str]:
         """A sentence where judges cover a part of the pool only."""
-        if isinstance(self.machine, Merged):
+        if isinstance(self.design.machine, Merged):
             return []
-        each = self.machine.one_each()
+        each = self.design.machine.one_each()
         share = np.bincount(each.assessor, minlength=len(each.assessors)) / len(each.pairs)
         part = share < 1
         least = int(np.argmin(share))
+        if not part.any():
+            return []
         return [
             f"{int(part.sum())} of {len(share)} judges cover a part of the pool only (least: "
             f"{each.assessors.names[least]}, {share[least]:.0%}); where a judge is silent, their "
             "own mean stands in"
-        ][: int(part.any())]
+        ]
 
     def _merged(self) -> Merged:
         """The machines as one."""
-        if isinstance(self.machine, Merged):
-            return self.machine
-        merged: Merged = registry.get("mv").fit(self.machine)
+        if isinstance(self.design.machine, Merged):
+            return self.design.machine
+        merged: Merged = registry.get("mv").fit(self.design.machine)
         return merged
 
     def _blank(self) -> list[Floats]:
-        return [np.full(len(self.runs), np.nan)] * 6
+        return [np.full(len(self.design.runs), np.nan)] * 6
 
-    def _of(self, measure: Measure, said: list[str]) -> list[Floats]:
+    def _of(self, measure: Measure, notes: list[str]) -> list[Floats]:
         """value, low, high, human, human_low, human_high of one measure."""
         if not self.design.fits(measure):
-            said.append(
+            notes.append(
                 f"{measure!r} is no weighted sum over pairs, so a sample of pairs gives no "
                 "human-only estimate of it; sample whole topics (by topic)"
             )
-            return (
-                self._recalibrated(measure) + self._blank()[:3]
-                if self.method == "recalibrate"
-                else self._blank()
-            )
-        alone = self._bounded(self.design.human(measure), measure, said)
+            if self.method == "recalibrate":
+                return self._recalibrated(measure) + self._blank()[:3]
+            return self._blank()
+        alone = self._bounded(self.design.human(measure), measure, notes)
         if self.method == "recalibrate":
             return self._recalibrated(measure) + alone
         if self.method == "rg":
-            said.append(_ALIKE)
-            return self._bounded(self.design.rogan_gladen(measure), measure, said) + alone
-        found = self.design.powered(measure)
-        if not found.share.any():
-            said.append(
+            notes.append(_ALIKE)
+            return self._bounded(self.design.rogan_gladen(measure), measure, notes) + alone
+        powered = self.design.powered(measure)
+        if not powered.share.any():
+            notes.append(
                 f"{measure!r}: the machine's labels say nothing about the human ones in this "
                 "sample, so the estimate is that of the human labels alone"
             )
-        return self._bounded(found, measure, said) + alone
+        return self._bounded(powered, measure, notes) + alone
 
-    def _bounded(self, found: Estimate, measure: Measure, said: list[str]) -> list[Floats]:
+    def _bounded(self, estimate: Estimate, measure: Measure, notes: list[str]) -> list[Floats]:
         """The value and its bounds, where scores can be; none where a run's labels are alike."""
-        way = self.quantiles if found.parts is not None else "t"
-        low, high = found.interval(self.level, way, self.seed)
-        alike = (found.error == 0) & np.isfinite(found.freedom) & (self.design.share < 1)
+        runs = len(self.design.runs)
+        way = self.quantiles if estimate.parts is not None else "t"
+        low, high = estimate.interval(self.level, way, self.seed)
+        alike = (estimate.error == 0) & np.isfinite(estimate.freedom) & (self.design.share < 1)
         if alike.any():
-            said.append(
-                f"{int(alike.sum())} of {len(self.runs)} runs have no interval: all human labels "
+            notes.append(
+                f"{int(alike.sum())} of {runs} runs have no interval: all human labels "
                 "that their scores depend on are alike; judge more pairs"
             )
-        unknown = int(np.isnan(found.value).sum())
+        unknown = int(np.isnan(estimate.value).sum())
         if unknown:
-            said.append(
-                f"{unknown} of {len(self.runs)} runs have no estimate: too few human labels on the "
+            notes.append(
+                f"{unknown} of {runs} runs have no estimate: too few human labels on the "
                 "pairs that their scores depend on, or a judge too weak to be corrected"
             )
-        ends = [found.value, np.where(alike, np.nan, low), np.where(alike, np.nan, high)]
-        return [np.clip(end, 0.0, _highest(measure)) for end in ends]
+        ends = [estimate.value, np.where(alike, np.nan, low), np.where(alike, np.nan, high)]
+        unbounded = isinstance(measure, DCG) or getattr(measure, "gains", None)
+        highest = np.inf if unbounded else 1.0
+        return [np.clip(end, 0.0, highest) for end in ends]
 
     def _recalibrated(self, measure: Measure) -> list[Floats]:
-        made = recalibrate(self._merged(), self.known.qrels, self.seed, _DRAWS)
-        value = evaluate(self.runs, made.soft(), measure).means()[0, 0]
-        drawn = evaluate(self.runs, made.draws(_DRAWS, self.seed), measure, keep="means").means()[0]
+        runs = self.design.runs
+        made = recalibrate(self._merged(), self.design.sample.qrels, self.seed, _DRAWS)
+        value = evaluate(runs, made.soft(), measure).means()[0, 0]
+        drawn = evaluate(runs, made.draws(_DRAWS, self.seed), measure, keep="means").means()[0]
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2], axis=0)
         return [value, low, high]
-
-
-def _highest(measure: Measure) -> float:
-    """The highest score there can be."""
-    return np.inf if isinstance(measure, DCG) or getattr(measure, "gains", None) else 1.0
 
 
 def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels:
@@ -410,12 +220,197 @@ def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels
     return recalibrate(merged, human, seed).soft()
 
 
-def _correlate(said: Floats, truth: Floats) -> bool:
+def _correlate(machine: Floats, truth: Floats) -> bool:
     """Whether two columns correlate, in either direction, by more than chance explains."""
-    if len(said) < 3 or np.ptp(said) == 0 or np.ptp(truth) == 0:
+    if len(machine) < 3 or np.ptp(machine) == 0 or np.ptp(truth) == 0:
         return False
-    square = float(np.corrcoef(said, truth)[0, 1]) ** 2
-    return square * (len(said) - 2) >= _SURE * (1 - square)
+    square = float(np.corrcoef(machine, truth)[0, 1]) ** 2
+    return square * (len(machine) - 2) >= _SURE * (1 - square)
+
+
+# --- what was sampled: pairs, or whole topics -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The `sample` that a human judged, beside the labels of the machine."""
+
+    runs: RunSet
+    machine: Merged | Judgements
+    sample: Sample
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairwise(_Design):
+    """Pairs were sampled, each with its probability."""
+
+    unit: ClassVar[str] = "pair"
+
+    @property
+    def labels(self) -> int:
+        """How many pairs a human judged."""
+        return len(self.sample)
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return len(self.machine.pairs)
+
+    @property
+    def share(self) -> float:
+        """The least probability of a sampled pair; 1: all of the pool was judged."""
+        return float(self.sample.probability.min(initial=1.0))
+
+    @cached_property
+    def at(self) -> Codes:
+        """Where the labelled pairs are in the pool."""
+        return self.machine.pairs.locate(self.sample.pairs)
+
+    def too_few(self) -> str:
+        """A sentence if the labels are too few for any estimate."""
+        if self.labels >= FEWEST_PAIRS:
+            return ""
+        return f"{self.labels} human labels are too few for an estimate; judge {FEWEST_PAIRS} pairs"
+
+    def fits(self, measure: Measure) -> bool:
+        """Whether a sample of pairs can estimate it."""
+        return is_linear(measure)
+
+    def _beside(self, machine: Floats, measure: Measure) -> Estimate:
+        weights = pair_weights(self.runs, self.machine.pairs, measure)
+        human = pair_gains(measure, self.sample.qrels.grade)
+        return weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
+
+    def human(self, measure: Measure) -> Estimate:
+        """Hajek's estimate from the human labels."""
+        return self._beside(np.zeros((self.size, 0)), measure)
+
+    def powered(self, measure: Measure) -> Estimate:
+        """PPI++."""
+        machine = _machine_gains(self.machine, measure)
+        _refuse_many(machine.shape[1], self.labels)
+        return self._beside(machine, measure)
+
+    def rogan_gladen(self, measure: Measure) -> Estimate:
+        """The machine's rate of relevant documents, corrected by its errors on the sample.
+
+        A pair counts by its weight in all runs: the judge's errors are wanted where runs have
+        their documents, and there they differ from those in the rest of the pool.
+        """
+        if not isinstance(measure, P) or not isinstance(self.machine, Merged):
+            raise UsageError("rg corrects rates: P@k, under merged labels (a --method)")
+        weights = pair_weights(self.runs, self.machine.pairs, measure)
+        says = (self.machine.grades() >= measure.level).astype(np.float64)
+        true = pair_gains(measure, self.sample.qrels.grade)
+        over = np.asarray(weights.sum(axis=0)).ravel()[self.at] / self.sample.probability
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        right = _rate(says[self.at] == 1, true == 1, over)
+        left = _rate(says[self.at] == 0, true == 0, over)
+        size = float((weights != 0).sum(axis=1).mean())
+        rate = weights @ says / np.maximum(total, 1e-300)
+        rates = rogan_gladen(rate, size, right, left)
+        return replace(rates, value=rates.value * total, error=rates.error * total)
+
+
+def _rate(right: Mask, of: Mask, over: Floats) -> tuple[float, float]:
+    """How often a judge is right among these pairs, which count by `over`; and how many equal
+    ones they are worth.
+    """
+    total, squares = over[of].sum(), np.square(over[of]).sum()
+    if not total:
+        return 0.0, 0.0
+    return float(over[right & of].sum() / total), float(total**2 / squares)
+
+
+@dataclass(frozen=True, eq=False)
+class _Topicwise(_Design):
+    """Whole topics were sampled at random; a topic's score is the observation."""
+
+    unit: ClassVar[str] = "topic"
+
+    def __post_init__(self) -> None:
+        pool = self.machine.pairs
+        wanted = int(pool.of_topics(self.sample.pairs.topics).sum())
+        missing = wanted - len(self.sample)
+        if missing > 0:
+            raise InputError(
+                f"topics were sampled, but {missing} of their {wanted} pairs have "
+                "no human label; judge them, or sample pairs at random"
+            )
+
+    @property
+    def labels(self) -> int:
+        """How many topics a human judged."""
+        return len(self.sample.pairs.topics)
+
+    @property
+    def size(self) -> int:
+        """How many topics there are."""
+        return len(self.machine.pairs.topics)
+
+    @property
+    def share(self) -> float:
+        """The share of topics that were sampled."""
+        return self.labels / self.size
+
+    def too_few(self) -> str:
+        """A sentence if the topics are too few for any estimate."""
+        if self.labels >= FEWEST_TOPICS:
+            return ""
+        return f"{self.labels} topics are too few for an estimate; judge {FEWEST_TOPICS} or more"
+
+    def fits(self, measure: Measure) -> bool:
+        """Topics can estimate every measure."""
+        return True
+
+    def _human(self, measure: Measure) -> tuple[Floats, Codes]:
+        """The scores on the sampled topics, and where these are among all."""
+        scores = evaluate(self.runs, self.sample.qrels, measure)
+        return scores.values[0, 0], self.machine.pairs.topics.find(scores.topics)
+
+    def human(self, measure: Measure) -> Estimate:
+        """The mean of the sampled topics."""
+        scores, at = self._human(measure)
+        return topic_means(scores, np.zeros((self.size, 0, len(self.runs))), at)
+
+    def powered(self, measure: Measure) -> Estimate:
+        """PPI++ over topics."""
+        scores, at = self._human(measure)
+        machine = self.machine
+        labels = machine.soft() if isinstance(machine, Merged) else machine.by_assessor()
+        many = evaluate(self.runs, labels, measure)
+        _refuse_many(len(many.columns), self.labels * 2)
+        values = many.values[0].transpose(1, 0, 2)  # topic, judge, run
+        own_mean = np.nanmean(values, axis=0, keepdims=True)
+        return topic_means(scores, np.where(np.isnan(values), own_mean, values), at)
+
+    def rogan_gladen(self, measure: Measure) -> Estimate:
+        """Only for pairs."""
+        raise UsageError("rg needs a sample of pairs, not of whole topics; use ppi")
+
+
+def _machine_gains(machine: Merged | Judgements, measure: Measure) -> Floats:
+    """gains[pool, judges]: expected ones of merged labels; of an assessor what they said.
+
+    Where an assessor has not judged a pair, their own mean stands for it.
+    """
+    of_grades = pair_gains(measure, np.array(machine.scale.grades))
+    if isinstance(machine, Merged):
+        return np.asarray(machine.posterior @ of_grades)[:, None]
+    many = machine.by_assessor()
+    blocks = [many.block(topic, 0, len(many)) for topic in range(len(many.topics))]
+    grades = np.concatenate(blocks)
+    gains = np.where(grades == NOT_JUDGED, np.nan, pair_gains(measure, np.maximum(grades, -127)))
+    return np.where(np.isnan(gains), np.nanmean(gains, axis=0), gains)
+
+
+def _refuse_many(judges: int, labels: int) -> None:
+    """A weight for each judge has to be learned from the labels."""
+    if judges > 1 and judges * _PER_JUDGE > labels:
+        raise UsageError(
+            f"{judges} judges at once are too many for these human labels ({_PER_JUDGE} for each "
+            "are needed); merge the judges first (--method mv), or judge more"
+        )
 
 
 # --- what the labels must be ----------------------------------------------------------------------
