@@ -71,7 +71,7 @@ _HOMES = {
     "independence": "quality.independence",
     "inform": "aggregation.revision",
     "intervals": "comparison.intervals",
-    "judges": "aggregation.judges",
+    "judges": "aggregation.run_scores",
     "krippendorff_alpha": "quality.agreement",
     "max_drop": "comparison.correlation",
     "measure": "registry",

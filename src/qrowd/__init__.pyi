@@ -63,7 +63,7 @@ from qrowd.comparison.significance import holm as holm
 from qrowd.quality.independence import independence as independence
 from qrowd.aggregation.revision import inform as inform
 from qrowd.comparison.intervals import intervals as intervals
-from qrowd.aggregation.judges import judges as judges
+from qrowd.aggregation.run_scores import judges as judges
 from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
 from qrowd.comparison.correlation import max_drop as max_drop
 from qrowd.registry import measure as measure

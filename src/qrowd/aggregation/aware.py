@@ -74,12 +74,8 @@ class Aware:
                 accuracies = self.method.accuracies(drawn.by_each, drawn.given)
             panel = int(random.integers(2**31))
             means.append(resampled_scores(drawn.by_each, accuracies, 1, panel).means()[:, 0])
-        values = np.stack(means, axis=1)
-        return self._stretched(values, random)
-
-    def _stretched(self, values: Floats, random: np.random.Generator) -> Scores:
-        """Values[measure, replicate, run] with Student's spread about the merged means."""
-        topics, n = len(self.by_each.topics), values.shape[1]
+        values = np.stack(means, axis=1)  # [measure, replicate, run]
+        topics = len(self.by_each.topics)
         spread = topics / random.chisquare(max(topics - 1, 1), n)  # n / (n - 1) unbiased, times t
         centre = self.merged.means()
         values = centre + (values - centre) * np.sqrt(spread)[None, :, None]
@@ -109,12 +105,12 @@ class _Replicate:
     @classmethod
     def of(cls, by_each: Scores, given: Given, random: np.random.Generator) -> _Replicate:
         """Training topics and the others are drawn apart, as many as there are."""
-        known = np.zeros(len(by_each.topics), np.bool_)
+        training = np.zeros(len(by_each.topics), np.bool_)
         if given.reference is not None:
-            known = given.reference.topics.find(by_each.topics) >= 0
-        groups = [np.flatnonzero(mask) for mask in (known, ~known) if mask.any()]
+            training = given.reference.topics.find(by_each.topics) >= 0
+        groups = [np.flatnonzero(mask) for mask in (training, ~training) if mask.any()]
         drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
-        trained = known[drawn]
+        trained = training[drawn]
         names = Index.of(f"{at:05d}" for at in range(len(drawn)))
         reference = given.reference
         if reference is not None:
@@ -156,10 +152,10 @@ def aware(
     return Aware(method, by_each, given, method.fit(by_each, given))
 
 
-def check_gold(card: Card, there: bool) -> None:
+def check_gold(card: Card, has_gold: bool) -> None:
     """An error if a method lacks the gold that it needs, or has gold that it cannot use."""
     needed = "reference" in card.needs
-    if needed and not there:
+    if needed and not has_gold:
         raise UsageError(f"{card.id} learns from gold; name it with --gold (gold=...)")
-    if there and not needed:
+    if has_gold and not needed:
         raise UsageError(f"{card.id} uses no gold; leave it out, or choose aware-s")

@@ -11,38 +11,6 @@ from qrowd.aggregation.kernels.gaps import density_sums, squared_distances
 from qrowd.comparison.correlation import tau_ap, tau_b
 from qrowd.data.arrays import Array, Floats, Mask
 
-
-def in_unit_range(
-    scores: Floats, references: Floats, *, by_topic: bool = False
-) -> tuple[Floats, Floats]:
-    """Both divided by the largest score that occurs, if it exceeds 1 (DCG); else as they are.
-
-    `by_topic`: on each topic by the largest one there, which stands for the topic's ideal.
-    """
-    both = np.nan_to_num(np.concatenate([scores, references]))
-    top = both.max(axis=(0, 2), initial=0.0)[:, None]
-    if top.max(initial=0.0) <= 1:
-        return scores, references
-    scale = np.where(top > 0, top, 1.0) if by_topic else top.max()
-    return scores / scale, references / scale
-
-
-def varies(scores: Floats) -> Mask:
-    """Which columns of scores[column, topic, run] rank the runs at all, by their means."""
-    known = ~np.isnan(scores)
-    means = np.where(known, scores, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return _spread(means) > 0
-
-
-def varies_by_topic(scores: Floats) -> Mask:
-    """Which rows of scores[column, topic, run] rank the runs at all."""
-    return _spread(np.nan_to_num(scores)) > 0
-
-
-def _spread(values: Floats) -> Array:
-    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
-
-
 GRID = np.linspace(0.0, 1.0, 100)
 BANDWIDTH = 0.015
 FLOOR = 2.0**-52
@@ -66,9 +34,8 @@ def judged_topics(scores: Floats) -> Mask:
 
 def topic_means(scores: Floats, topics: Mask) -> Floats:
     """Means over the topics of a mask, of scores[column, topic, run]: [mask row, column, run]."""
-    known = np.nan_to_num(scores)
     counts = np.maximum(topics.sum(axis=1), 1)
-    sums = np.tensordot(topics.astype(np.float64), known, axes=(1, 1))
+    sums = np.tensordot(topics.astype(np.float64), np.nan_to_num(scores), axes=(1, 1))
     return np.asarray(sums / counts[:, None, None])
 
 
@@ -102,6 +69,37 @@ def topic_gaps(
 ) -> Floats:
     """The gap of each assessor to each reference on each topic, [assessor, reference, topic]."""
     return GAPS[gap].by_topic(scores, references, divergence)
+
+
+def in_unit_range(
+    scores: Floats, references: Floats, *, by_topic: bool = False
+) -> tuple[Floats, Floats]:
+    """Both divided by the largest score that occurs, if it exceeds 1 (DCG); else as they are.
+
+    `by_topic`: on each topic by the largest one there, which stands for the topic's ideal.
+    """
+    both = np.nan_to_num(np.concatenate([scores, references]))
+    top = both.max(axis=(0, 2), initial=0.0)[:, None]
+    if top.max(initial=0.0) <= 1:
+        return scores, references
+    scale = np.where(top > 0, top, 1.0) if by_topic else top.max()
+    return scores / scale, references / scale
+
+
+def varies(scores: Floats) -> Mask:
+    """Which columns of scores[column, topic, run] rank the runs at all, by their means."""
+    defined = ~np.isnan(scores)
+    means = np.where(defined, scores, 0.0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
+    return _spread(means) > 0
+
+
+def varies_by_topic(scores: Floats) -> Mask:
+    """Which rows of scores[column, topic, run] rank the runs at all."""
+    return _spread(np.nan_to_num(scores)) > 0
+
+
+def _spread(values: Floats) -> Array:
+    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
 
 
 # --- distances of scores --------------------------------------------------------------------------
@@ -165,8 +163,9 @@ def _divergences(own: Floats, other: Floats, reverse: bool) -> Floats:
     first, second = (other, own) if reverse else (own, other)
     p = np.exp(first)
     entropy = (p * first).sum(axis=-1)
-    found = entropy[..., :, None] - p @ np.swapaxes(second, -1, -2)
-    return np.asarray(np.maximum(np.swapaxes(found, -1, -2) if reverse else found, 0.0))
+    divergence = entropy[..., :, None] - p @ np.swapaxes(second, -1, -2)
+    turned = np.swapaxes(divergence, -1, -2) if reverse else divergence
+    return np.asarray(np.maximum(turned, 0.0))
 
 
 def _sums(values: Floats) -> Floats:
@@ -188,8 +187,8 @@ def _overall_divergence(scores: Floats, references: Floats, divergence: Divergen
 def _topic_divergence(scores: Floats, references: Floats, divergence: Divergence) -> Floats:
     own = _log_densities(np.swapaxes(_sums(scores), 0, 1), divergence.floor)  # [t, k, g]
     other = _log_densities(np.swapaxes(_sums(references), 0, 1), divergence.floor)
-    found = np.moveaxis(_divergences(own, other, divergence.reverse), 0, 2)
-    return np.where(judged_topics(scores)[:, None], found, np.nan)
+    by_topic = np.moveaxis(_divergences(own, other, divergence.reverse), 0, 2)
+    return np.where(judged_topics(scores)[:, None], by_topic, np.nan)
 
 
 # --- the five -------------------------------------------------------------------------------------

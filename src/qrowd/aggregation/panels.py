@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from qrowd.aggregation.gaps import judged_topics
 from qrowd.comparison.correlation import tau_b
-from qrowd.data.arrays import Floats, Mask
+from qrowd.data.arrays import Floats, Mask, over
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import DataWarning, InputError
@@ -29,32 +30,27 @@ def panel_weights(accuracies: Floats, judged: Mask, panels: Floats) -> Floats:
     total = weighted.sum(axis=1, keepdims=True)
     weights = np.where(total > 0, weighted, member)
     total = np.where(total > 0, total, member.sum(axis=1, keepdims=True))
-    return np.asarray(np.divide(weights, total, out=np.full_like(weights, np.nan), where=total > 0))
+    return over(weights, total)
 
 
 def panel_scores(values: Floats, weights: Floats) -> Floats:
     """Merged scores [panel, topic, run] of values[assessor, topic, run] under panel weights."""
-    known = np.ascontiguousarray(np.swapaxes(np.nan_to_num(values), 0, 1))  # [topic, assessor, run]
-    merged = np.matmul(np.ascontiguousarray(np.moveaxis(weights, 2, 0)), known)
+    by_topic = np.ascontiguousarray(np.swapaxes(np.nan_to_num(values), 0, 1))
+    merged = np.matmul(np.ascontiguousarray(np.moveaxis(weights, 2, 0)), by_topic)
     return np.swapaxes(merged, 0, 1)
 
 
 def merge_scores(scores: Scores, accuracies: Floats, method: str) -> Scores:
     """One `Scores` from those under many assessors, by accuracies[measure, assessor, topic]."""
-    everyone = np.ones((1, len(scores.columns)))
-    merged = []
-    for values, accuracy in zip(scores.values, accuracies, strict=True):
-        weights = panel_weights(accuracy, judged_topics(values), everyone)
-        merged.append(panel_scores(values, weights))
-    return Scores(
-        scores.measures,
-        "",
-        Index.of(["-"]),
-        scores.topics,
-        scores.runs,
-        np.stack(merged),
-        (*scores.notes, f"merged by {method}", *_coverage(scores)),
-    )
+    values = _merged(scores, accuracies, np.ones((1, len(scores.columns))))
+    notes = [*scores.notes, f"merged by {method}"]
+    judged = judged_topics(scores.values[0]).sum(axis=0)
+    if len(judged) and judged.min() < len(scores.columns):
+        notes.append(
+            f"assessors per topic: {judged.min()} to {judged.max()} of {len(scores.columns)}; "
+            "weights are rescaled over those who judged"
+        )
+    return replace(scores, axis="", columns=Index.of(["-"]), values=values, notes=tuple(notes))
 
 
 def resampled_scores(scores: Scores, accuracies: Floats, n: int, seed: int) -> Scores:
@@ -62,13 +58,17 @@ def resampled_scores(scores: Scores, accuracies: Floats, n: int, seed: int) -> S
     size = len(scores.columns)
     random = np.random.default_rng(seed)
     panels = random.multinomial(size, np.full(size, 1 / size), size=n).astype(np.float64)
-    merged = [
-        panel_scores(values, panel_weights(accuracy, judged_topics(values), panels))
-        for values, accuracy in zip(scores.values, accuracies, strict=True)
-    ]
     draws = Index.of(f"{draw:0{len(str(n))}d}" for draw in range(n))
-    return Scores(
-        scores.measures, "draw", draws, scores.topics, scores.runs, np.stack(merged), scores.notes
+    return replace(scores, axis="draw", columns=draws, values=_merged(scores, accuracies, panels))
+
+
+def _merged(scores: Scores, accuracies: Floats, panels: Floats) -> Floats:
+    """[measure, panel, topic, run]."""
+    return np.stack(
+        [
+            panel_scores(values, panel_weights(accuracy, judged_topics(values), panels))
+            for values, accuracy in zip(scores.values, accuracies, strict=True)
+        ]
     )
 
 
@@ -80,16 +80,6 @@ def by_assessor(scores: Scores) -> Scores:
             "evaluate(runs, judgements.by_assessor(), measures)"
         )
     return scores
-
-
-def _coverage(scores: Scores) -> tuple[str, ...]:
-    judged = judged_topics(scores.values[0]).sum(axis=0)
-    if not len(judged) or judged.min() == len(scores.columns):
-        return ()
-    return (
-        f"assessors per topic: {judged.min()} to {judged.max()} of {len(scores.columns)}; "
-        "weights are rescaled over those who judged",
-    )
 
 
 def warn_of_contrarians(scores: Scores, accuracies: Floats) -> None:
@@ -111,9 +101,9 @@ def _contrarians(values: Floats, accuracy: Floats, names: Sequence[str]) -> list
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # means of assessors without any topic
         own = np.nanmean(values, axis=1)
-    known = np.nan_to_num(own)
-    rest = (known.sum(axis=0) - known) / (len(known) - 1)
+    own = np.nan_to_num(own)
+    rest = (own.sum(axis=0) - own) / (len(own) - 1)
     weight = np.nan_to_num(accuracy).mean(axis=1)
-    against = tau_b(known, rest) < 0
+    against = tau_b(own, rest) < 0
     heavy = weight > weight.mean() * (1 + 1e-9)
     return [names[k] for k in np.flatnonzero(against & heavy).tolist()]

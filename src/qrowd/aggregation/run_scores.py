@@ -1,21 +1,29 @@
-"""Scores of runs under any kind of relevance: certain, of each assessor, believed, or drawn."""
+"""Scores of runs under any kind of relevance: certain, of each assessor, believed, or drawn.
+
+And `judges`: machine judges in one table, with how each of them ranks the systems.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from qrowd import registry
 from qrowd.aggregation.revision import inform, recalibrate
+from qrowd.comparison.correlation import tau_ap
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import Merged
+from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import Sample
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure
+from qrowd.quality.machine_judges import judge_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,3 +83,35 @@ def merge_by(spec: str, judgements: Judgements, given: Given = NOTHING) -> Merge
         raise UsageError(f"{spec} merges scores, not judgements; see qrowd methods")
     merged: Merged = method.fit(judgements, given)
     return merged
+
+
+def judges(
+    judgements: Judgements,
+    human: Sample | Qrels,
+    runs: RunSet | None = None,
+    *,
+    measure: Measure | str = "nDCG@10",
+    level: float = 0.9,
+) -> AssessorTable:
+    """Every machine judge against a few human labels.
+
+    `pairs` judged, `rate` of relevant answers, `with_human` pairs that have a human label, `kappa`
+    with an interval over topics, `sensitivity`, `specificity`, `bias` of the rate on labelled
+    pairs, and the `group` of judges who err alike (0: alone). With `runs`, `tau_ap` of the systems
+    under the judge with their order under recalibrated labels of all judges, human ones included.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=6, documents=40, assessors=4, votes=3, runs=5, seed=1)
+    >>> few = q.sample(made.judgements, 80).labelled(made.truth)
+    >>> list(q.judges(made.judgements, few, made.runs).columns)[:5]
+    ['pairs', 'rate', 'with_human', 'kappa', 'kappa_low']
+    """
+    table = judge_table(judgements, human, level)
+    if runs is None:
+        return table
+    qrels = human.qrels if isinstance(human, Sample) else human
+    merged = recalibrate(registry.get("mv").fit(judgements), qrels)
+    reference = evaluate(runs, merged.soft(), measure).means()[0, 0]
+    each = np.nan_to_num(evaluate(runs, judgements.by_assessor(), measure).means()[0])
+    tau = np.array([float(tau_ap(judge, reference)) for judge in each])
+    return replace(table, columns={**table.columns, "tau_ap": tau})

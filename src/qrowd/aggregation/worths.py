@@ -33,13 +33,13 @@ def components(orders: Orders) -> Codes:
     return joined_components(orders.pairs, orders.pair[:-1][joined], orders.pair[1:][joined])
 
 
-def joined_components(pairs: Pairs, one: Codes, other: Codes) -> Codes:
-    """The components of pairs of which some are joined, one with the other."""
+def joined_components(pairs: Pairs, left: Codes, right: Codes) -> Codes:
+    """The components of pairs of which some are joined, left with right."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n = len(pairs)
-    edges = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(n, n))
+    edges = coo_array((np.ones(len(left), np.int8), (left, right)), shape=(n, n))
     label = connected_components(edges, directed=False)[1]
     first = np.unique(label, return_index=True)[1]
     order = np.argsort(np.argsort(first))[label]  # numbered by their first pair: topic by topic

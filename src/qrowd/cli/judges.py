@@ -80,7 +80,7 @@ def command(
       qrowd judges llm.tsv --human few.qrels
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
     """
-    from qrowd.aggregation.judges import judges
+    from qrowd.aggregation.run_scores import judges
 
     crowd = load_judgements(judgements, columns, format, rel)
     known = load_human(human, rel if gold_rel is None else gold_rel)

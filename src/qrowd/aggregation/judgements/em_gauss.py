@@ -111,9 +111,9 @@ def prior_density(fitting: Fitting, deviation: Floats, spread: float | None) -> 
     if priors is not None:
         if "deviation" not in priors.columns:
             raise InputError("an assessors' table needs a column deviation to serve as a prior")
-        found = priors.assessors.find(rows.assessors)
-        known = np.where(found >= 0, np.asarray(priors["deviation"], np.float64)[found], np.nan)
-        mean = np.where(known > 0, 2 * np.log(known), mean)
+        at = priors.assessors.find(rows.assessors)
+        earlier = np.where(at >= 0, np.asarray(priors["deviation"], np.float64)[at], np.nan)
+        mean = np.where(earlier > 0, 2 * np.log(earlier), mean)
     return np.asarray(-0.5 * ((2 * np.log(deviation) - mean[:, None]) / spread) ** 2)
 
 

@@ -105,7 +105,7 @@ class GaussianProcess:
         ((_, cosines),) = Alike.of(pairs, given.documents).topics()
         none = np.zeros((copies, len(pairs)))
         like = self._like(cosines)
-        return GaussianSteps(Sites(like, none, none.copy(), self.spread, self.mean, nodes=16))
+        return _GaussianSteps(Sites(like, none, none.copy(), self.spread, self.mean, nodes=16))
 
     def _sites(self, cosines: Floats, votes: Floats) -> Sites:
         yes, no = votes[None, :, 1], votes[None, :, 0]
@@ -151,8 +151,8 @@ class Sites:
 
     def refresh(self) -> None:
         """The posterior from the sites."""
-        found = np.stack([self._solved(each) for each in np.sqrt(self.precision)])
-        self.half, last = found[:, :, :-1], found[:, :, -1:]
+        solved = np.stack([self._solved(each) for each in np.sqrt(self.precision)])
+        self.half, last = solved[:, :, :-1], solved[:, :, -1:]
         self.__dict__.pop("covariance", None)
         turned = self.half.transpose(0, 2, 1)
         self.variance = np.maximum(1.0 - np.square(self.half).sum(axis=1), _LEAST)
@@ -171,7 +171,7 @@ class Sites:
         return np.asarray(dtrtrs(lower, self.right * root[:, None], lower=1, overwrite_b=1)[0])
 
     def set_constant(self) -> None:
-        """The constant mean with the highest evidence, unless it is given."""
+        """The constant mean with the highest evidence, unless it is fixed."""
         if self.constant is not None:
             self.level = np.full(len(self.yes), self.constant)
         else:
@@ -225,25 +225,25 @@ class Sites:
         """
         from scipy.special import ndtr
 
-        found, alike = self.densities(), self._correlation()
-        z = (found.at - self.mean[..., None]) / np.sqrt(self.variance)[..., None]
+        density, alike = self.densities(), self._correlation()
+        z = (density.at - self.mean[..., None]) / np.sqrt(self.variance)[..., None]
         z2, squared = z * z, alike * alike
         third, fourth = z * (z2 - 3), z2 * (z2 - 6) + 3  # He_3, He_4
         factor = np.ones_like(z)
         for wave, power, below in ((third, squared * alike, 6), (fourth, squared * squared, 24)):
-            skew = np.where(self.voted, (found.weight * wave).sum(axis=-1), 0.0)
+            skew = np.where(self.voted, (density.weight * wave).sum(axis=-1), 0.0)
             share = (power @ skew[..., None]) / below
             factor += share * wave
-        weight = found.weight * np.maximum(factor, 0.0)
-        return np.asarray((weight * ndtr(found.at)).sum(axis=-1) / weight.sum(axis=-1))
+        weight = density.weight * np.maximum(factor, 0.0)
+        return np.asarray((weight * ndtr(density.at)).sum(axis=-1) / weight.sum(axis=-1))
 
     def _correlation(self) -> Floats:
         """Of every two documents; 0 of one with itself."""
         sd = np.sqrt(self.variance)
-        found = self.covariance / (sd[:, :, None] * sd[:, None, :])
-        n = found.shape[1]
-        found[:, np.arange(n), np.arange(n)] = 0.0
-        return np.asarray(found)
+        result = np.asarray(self.covariance / (sd[:, :, None] * sd[:, None, :]))
+        each = np.arange(result.shape[1])
+        result[:, each, each] = 0.0
+        return result
 
     def together(self) -> Floats:
         """The correlation of what makes documents relevant: f, and what the text shares beyond."""
@@ -296,13 +296,13 @@ def moments(
 ) -> tuple[Floats, Floats]:
     """Mean and variance of the same densities: one vote in closed form, more by quadrature."""
     if ((yes + no == 1) & (yes * no == 0)).all():
-        return _of_one_vote(mean, variance, yes - no)
-    found = tilted(mean, variance, yes, no, nodes)
-    centre = found.mean
-    return centre, found.variance(centre)
+        return _moments_of_a_vote(mean, variance, yes - no)
+    density = tilted(mean, variance, yes, no, nodes)
+    centre = density.mean
+    return centre, density.variance(centre)
 
 
-def _of_one_vote(mean: Floats, variance: Floats, sign: Floats) -> tuple[Floats, Floats]:
+def _moments_of_a_vote(mean: Floats, variance: Floats, sign: Floats) -> tuple[Floats, Floats]:
     """Of Phi(sign f) N(f; mean, variance) (Rasmussen & Williams 2006, 3.58)."""
     wide = np.sqrt(1 + variance)
     z = sign * mean / wide
@@ -332,7 +332,7 @@ def _mills(f: Floats) -> Floats:
     return np.asarray(np.exp(-f * f / 2 - _LOG_ROOT - log_ndtr(f)))
 
 
-class GaussianSteps:
+class _GaussianSteps:
     """Sites of many copies; a vote changes one site of each, and all now and then.
 
     The covariance is kept as it was at the last refresh, and the columns that votes changed it by
@@ -360,9 +360,9 @@ class GaussianSteps:
         if self.since >= min(_MOST, int(_SHARE * self.votes)):
             self._refresh()
         else:
-            self._one_site(pair)
+            self._update_site(pair)
 
-    def _one_site(self, pair: Codes) -> None:
+    def _update_site(self, pair: Codes) -> None:
         sites, at = self.sites, (self.copy, pair)
         before = self.column[:, :, : self.since]
         common = self.weight[:, : self.since] * before[self.copy, pair]

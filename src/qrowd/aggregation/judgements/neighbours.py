@@ -144,14 +144,14 @@ class EnoughVotes:
         result, own = votes.copy(), votes.sum(axis=2)
         total = own.copy() if self.own_counts else np.zeros_like(own)
         copy, document = np.nonzero((total < self.votes) & (count > 0))
-        for place in range(order.shape[1]):
+        for nearest in range(order.shape[1]):
             if not len(copy):
                 break
-            other = order[document, place]
+            other = order[document, nearest]
             result[copy, document] += votes[copy, other]
             total[copy, document] += own[copy, other]
-            more = (total[copy, document] < self.votes) & (count[document] > place + 1)
-            copy, document = copy[more], document[more]
+            wanting = (total[copy, document] < self.votes) & (count[document] > nearest + 1)
+            copy, document = copy[wanting], document[wanting]
         return result
 
     def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:

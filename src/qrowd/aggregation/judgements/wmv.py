@@ -133,9 +133,9 @@ class DomainAdaptedVote:
                 if features is None
                 else self._joint(kernel, said, features)
             )
-            for who, function in functions:
-                above[who] += (truth * function).sum()
-                below[who] += (function * function).sum()
+            for assessor, function in functions:
+                above[assessor] += (truth * function).sum()
+                below[assessor] += (function * function).sum()
         weight = np.divide(above, below, out=np.zeros(size), where=below > 0)
         ballot = Ballot(rows, fitting.gold)
         return fitting.merged(ballot.shares(weight), {"weight": weight})
@@ -154,17 +154,20 @@ class DomainAdaptedVote:
         """Each assessor's own function of the topic's documents."""
         for first, last in zip(said.starts[:-1], said.starts[1:], strict=True):
             own = slice(first, last)
-            found = _regression(kernel, said.place[own], said.votes[own], self.ridge)
-            yield int(said.assessor[first]), found
+            function = _regression(kernel, said.document[own], said.votes[own], self.ridge)
+            yield int(said.assessor[first]), function
 
     def _joint(self, kernel: Floats, said: _Said, features: Floats) -> Iterator[tuple[int, Floats]]:
         """One function of document and assessor, as each assessor has it."""
         of_rows = features[said.assessor]
         alike = 1.0 + of_rows @ of_rows.T / max(features.shape[1], 1)
-        table = kernel[np.ix_(said.place, said.place)] * alike
+        table = kernel[np.ix_(said.document, said.document)] * alike
         dual = _dual(table, said.votes, self.ridge)
         for first in said.starts[:-1]:
-            yield int(said.assessor[first]), kernel[:, said.place] @ (alike[first][:, None] * dual)
+            yield (
+                int(said.assessor[first]),
+                kernel[:, said.document] @ (alike[first][:, None] * dual),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +175,7 @@ class _Said:
     """One topic's judgements, one row per (assessor, document): votes[row, grade]."""
 
     assessor: Codes
-    place: Array
+    document: Array
     votes: Floats
     starts: Array
 
@@ -184,17 +187,18 @@ def _said(rows: Judgements, pairs: slice) -> _Said:
     distinct, back = np.unique(key, return_inverse=True)
     weight = None if rows.weight is None else rows.weight[inside]
     counts = np.bincount(back * size + rows.grade[inside], weight, len(distinct) * size)
-    assessor, place = np.divmod(distinct, n)
+    assessor, document = np.divmod(distinct, n)
     starts = np.flatnonzero(np.diff(assessor, prepend=-1, append=-1))
     votes = counts.reshape(-1, size).astype(np.float64)
-    return _Said(assessor.astype(np.int32), place, votes, starts)
+    return _Said(assessor.astype(np.int32), document, votes, starts)
 
 
-def _regression(kernel: Floats, place: Array, votes: Floats, ridge: float) -> Floats:
-    """The function that votes[row, grade] on the documents at `place` teach, on all documents."""
+def _regression(kernel: Floats, document: Array, votes: Floats, ridge: float) -> Floats:
+    """The function that votes[row, grade] on these documents teach, on all documents."""
     voted = votes.sum(axis=1) > 0
-    place, votes = place[voted], votes[voted]
-    return np.asarray(kernel[:, place] @ _dual(kernel[np.ix_(place, place)], votes, ridge))
+    document, votes = document[voted], votes[voted]
+    dual = _dual(kernel[np.ix_(document, document)], votes, ridge)
+    return np.asarray(kernel[:, document] @ dual)
 
 
 def _dual(table: Floats, votes: Floats, ridge: float) -> Floats:
@@ -209,8 +213,10 @@ def _standardised(table: AssessorTable, rows: Judgements) -> Floats:
     columns = []
     for values in table.columns.values():
         if np.asarray(values).dtype.kind in "iuf":
-            known = np.where(at >= 0, np.asarray(values, np.float64)[at], np.nan)
-            centred = known - (np.nanmean(known) if np.isfinite(known).any() else 0.0)
-            sd = np.sqrt(np.nanmean(centred**2)) if np.isfinite(known).any() else 0.0
+            feature = np.where(at >= 0, np.asarray(values, np.float64)[at], np.nan)
+            if not np.isfinite(feature).any():
+                feature = np.zeros(len(at))
+            centred = feature - np.nanmean(feature)
+            sd = np.sqrt(np.nanmean(centred**2))
             columns.append(np.nan_to_num(centred / sd) if sd > 0 else np.zeros(len(at)))
     return np.stack(columns, axis=1) if columns else np.zeros((len(at), 1))
