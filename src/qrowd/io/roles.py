@@ -1,4 +1,4 @@
-"""What columns mean, by their names."""
+"""What columns mean by their names: `qid` is a topic, `worker_id` an assessor."""
 
 from __future__ import annotations
 
@@ -88,7 +88,14 @@ def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[st
 
 def is_header(fields: Sequence[str]) -> bool:
     """Whether these name columns: two known names, or one and no number."""
-    from qrowd.io.formats.text import is_number
-
     known = len(recognised(fields, tuple(SYNONYMS)))
     return known >= 2 or (known == 1 and not any(is_number(field) for field in fields))
+
+
+def is_number(field: str) -> bool:
+    """Whether this is a number."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

@@ -20,7 +20,6 @@ from qrowd.io.formats import json, mturk, parquet, text
 from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
 
-# the order in which they are tried: the first that matches reads a file
 _IN_ORDER = (
     parquet.FORMAT,
     json.JSON_FORMAT,

@@ -13,6 +13,7 @@ import numpy as np
 from qrowd.errors import FormatError, InputError, UsageError
 from qrowd.io.formats.format import Format, Read
 from qrowd.io.place import Place
+from qrowd.io.roles import is_number
 from qrowd.io.source import START, Source
 
 if TYPE_CHECKING:
@@ -42,15 +43,6 @@ def split_fields(line: str, separator: str) -> list[str]:
     if separator in (",", ";"):
         return next(csv.reader([line], delimiter=separator), [])
     return line.split() if separator == " " else line.split(separator)
-
-
-def is_number(field: str) -> bool:
-    """Whether this is a number."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def looks_like_trec(line: str) -> bool:
