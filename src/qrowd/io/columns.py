@@ -11,7 +11,7 @@ from qrowd.errors import FormatError, UsageError
 from qrowd.io.formats import format_of
 from qrowd.io.formats.format import Format
 from qrowd.io.nested import names_files, of_object
-from qrowd.io.place import Place, say
+from qrowd.io.origin import Origin, say
 from qrowd.io.roles import SYNONYMS, candidates, recognised
 from qrowd.io.source import Source, sources
 from qrowd.io.table import Table
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 def collected(
-    place: Place, frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str]
+    origin: Origin, frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str]
 ) -> pl.DataFrame:
     """These columns of a frame, read if they are not yet, as numbers and text."""
     import polars as pl
 
     if isinstance(frame, pl.DataFrame):
-        return pl.DataFrame([_plain(place, frame[name]) for name in names])
+        return pl.DataFrame([_plain(origin, frame[name]) for name in names])
     try:
         read = frame.select(names).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         message = "the file is damaged in the middle; fetch or make it again"
-        raise FormatError(message, file=place.name) from None
-    return pl.DataFrame([_plain(place, column) for column in read])
+        raise FormatError(message, file=origin.name) from None
+    return pl.DataFrame([_plain(origin, column) for column in read])
 
 
-def _plain(place: Place, column: pl.Series) -> pl.Series:
+def _plain(origin: Origin, column: pl.Series) -> pl.Series:
     """Numbers and text as they are, times as seconds, everything else as text."""
     import polars as pl
 
@@ -47,7 +47,7 @@ def _plain(place: Place, column: pl.Series) -> pl.Series:
         return column
     if kind.is_nested() or kind == pl.Object:
         what = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
-        raise place.error(f"the column {column.name!r} holds {what}; it must be text or numbers")
+        raise origin.error(f"the column {column.name!r} holds {what}; it must be text or numbers")
     if kind == pl.Datetime or kind == pl.Date:
         return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
     if kind == pl.Duration:
@@ -56,7 +56,7 @@ def _plain(place: Place, column: pl.Series) -> pl.Series:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError:
         message = f"the column {column.name!r} holds bytes that are no text"
-        raise place.error(message) from None
+        raise origin.error(message) from None
 
 
 Columns = str | Sequence[str] | Mapping[str, str] | None
@@ -174,9 +174,9 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
 
 def _columns_plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
     names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
-    place, frame = form.read(source, names)
+    origin, frame = form.read(source, names)
     kept = [name for name in names if name in wanted.names]
-    return Table(place, collected(place, frame, kept), {name: name for name in kept})
+    return Table(origin, collected(origin, frame, kept), {name: name for name in kept})
 
 
 def _noted(table: Table, form: Format, columns: Columns) -> Table:
@@ -187,14 +187,14 @@ def _noted(table: Table, form: Format, columns: Columns) -> Table:
     if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
         return table
     note = (
-        f"{table.place.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
+        f"{table.origin.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
         "that is wrong, say the order: --columns topic,doc,assessor,grade"
     )
     return replace(table, notes=(note,))
 
 
 def _named(
-    place: Place, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
+    origin: Origin, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
 ) -> Table:
     """The table with our names for its columns: as stated, else by their names."""
     names = list(frame.collect_schema())
@@ -202,23 +202,23 @@ def _named(
     found = stated or recognised(names, wanted.names)
     for name, theirs in found.items():
         if theirs not in names:
-            raise place.error(f"no column {theirs!r} for {name}; there are: {_listed(names)}")
+            raise origin.error(f"no column {theirs!r} for {name}; there are: {_listed(names)}")
     missing = [name for name in wanted.needed if name not in found]
     if missing:
-        raise _missing(place, names, missing, stated, wanted)
-    if not place.rows:
-        raise place.error("there is a header but no row")
+        raise _missing(origin, names, missing, stated, wanted)
+    if not origin.rows:
+        raise origin.error("there is a header but no row")
     rest = [name for name in names if name not in {*found, *found.values()}]
     others = {name: name for name in rest if wanted.others and re.fullmatch(wanted.others, name)}
     wanted_columns = list(dict.fromkeys((*found.values(), *others)))
-    notes = () if stated else _two_for_one(place, names, wanted)
-    return Table(place, collected(place, frame, wanted_columns), found | others, notes)
+    notes = () if stated else _two_for_one(origin, names, wanted)
+    return Table(origin, collected(origin, frame, wanted_columns), found | others, notes)
 
 
-def _two_for_one(place: Place, names: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
+def _two_for_one(origin: Origin, names: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
     """What to say of columns that mean the same."""
     return tuple(
-        f"{place.name}: {' and '.join(each)} may all be the {role}; {each[0]} is used; to choose, "
+        f"{origin.name}: {' and '.join(each)} may all be the {role}; {each[0]} is used; to choose, "
         f"name the columns: --columns {role}={each[1]},..."
         for role, each in candidates(names, wanted.names).items()
         if len(each) > 1
@@ -226,7 +226,7 @@ def _two_for_one(place: Place, names: Sequence[str], wanted: Wanted) -> tuple[st
 
 
 def _missing(
-    place: Place,
+    origin: Origin,
     names: Sequence[str],
     missing: Sequence[str],
     stated: Mapping[str, str],
@@ -235,14 +235,14 @@ def _missing(
     known = recognised(names, wanted.needed) | dict(stated)
     every = ",".join(f"{name}={known.get(name, 'NAME')}" for name in wanted.needed)
     if stated:
-        return place.error(
+        return origin.error(
             f"--columns names no {' and no '.join(missing)}; name every column that is to be read: "
             f"--columns {every}; there are: {_listed(names)}"
         )
     called = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )
-    return place.error(
+    return origin.error(
         f"no column for {' and '.join(missing)} among: {_listed(names)}; {called}; or say what the "
         f"columns are: --columns {every}"
     )

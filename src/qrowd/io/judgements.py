@@ -13,10 +13,9 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.names import encoded, say_what_is_odd
-from qrowd.io.place import Place, placed, say
+from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import is_folder, stem
 from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
@@ -57,26 +56,24 @@ def read_judgements(
     found = tables(source, WANTED, columns, format, grades)
     for table in found:
         if "rank" in table:
-            say(f"{table.place.name}: ranks are no part of judgements; read_orders reads them")
+            say(f"{table.origin.name}: ranks are no part of judgements; read_orders reads them")
     values = np.concatenate([whole_numbers(table, "grade") for table in found])
     by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
     coded = (_topics(found), encoded(stacked(found, "doc")), _assessors(found, by_file))
     (topics, topic), (documents, document), (assessors, assessor) = coded
     indexes, codes = (topics, documents, assessors), (topic, document, assessor)
-    extras, places = _extras(found), [table.place for table in found]
-    say_what_is_odd(_where(places), topics=topics, documents=documents, assessors=assessors)
+    extras, origins = _extras(found), [table.origin for table in found]
+    say_what_is_odd(_where(origins), topics=topics, documents=documents, assessors=assessors)
     scale = scale or Scale.of(values, relevant_from)
-    try:
+    with located(origins):
         made = Judgements.from_codes(indexes, codes, values, scale=scale, **extras)
-    except InputError as error:
-        raise placed(error, places) from None
     if not any("assessor" in table for table in found):
-        _say_of_contradictions(made, _where(places))
+        _say_of_contradictions(made, _where(origins))
     return made
 
 
-def _where(places: Sequence[Place]) -> str:
-    return places[0].name + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+def _where(origins: Sequence[Origin]) -> str:
+    return origins[0].name + (f" and {len(origins) - 1} more" if len(origins) > 1 else "")
 
 
 def _say_of_contradictions(made: Judgements, where: str) -> None:
@@ -140,10 +137,10 @@ def _assessors(found: list[Table], by_file: list[bool]) -> tuple[Index, Codes]:
 
 
 def _stem(table: Table) -> str:
-    if table.place.source is None or table.place.source.path is None:
+    if table.origin.source is None or table.origin.source.path is None:
         known = ", ".join(SYNONYMS["assessor"].split()[:6])
-        raise table.place.error(f"no column for assessor; it may be called {known}")
-    return stem(table.place.name)
+        raise table.origin.error(f"no column for assessor; it may be called {known}")
+    return stem(table.origin.name)
 
 
 def _repeated(value: str, table: Table) -> pl.Series:
@@ -160,7 +157,7 @@ def read_assessors(source: str | Path | Any, *, format: str | None = None) -> As
     (table,) = tables(source, ASSESSORS_WANTED, None, format)
     index, codes = encoded(stacked([table], "assessor"))
     if len(index) < len(codes):
-        raise table.place.error("an assessor appears twice; keep one row of each")
+        raise table.origin.error("an assessor appears twice; keep one row of each")
     order = np.argsort(codes)
     names = [name for name in table.columns if name != "assessor"]
     return AssessorTable(index, {name: _column(table, name)[order] for name in names})

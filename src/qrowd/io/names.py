@@ -8,7 +8,7 @@ import numpy as np
 
 from qrowd.data.arrays import Codes
 from qrowd.data.index import Index
-from qrowd.io.place import say
+from qrowd.io.origin import say
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import UsageError
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def names_files(given: object) -> bool:
     return isinstance(given, str | Path | Source)
 
 
-def of_object(given: Any, what: str) -> tuple[Place, pl.DataFrame]:
+def of_object(given: Any, what: str) -> tuple[Origin, pl.DataFrame]:
     """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
     if is_frame(given):
         return of_frame(given)
@@ -38,10 +38,10 @@ def of_object(given: Any, what: str) -> tuple[Place, pl.DataFrame]:
         frame, name = _of_rows(list(given), what), "the rows"
     else:
         raise UsageError(f"cannot read {what} from a {type(given).__name__}")
-    return Place(name, frame.height), frame
+    return Origin(name, frame.height), frame
 
 
-def of_frame(frame: Any) -> tuple[Place, pl.DataFrame]:
+def of_frame(frame: Any) -> tuple[Origin, pl.DataFrame]:
     """A pandas or Polars data frame."""
     import polars as pl
 
@@ -49,7 +49,7 @@ def of_frame(frame: Any) -> tuple[Place, pl.DataFrame]:
         frame = frame.collect()
     elif not isinstance(frame, pl.DataFrame):
         frame = pl.DataFrame({str(name): _of_pandas(frame[name]) for name in frame.columns})
-    return Place("the frame", frame.height), frame
+    return Origin("the frame", frame.height), frame
 
 
 def _of_pandas(column: Any) -> pl.Series:

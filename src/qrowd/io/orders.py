@@ -14,7 +14,7 @@ from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.names import encoded
-from qrowd.io.place import placed
+from qrowd.io.origin import located
 from qrowd.io.roles import recognised
 from qrowd.io.source import opened
 from qrowd.io.table import Table, as_names, numbers
@@ -56,11 +56,8 @@ def read_orders(
     """
     source = opened(source)
     found = tables(source, _wanted(source, columns, format), columns, format)
-    places = [table.place for table in found]
-    try:
+    with located([table.origin for table in found]):
         return _preferences(found) if "better" in found[0] else _ballots(found)
-    except InputError as error:
-        raise placed(error, places) from None
 
 
 def _wanted(source: Any, columns: Columns, format: str | None) -> Wanted:

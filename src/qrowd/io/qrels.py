@@ -18,7 +18,7 @@ from qrowd.data.scale import Scale
 from qrowd.errors import FormatError, InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.names import encoded, say_what_is_odd
-from qrowd.io.place import placed
+from qrowd.io.origin import located
 from qrowd.io.source import sources
 from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
 from qrowd.io.values import Words
@@ -58,11 +58,9 @@ def qrels_of(found: Sequence[Table]) -> Qrels:
     (topics, topic), (documents, document) = (
         encoded(stacked(found, name)) for name in ("topic", "doc")
     )
-    say_what_is_odd(found[0].place.name, topics=topics, documents=documents)
-    try:
+    say_what_is_odd(found[0].origin.name, topics=topics, documents=documents)
+    with located([table.origin for table in found]):
         return Qrels.from_codes((topics, documents), (topic, document), grades)
-    except InputError as error:
-        raise placed(error, [table.place for table in found]) from None
 
 
 def read_pairs(source: str | Path | Sequence[str | Path] | Any) -> Pairs:
@@ -107,14 +105,14 @@ def read_labels(
     if any(_P.fullmatch(name) for name in table.columns):
         return _of_table(table, 1)
     if "grade" not in table:
-        raise table.place.error("neither grades nor columns p(0) p(1) ...: these are no labels")
+        raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
     return qrels_of([table])
 
 
 def _of_table(table: Table, relevant_from: int) -> Merged:
     grades = sorted(int(found[1]) for name in table.columns if (found := _P.fullmatch(name)))
     if len(grades) < 2:
-        raise table.place.error("no columns p(0) p(1) ...: not a file of probabilities")
+        raise table.origin.error("no columns p(0) p(1) ...: not a file of probabilities")
     posterior = np.stack([numbers(table, f"p({grade})") for grade in grades], axis=1)
     _refuse_what_is_no_distribution(table, posterior)
     (topics, topic), (documents, document) = (
@@ -122,7 +120,7 @@ def _of_table(table: Table, relevant_from: int) -> Merged:
     )
     pairs, pair = Pairs.from_codes(topics, documents, topic, document)
     if len(pairs) < len(pair):
-        raise table.place.error("a pair appears twice; keep one of its rows")
+        raise table.origin.error("a pair appears twice; keep one of its rows")
     order = np.argsort(pair)
     given, decided = _numbers(table, "given"), _numbers(table, "grade")
     return Merged(
@@ -130,7 +128,7 @@ def _of_table(table: Table, relevant_from: int) -> Merged:
         Scale(tuple(grades), relevant_from),
         posterior[order],
         AssessorTable(Index.of([])),
-        Fit(table.place.name),
+        Fit(table.origin.name),
         np.zeros(len(pairs), np.bool_) if given is None else given[order] > 0,
         decided=None if decided is None else decided[order],
     )
@@ -145,7 +143,7 @@ def _refuse_what_is_no_distribution(table: Table, posterior: Array) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         shown = " ".join(f"{p:g}" for p in posterior[row])
-        raise table.place.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
+        raise table.origin.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
 
 
 SAMPLE_WANTED = Wanted(
@@ -169,7 +167,7 @@ def read_sample(
     )
     chance = numbers(table, "probability") if "probability" in table else None
     by = _by(table) if "by" in table else "random"
-    try:
+    with located([table.origin]):
         values = whole_numbers(table, "grade")
         qrels = Qrels.from_codes((topics, documents), (topic, document), values)
         if chance is None:
@@ -178,15 +176,13 @@ def read_sample(
             raise InputError("a pair appears twice; keep one row of each")
         order = np.lexsort((document, topic))
         return Sample(qrels.pairs, np.nan_to_num(chance[order]), by, qrels.grade)
-    except InputError as error:
-        raise placed(error, [table.place]) from None
 
 
 def _by(table: Table) -> str:
     """How all of the pairs were chosen."""
     found = as_names(table.column("by")).unique().to_list()
     if len(found) > 1 or found[0] not in BY:
-        raise table.place.error(
+        raise table.origin.error(
             f"column by must hold one of {', '.join(BY)}, the same in all rows; "
             f"got {', '.join(sorted(found)[:4])}"
         )

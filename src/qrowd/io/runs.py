@@ -15,7 +15,7 @@ from qrowd.data.scores import ALL, MEAN, Scores
 from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.names import encoded, say_what_is_odd
-from qrowd.io.place import Place, placed, say
+from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
 from qrowd.io.table import Table, as_names, numbers, stacked
 
@@ -51,13 +51,11 @@ def read_runs(
     (topics, topic), (documents, document) = (
         encoded(stacked(found, name)) for name in ("topic", "doc")
     )
-    places = [table.place for table in found]
-    say_what_is_odd(places[0].name, runs=runs, topics=topics, documents=documents)
+    origins = [table.origin for table in found]
+    say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
     del found  # millions of strings
-    try:
+    with located(origins):
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
-    except InputError as error:
-        raise placed(error, places) from None
 
 
 def _run_names(found: list[Table], names: str) -> pl.Series:
@@ -66,9 +64,9 @@ def _run_names(found: list[Table], names: str) -> pl.Series:
 
     by_file = _by_file([_tags(table) for table in found], names)
     both = list(zip(found, by_file, strict=True))
-    _warn_of_clashes([table.place.name for table, by in both if by and "run" in table], names)
+    _warn_of_clashes([table.origin.name for table, by in both if by and "run" in table], names)
     parts = [
-        pl.repeat(stem(table.place.name), len(table), dtype=pl.String, eager=True)
+        pl.repeat(stem(table.origin.name), len(table), dtype=pl.String, eager=True)
         if by
         else as_names(table.column("run"))
         for table, by in both
@@ -121,8 +119,8 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
     frame = frame.with_columns(pl.Series("value", numbers(table, "value"), dtype=pl.Float64))
     frame = frame.filter(pl.col("topic") != ALL)
     if not frame.height:
-        raise table.place.error(f"no topics, only {ALL!r}; scores need their topics")
-    return _dense(table.place, frame, axis)
+        raise table.origin.error(f"no topics, only {ALL!r}; scores need their topics")
+    return _dense(table.origin, frame, axis)
 
 
 def _table(source: str | Path | Any, format: str | None) -> Table:
@@ -137,7 +135,7 @@ def _table(source: str | Path | Any, format: str | None) -> Table:
     return table
 
 
-def _dense(place: Place, frame: pl.DataFrame, axis: str) -> Scores:
+def _dense(origin: Origin, frame: pl.DataFrame, axis: str) -> Scores:
     measures = tuple(frame["measure"].unique(maintain_order=True).to_list())
     sorted_measures, measure = encoded(frame["measure"])
     measure = np.argsort(sorted_measures.codes(measures)).astype(np.int32)[measure]
@@ -148,6 +146,6 @@ def _dense(place: Place, frame: pl.DataFrame, axis: str) -> Scores:
     where = (measure, column, topic, run)
     cells = np.ravel_multi_index(where, values.shape)
     if len(np.unique(cells)) < len(cells):
-        raise place.error("a run has two values for one topic and measure; keep one of them")
+        raise origin.error("a run has two values for one topic and measure; keep one of them")
     values[where] = frame["value"].to_numpy()
     return Scores(measures, axis, columns, topics, runs, values)

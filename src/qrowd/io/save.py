@@ -22,7 +22,7 @@ from qrowd.io.documents import encoded_documents, save_files
 from qrowd.io.formats import FORMATS, format_to_write
 from qrowd.io.formats.format import Format
 from qrowd.io.orders import frame_of
-from qrowd.io.place import say
+from qrowd.io.origin import say
 from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
 

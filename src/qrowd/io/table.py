@@ -10,7 +10,7 @@ import numpy as np
 
 from qrowd.data.arrays import Array
 from qrowd.data.scale import HIGHEST, LOWEST
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,13 +24,13 @@ _TRUTH = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FA
 class Table:
     """Columns of one file under our names, and what somebody should know about them."""
 
-    place: Place
+    origin: Origin
     frame: pl.DataFrame
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return self.place.rows
+        return self.origin.rows
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
@@ -40,7 +40,7 @@ class Table:
         found = self.frame[self.columns[name]]
         if filled and found.null_count():
             row = int(np.argmax(found.is_null().to_numpy()))
-            raise self.place.error(f"no value for {name}; every row needs one", row)
+            raise self.origin.error(f"no value for {name}; every row needs one", row)
         return found.alias(name)
 
     def take(self, name: str) -> pl.Series:
@@ -81,7 +81,7 @@ def whole_numbers(table: Table, column: str) -> Array:
         bad = real.is_null() | real.is_nan() | (real != real.floor()) | (real.abs() > HIGHEST)
         if bad.any():
             row = int(np.argmax(bad.to_numpy()))
-            raise table.place.error(_no_grade(table, column, str(given[row]), row), row)
+            raise table.origin.error(_no_grade(table, column, str(given[row]), row), row)
         values = real.cast(pl.Int8)
     return values.to_numpy()
 
@@ -89,7 +89,7 @@ def whole_numbers(table: Table, column: str) -> Array:
 def _no_grade(table: Table, column: str, value: str, row: int) -> str:
     shown = value if len(value) < 80 else f"{value[:77]}..."
     message = f"{column} must be a whole number from {LOWEST} to {HIGHEST}, got {shown!r}"
-    if table.place.first == 1 and table.place.line(row) == 1:
+    if table.origin.first == 1 and table.origin.line(row) == 1:
         message += HEADER_HINT
     return message + (WORDS_HINT if any(letter.isalpha() for letter in value) else "")
 
@@ -102,5 +102,5 @@ def numbers(table: Table, column: str) -> Array:
     values = given.cast(pl.Float64, strict=False)
     if values.null_count() > given.null_count():
         row = int(np.argmax((values.is_null() & given.is_not_null()).to_numpy()))
-        raise table.place.error(f"{column} must be a number, got {str(given[row])!r}", row)
+        raise table.origin.error(f"{column} must be a number, got {str(given[row])!r}", row)
     return values.to_numpy()

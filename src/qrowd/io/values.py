@@ -66,9 +66,9 @@ def with_meaning(table: Table, words: Mapping[str, int | None]) -> Table:
     if stays.all():
         return replace(table, frame=frame)
     if not stays.any():
-        raise table.place.error("every row has a grade that is left out")
+        raise table.origin.error("every row has a grade that is left out")
     kept = np.flatnonzero(stays)
-    return replace(table, frame=frame.filter(stays), place=table.place.of_rows(kept))
+    return replace(table, frame=frame.filter(stays), origin=table.origin.of_rows(kept))
 
 
 _ZONES = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
@@ -86,7 +86,7 @@ def times(table: Table) -> Array:
     values = given.cast(pl.Float64, strict=False) if given.dtype != pl.String else _read(given)
     if values.null_count() > given.null_count():
         row = int(np.argmax((values.is_null() & given.is_not_null()).to_numpy()))
-        raise table.place.error(
+        raise table.origin.error(
             "time must be a number of seconds or an ISO time such as 2024-05-01T12:30:00Z, got "
             f"{str(given[row])!r}",
             row,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
 
-Read = tuple[Place, "pl.DataFrame | pl.LazyFrame"]
+Read = tuple[Origin, "pl.DataFrame | pl.LazyFrame"]
 
 
 @dataclass(frozen=True)

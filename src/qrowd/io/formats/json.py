@@ -12,7 +12,7 @@ from qrowd.errors import FormatError
 from qrowd.io.formats.format import Format, Read
 from qrowd.io.formats.text import first_line, refuse_what_is_no_text
 from qrowd.io.nested import nested_frame
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read(source: Source, names: Sequence[str] = ()) -> Read:
         frame = pl.read_ndjson(source.read(), infer_schema_length=None)
     except pl.exceptions.PolarsError:
         raise _bad(source) from None
-    return Place(source.name, frame.height, 1, source=source), frame
+    return Origin(source.name, frame.height, 1, source=source), frame
 
 
 def _bad(source: Source) -> FormatError:
@@ -95,7 +95,7 @@ def json_read(source: Source, names: Sequence[str] = ()) -> Read:
     except (pl.exceptions.PolarsError, TypeError, ValueError, RecursionError):
         message = 'must be a JSON array of objects with the same keys, or {"topic": {"doc": 1}}'
         raise FormatError(message, file=source.name) from None
-    return Place(source.name, frame.height, source=source), frame
+    return Origin(source.name, frame.height, source=source), frame
 
 
 def _frame(found: Any) -> pl.DataFrame:

@@ -42,14 +42,14 @@ def fields(source: Source) -> list[str]:
 
 def read(source: Source, names: Sequence[str] = ()) -> Read:
     """A row for each document of each assignment; columns keep their own names, too."""
-    place, frame = text.csv_read(source)
+    origin, frame = text.csv_read(source)
     frame = frame.lazy().collect()
     frame = frame.with_columns(_buttons(frame))
     numbered = _numbers(frame.columns)
     if len(numbered) > 1:
         rows = np.tile(np.arange(frame.height), len(numbered))
-        return place.of_rows(rows), _stacked(frame, numbered)
-    return place, _answered(_named(frame))
+        return origin.of_rows(rows), _stacked(frame, numbered)
+    return origin, _answered(_named(frame))
 
 
 def _buttons(frame: pl.DataFrame) -> list[pl.Series]:

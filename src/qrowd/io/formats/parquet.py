@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from qrowd.errors import FormatError
 from qrowd.io.formats.format import Format, Read
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read(source: Source, names: Sequence[str] = ()) -> Read:
         rows = frame.select(pl.len()).collect().item()
     except (pl.exceptions.PolarsError, OSError):
         raise damaged(source.name) from None
-    return Place(source.name, rows, source=source), frame
+    return Origin(source.name, rows, source=source), frame
 
 
 def damaged(name: str) -> FormatError:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qrowd.errors import FormatError, InputError, UsageError
 from qrowd.io.formats.format import Format, Read
-from qrowd.io.place import Place
+from qrowd.io.origin import Origin
 from qrowd.io.roles import is_number
 from qrowd.io.source import START, Source
 
@@ -54,7 +54,7 @@ def looks_like_trec(line: str) -> bool:
 
 def read_delimited(
     source: Source, separator: str, names: Sequence[str] = (), *, quoted: bool = False
-) -> tuple[Place, pl.DataFrame]:
+) -> tuple[Origin, pl.DataFrame]:
     """Columns named by the header, or by `names` where there is none."""
     import polars as pl
 
@@ -67,7 +67,9 @@ def read_delimited(
         if short is None:
             raise bad_text(source, separator, len(names), str(error)) from None
         frame = parsed(short, separator, names, quoted=quoted)
-    return without_blank_rows(Place(source.name, 0, 1 if names else 2, None, source, quoted), frame)
+    return without_blank_rows(
+        Origin(source.name, 0, 1 if names else 2, None, source, quoted), frame
+    )
 
 
 def parsed(
@@ -94,9 +96,9 @@ def parsed(
     )
 
 
-def without_blank_rows(place: Place, frame: pl.DataFrame) -> tuple[Place, pl.DataFrame]:
+def without_blank_rows(origin: Origin, frame: pl.DataFrame) -> tuple[Origin, pl.DataFrame]:
     """The rows that hold something, and where they are."""
-    whole = Place(place.name, frame.height, place.first, None, place.source, place.quoted)
+    whole = Origin(origin.name, frame.height, origin.first, None, origin.source, origin.quoted)
     counts = frame.null_count().row(0) if frame.width else (0,)
     if not min(counts):
         return whole, frame
@@ -252,18 +254,18 @@ def trec_read(source: Source, names: Sequence[str] = ()) -> Read:
     import polars as pl
 
     refuse_what_is_no_text(source)
-    place = Place(source.name, 0, 1 if names else 2, None, source)
+    origin = Origin(source.name, 0, 1 if names else 2, None, source)
     data = source.read()
     if squeezed(source.start) == source.start.strip(b" "):
         try:
             wanted = [name for name in names if name[0] != "_" or name == names[-1]]
             frame = parsed(data, " ", names, only=wanted)
             if _is_regular(data, frame, names):
-                return without_blank_rows(place, frame)
+                return without_blank_rows(origin, frame)
         except pl.exceptions.PolarsError:
             pass  # some line further down may have two blanks
     try:
-        found = without_blank_rows(place, parsed(squeezed(data), " ", names))
+        found = without_blank_rows(origin, parsed(squeezed(data), " ", names))
     except pl.exceptions.PolarsError as error:
         raise bad_text(source, " ", len(names), str(error)) from None
     if names:
@@ -278,12 +280,12 @@ def _is_regular(data: bytes, frame: pl.DataFrame, names: Sequence[str]) -> bool:
     return not names or data.count(b" ") == frame.height * (len(names) - 1)
 
 
-def _refuse_short_lines(source: Source, place: Place, frame: pl.DataFrame, width: int) -> None:
+def _refuse_short_lines(source: Source, origin: Origin, frame: pl.DataFrame, width: int) -> None:
     last = frame.to_series(-1)
     if last.null_count():
         row = int(np.argmax(last.is_null().to_numpy()))
-        here = len(source.read().split(b"\n")[place.line(row) - 1].split())
-        raise place.error(f"{here} columns where {width} were expected; fix this line", row)
+        here = len(source.read().split(b"\n")[origin.line(row) - 1].split())
+        raise origin.error(f"{here} columns where {width} were expected; fix this line", row)
 
 
 def squeezed(data: bytes) -> bytes:

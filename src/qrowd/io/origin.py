@@ -6,16 +6,20 @@ import csv
 import io
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from qrowd.data.arrays import Array
 from qrowd.errors import DataWarning, FormatError, InputError
 from qrowd.io.source import Source
 
+if TYPE_CHECKING:
+    from qrowd.data.arrays import Array
+
 
 @dataclass(frozen=True)
-class Place:
+class Origin:
     """A file, and the line of its first row (0: rows have no lines).
 
     `kept` says which rows of the file these are, where they are not all. `quoted`: a row may go
@@ -42,8 +46,8 @@ class Place:
         """The row of the file."""
         return int(self.kept[row]) if self.kept is not None else row
 
-    def of_rows(self, rows: Array) -> Place:
-        """The place of these rows, in this order."""
+    def of_rows(self, rows: Array) -> Origin:
+        """The origin of these rows, in this order."""
         kept = rows if self.kept is None else self.kept[rows]
         return replace(self, rows=len(rows), kept=kept)
 
@@ -66,14 +70,22 @@ def _quoted_line(data: bytes, record: int) -> int:
     return line
 
 
-def placed(error: InputError, places: Sequence[Place]) -> InputError:
-    """An error about a row of the tables one after another, placed in its file and line."""
-    row = error.row
-    for place in places:
-        if 0 <= row < place.rows:
-            return place.error(error.message, row)
-        row -= place.rows
-    return error.at(places[0].name) if len(places) == 1 else error
+@contextmanager
+def located(origins: Sequence[Origin]) -> Iterator[None]:
+    """Inside, an error about a row of these tables, one after another, gets its file and line."""
+    try:
+        yield
+    except InputError as error:
+        if error.file:
+            raise  # who raised it knew where
+        row = error.row
+        for origin in origins:
+            if 0 <= row < origin.rows:
+                raise origin.error(error.message, row) from None
+            row -= origin.rows
+        if len(origins) == 1:
+            raise error.at(origins[0].name) from None
+        raise
 
 
 def say(message: str) -> None:
