@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 from pathlib import Path
 
@@ -12,31 +13,38 @@ from qrowd.cli import options
 from qrowd.errors import UsageError
 from qrowd.io import formats
 from qrowd.io.formats import FORMATS, format_of, format_to_write
+from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
 
-NO_FORMATS = {"delimited", "format"}
 FRAME = pl.DataFrame(
     {"topic": ["t1", "t2"], "doc": ["d1", "d2"], "assessor": ["a", "b"], "grade": [1, 0]}
 )
 
 
-def test_every_module_is_a_format_and_every_format_is_an_option() -> None:
-    modules = {each.name for each in pkgutil.iter_modules(formats.__path__)} - NO_FORMATS
-    assert modules == set(FORMATS) == set(options.FORMATS)
+def test_every_class_is_a_format_and_every_format_is_an_option() -> None:
+    modules = [
+        importlib.import_module(f"qrowd.io.formats.{each.name}")
+        for each in pkgutil.iter_modules(formats.__path__)
+    ]
+    classes = {
+        each.name
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Format) and hasattr(each, "name")
+    }
+    assert classes == set(FORMATS) == set(options.FORMATS)
 
 
-@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.write])
+@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.suffixes])
 def test_a_format_recognises_what_it_writes(name: str, tmp_path: Path) -> None:
-    write = FORMATS[name].write
-    assert write is not None
     path = tmp_path / "file"
-    path.write_bytes(write(FRAME, "file"))
+    path.write_bytes(FORMATS[name].write(FRAME, "file"))
     source = Source(str(path), path)
     assert format_of(source).name == name
     names = () if name != "trec" else ("topic", "assessor", "doc", "grade")
-    place, frame = FORMATS[name].read(source, names)
+    origin, frame = FORMATS[name].read(source, names)
     found = frame.lazy().select(FRAME.columns).collect()
-    assert place.rows == 2
+    assert origin.rows == 2
     assert [tuple(map(str, row)) for row in found.rows()] == [
         tuple(map(str, row)) for row in FRAME.rows()
     ]

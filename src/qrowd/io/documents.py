@@ -17,6 +17,7 @@ from qrowd.content.vectors import Vectors
 from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
+from qrowd.io.formats.text import text_of
 from qrowd.io.markup import Element, children, elements, escaped, plain, unclosed
 from qrowd.io.records import (
     MARKUP,
@@ -29,119 +30,8 @@ from qrowd.io.records import (
     form_of,
     header_of,
     records,
-    renamed,
-    text_of,
 )
-from qrowd.io.source import Source, sources
-
-_COLLECTIONS = (".jsonl", ".ndjson", ".json", ".tsv", ".csv", ".parquet", ".pq", ".sgml", ".trec")
-_COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
-_TYPES = mimetypes.MimeTypes()
-
-
-def are_files(files: Sequence[Source]) -> bool:
-    """Whether each of these is a document, and none holds many of them."""
-    return not any(_holds_many(file) for file in files)
-
-
-def _holds_many(file: Source) -> bool:
-    if file.path is None:
-        return True
-    suffixes = [suffix.lower() for suffix in file.path.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSED:
-        return True
-    if suffixes and suffixes[-1] in _COLLECTIONS:
-        return True
-    start = file.start.lstrip()
-    return bool(
-        re.match(rb"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<(docs?|collection)\b", start, re.I | re.S)
-    )
-
-
-def of_files(files: Sequence[Source]) -> dict[str, tuple[dict[str, str], Source]]:
-    """The texts of each document; its name is the file's without its suffix."""
-    found: dict[str, tuple[dict[str, str], Source]] = {}
-    for file in files:
-        assert file.path is not None
-        media = _media(file.path)
-        name = file.path.stem if media else file.path.name
-        if name in found:
-            message = f"document {name} is also {found[name][1].name}; rename one of them"
-            raise FormatError(message, file=file.name)
-        found[name] = (_texts(file, media or "text/plain"), file)
-    return found
-
-
-def _media(path: Path) -> str:
-    return _TYPES.guess_type(path.name)[0] or ""
-
-
-def _texts(file: Source, media: str) -> dict[str, str]:
-    if media == "text/plain":
-        return {"text": _decoded(file)}
-    about = {"media": media, "file": file.name}
-    if media not in ("text/html", "application/xhtml+xml"):
-        return {"text": _decoded(file), **about} if media.startswith("text/") else about
-    page = _decoded(file)
-    return {"text": text_of_html(page), "title": title_of_html(page), **about}
-
-
-def _decoded(file: Source) -> str:
-    try:
-        return file.read().decode("utf-8")
-    except UnicodeDecodeError:
-        message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
-        raise FormatError(message, file=file.name) from None
-
-
-def title_of_html(page: str) -> str:
-    """The title of an HTML page."""
-    found = re.search(r"<title[^<>]*>(.*?)</title\s*>", page, re.IGNORECASE | re.DOTALL)
-    return html.unescape(" ".join(found[1].split())) if found else ""
-
-
-def text_of_html(page: str) -> str:
-    """What an HTML page says, without tags, scripts and styles."""
-    page = re.sub(r"<!--.*?-->", " ", page, flags=re.S)
-    page = re.sub(r"<(script|style|head)\b.*?</\1\s*>", " ", page, flags=re.I | re.S)
-    lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")
-    return "\n".join(line for line in (" ".join(each.split()) for each in lines) if line)
-
-
-def file_bytes(file: str) -> bytes:
-    """The bytes of a document, which lie in a file."""
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        message = f"the document's bytes cannot be read: {error.strerror}"
-        raise InputError(message, file=file) from None
-
-
-# --- writing --------------------------------------------------------------------------------------
-
-
-def save_files(documents: Documents, folder: str | Path) -> None:
-    """A file for each document: its bytes where it has a file, else its text."""
-    target = Path(folder)
-    every = [documents[name] for name in documents.index]
-    for document in every:
-        _refuse(document, folder)
-    target.mkdir(parents=True, exist_ok=True)
-    for document in every:
-        suffix = Path(document.file).suffix if document.file else ".txt"
-        (target / f"{document.name}{suffix}").write_bytes(documents.read_bytes(document.name))
-
-
-def _refuse(document: Document, folder: str | Path) -> None:
-    if re.search(r"[/\\\0]|^\.", document.name):
-        message = f"{document.name!r} cannot be the name of a file; use the suffix .jsonl"
-        raise InputError(message, file=str(folder))
-    lost = {"title": document.title, "url": document.url, "media": document.media}
-    names = [name for name, text in {**lost, **document.others}.items() if text]
-    if names and not document.file:
-        message = f"a folder of files cannot hold {' and '.join(names)} of {document.name}"
-        raise InputError(f"{message}; use the suffix .jsonl", file=str(folder))
-
+from qrowd.io.source import COMPRESSED, Source, sources
 
 SYNONYMS = {
     "doc": "doc doc_id docid docno doc_no document document_id passage_id pid id",
@@ -151,31 +41,32 @@ SYNONYMS = {
     "media": "media media_type mime_type content_type",
     "file": "file path",
 }
-_PLAIN = {2: ("doc", "text"), 3: ("doc", "title", "text"), 4: ("doc", "url", "title", "text")}
-_NAMES = ("docno", "docid", "id")
-_OWN = {
-    "text": "text",
-    "title": "title",
-    "headline": "title",
-    "url": "url",
-    "media": "media",
-    "file": "file",
-}
-_APART = ("dochdr", "dochead", *_NAMES)
-_START = re.compile(rb"<doc(\s[^<>]*)?>", re.IGNORECASE)
+_OURS = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
 _NO_DOCUMENTS = {
     *("grade", "label", "assessor", "worker", "score", "rank", "place", "better", "measure"),
     *("topic", "topic_id", "qid", "query_id"),
 }
+_PLAIN = {2: ("doc", "text"), 3: ("doc", "title", "text"), 4: ("doc", "url", "title", "text")}
+
+_DOC = re.compile(rb"<doc(\s[^<>]*)?>", re.IGNORECASE)
+_NAMES = ("docno", "docid", "id")
+_APART = ("dochdr", "dochead", *_NAMES)
+_TAGS = {name: name for name in DOCUMENT_TEXTS} | {"headline": "title"}
+
+_TYPES = mimetypes.MimeTypes()
+_COLLECTIONS = (".jsonl", ".ndjson", ".json", ".tsv", ".csv", ".parquet", ".pq", ".sgml", ".trec")
+_COLLECTION = re.compile(
+    rb"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)?<(docs?|collection)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 def matches(source: Source) -> bool:
     """Whether a file looks like documents."""
     if form_of(source) == MARKUP:
-        return bool(_START.search(source.start))
-    found, names = columns_if_any(source, SYNONYMS)
-    texts = {"text", "file", "title", "url"} & found
-    return "doc" in found and bool(texts) and not _NO_DOCUMENTS & names
+        return bool(_DOC.search(source.start))
+    columns, names = columns_if_any(source, SYNONYMS)
+    texts = {"text", "file", "title", "url"} & columns
+    return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names
 
 
 def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
@@ -189,15 +80,15 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
     relative to the one that names it.
     """
     files = sources(source)
-    found = of_files(files) if are_files(files) else distinct(_all(files), "document")
-    index = Index.of(found)
-    names = dict.fromkeys(name for texts, _ in found.values() for name in texts)
+    texts = _of_files(files) if are_files(files) else distinct(_all(files), "document")
+    index = Index.of(texts)
+    names = dict.fromkeys(name for document in texts.values() for name in document)
     columns = {
-        name: np.array([found[doc][0].get(name, "") for doc in index], dtype=object)
+        name: np.array([texts[doc].get(name, "") for doc in index], dtype=object)
         for name in ("text", *names)
     }
     own = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}
-    return Documents(index, **own, others=columns, fetch=file_bytes)
+    return Documents(index, **own, others=columns, fetch=_file_bytes)
 
 
 def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:
@@ -215,7 +106,7 @@ def _of_table(source: Source) -> Iterator[Record]:
         columns |= {name: name for name in names if name not in columns.values()}
         for record in records(source):
             rest = {name: name for name in record.texts if name not in columns.values()}
-            yield renamed(record, columns | rest)
+            yield record.renamed(columns | rest)
     elif len(names) in _PLAIN and form_of(source) == "tsv":
         yield from records(source, _PLAIN[len(names)])
     else:
@@ -228,10 +119,9 @@ def _of_table(source: Source) -> Iterator[Record]:
 
 
 def _of_markup(source: Source) -> Iterator[Record]:
-    none = True
+    element = None
     for element in elements(text_of(source), "doc", source.name):
-        none = False
-        broken = unclosed(element, (*_NAMES, *_OWN), source.name)
+        broken = unclosed(element, (*_NAMES, *_TAGS), source.name)
         if broken:
             raise broken
         texts = _fields(element)
@@ -239,7 +129,7 @@ def _of_markup(source: Source) -> Iterator[Record]:
             message = "this document has no <DOCNO>; add one"
             raise FormatError(message, file=source.name, line=element.line)
         yield Record(element.line, texts)
-    if none:
+    if element is None:
         raise FormatError("no <DOC> in it; is it the right file?", file=source.name)
 
 
@@ -252,19 +142,88 @@ def _fields(element: Element) -> dict[str, str]:
         (element.attributes[name] for name in _NAMES if name in element.attributes), ""
     )
     for tag, part in inside:
-        name = _OWN.get(tag) or (tag if has_text and tag not in _APART else "")
+        name = _TAGS.get(tag) or (tag if has_text and tag not in _APART else "")
         if name:
             texts[name] = f"{texts[name]}\n{plain(part)}" if name in texts else plain(part)
     if not has_text:
-        title = texts.get("title") or title_of_html(element.inside)
+        title = texts.get("title") or _title_of_html(element.inside)
         return texts | {"title": title, "text": _rest(element)}
     return texts
 
 
 def _rest(element: Element) -> str:
-    apart = "|".join([*_APART, *_OWN])
+    apart = "|".join([*_APART, *_TAGS])
     rest = re.sub(rf"<({apart})(\s[^<>]*)?>.*?</\1\s*>", " ", element.inside, flags=re.I | re.S)
     return plain(re.sub(r"<(script|style)\b.*?</\1\s*>", " ", rest, flags=re.I | re.S))
+
+
+# --- a folder of files, each of them a document ---------------------------------------------------
+
+
+def are_files(files: Sequence[Source]) -> bool:
+    """Whether each of these is a document, and none holds many of them."""
+    return not any(_holds_many(file) for file in files)
+
+
+def _holds_many(file: Source) -> bool:
+    if file.path is None or file.path.suffix.lower() in (*COMPRESSED, *_COLLECTIONS):
+        return True
+    return bool(_COLLECTION.match(file.start.lstrip()))
+
+
+def _of_files(files: Sequence[Source]) -> dict[str, dict[str, str]]:
+    """The texts of each document; its name is the file's without its suffix."""
+    texts: dict[str, dict[str, str]] = {}
+    holders: dict[str, Source] = {}
+    for file in files:
+        assert file.path is not None
+        media = _TYPES.guess_type(file.path.name)[0]
+        name = file.path.stem if media else file.path.name
+        if name in holders:
+            message = f"document {name} is also {holders[name].name}; rename one of them"
+            raise FormatError(message, file=file.name)
+        holders[name] = file
+        texts[name] = _texts(file, media or "text/plain")
+    return texts
+
+
+def _texts(file: Source, media: str) -> dict[str, str]:
+    if media == "text/plain":
+        return {"text": _decoded(file)}
+    about = {"media": media, "file": file.name}
+    if media not in ("text/html", "application/xhtml+xml"):
+        return {"text": _decoded(file), **about} if media.startswith("text/") else about
+    page = _decoded(file)
+    return {"text": _text_of_html(page), "title": _title_of_html(page), **about}
+
+
+def _decoded(file: Source) -> str:
+    try:
+        return file.read().decode("utf-8")
+    except UnicodeDecodeError:
+        message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
+        raise FormatError(message, file=file.name) from None
+
+
+def _title_of_html(page: str) -> str:
+    title = re.search(r"<title[^<>]*>(.*?)</title\s*>", page, re.IGNORECASE | re.DOTALL)
+    return html.unescape(" ".join(title[1].split())) if title else ""
+
+
+def _text_of_html(page: str) -> str:
+    """What an HTML page says, without tags, scripts and styles."""
+    page = re.sub(r"<!--.*?-->", " ", page, flags=re.S)
+    page = re.sub(r"<(script|style|head)\b.*?</\1\s*>", " ", page, flags=re.I | re.S)
+    lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")
+    return "\n".join(line for line in (" ".join(each.split()) for each in lines) if line)
+
+
+def _file_bytes(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        message = f"the document's bytes cannot be read: {error.strerror}"
+        raise InputError(message, file=file) from None
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -296,9 +255,8 @@ def _relative(documents: Documents, name: str) -> Documents:
 
 
 def _refuse_synonyms(documents: Documents, name: str) -> None:
-    known = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
     for other in documents.others:
-        ours = known.get(other.lower())
+        ours = _OURS.get(other.lower())
         if ours and ours not in ("doc", "text", *documents.known):
             message = f"{other!r} would be read back as {ours}; give that text another name"
             raise InputError(message, file=name)
@@ -306,22 +264,46 @@ def _refuse_synonyms(documents: Documents, name: str) -> None:
 
 def _refuse_tags(documents: Documents, name: str) -> None:
     for other in documents.others:
-        known = {*_APART, *_OWN}
-        if other in known or not re.fullmatch(r"[a-z][a-z0-9_.-]*", other):
+        if other in (*_APART, *_TAGS) or not re.fullmatch(r"[a-z][a-z0-9_.-]*", other):
             message = f"{other!r} cannot be the name of an element; use the suffix .jsonl"
             raise InputError(message, file=name)
 
 
 def _as_markup(row: dict[str, str]) -> str:
+    row = {"DOCNO": row.pop("doc"), **row}
     fields = "".join(
-        f"<{tag}>{escaped(text)}</{tag}>\n"
-        for tag, text in (("docno" if name == "doc" else name, text) for name, text in row.items())
-        if text or tag == "text"
+        f"<{tag}>{escaped(text)}</{tag}>\n" for tag, text in row.items() if text or tag == "text"
     )
-    return f"<DOC>\n{fields}</DOC>\n".replace("docno>", "DOCNO>")
+    return f"<DOC>\n{fields}</DOC>\n"
 
 
-BESIDE = (".ids", ".txt", ".ids.txt")
+def save_files(documents: Documents, folder: str | Path) -> None:
+    """A file for each document: its bytes where it has a file, else its text."""
+    target = Path(folder)
+    every = [documents[name] for name in documents.index]
+    for document in every:
+        _refuse(document, folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for document in every:
+        suffix = Path(document.file).suffix if document.file else ".txt"
+        (target / f"{document.name}{suffix}").write_bytes(documents.read_bytes(document.name))
+
+
+def _refuse(document: Document, folder: str | Path) -> None:
+    if re.search(r"[/\\\0]|^\.", document.name):
+        message = f"{document.name!r} cannot be the name of a file; use the suffix .jsonl"
+        raise InputError(message, file=str(folder))
+    lost = {"title": document.title, "url": document.url, "media": document.media}
+    names = [name for name, text in {**lost, **document.others}.items() if text]
+    if names and not document.file:
+        message = f"a folder of files cannot hold {' and '.join(names)} of {document.name}"
+        raise InputError(f"{message}; use the suffix .jsonl", file=str(folder))
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+_BESIDE = (".ids", ".txt", ".ids.txt")
 
 
 def read_vectors(path: str | Path) -> Vectors:
@@ -362,7 +344,7 @@ def _rows(source: Path) -> Any:
 
 
 def _beside(source: Path) -> Path:
-    for suffix in BESIDE:
+    for suffix in _BESIDE:
         path = source.with_suffix(suffix)
         if path.is_file():
             return path

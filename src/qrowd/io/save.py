@@ -27,7 +27,7 @@ from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 TEXT_LIMIT = 5_000_000
 _TREC = (Qrels, RunSet)
@@ -64,19 +64,14 @@ def encoded_noun(
     if isinstance(noun, Topics | Documents):
         return squeeze(_texts(noun, inner, name, format))
     if isinstance(noun, Orders):
-        return squeeze(_written(_form(inner, format, "tsv"), frame_of(noun, name), name))
+        return squeeze(_form(inner, format, "tsv").write(frame_of(noun, name), name))
     if isinstance(noun, Merged):
         noun = replace(noun, decided=noun.grades(ties, seed))
     if not isinstance(noun, Framed):
         raise UsageError(f"cannot save a {type(noun).__name__}")
     form = _form(inner, format, "trec" if isinstance(noun, _TREC) else "tsv")
     _refuse_too_many(noun, form, name)
-    return squeeze(_written(form, polars_frame(noun.file_columns()), name))
-
-
-def _written(form: Format, frame: pl.DataFrame, name: str) -> bytes:
-    assert form.write is not None
-    return form.write(frame, name)
+    return squeeze(form.write(polars_frame(noun.file_columns()), name))
 
 
 def _texts(noun: Topics | Documents, inner: str, name: str, stated: str) -> bytes:
@@ -89,12 +84,12 @@ def _texts(noun: Topics | Documents, inner: str, name: str, stated: str) -> byte
 
 def _form(name: str, stated: str, usual: str) -> Format:
     """The format that is stated, or that the suffix names, or the usual one."""
-    if stated and (stated not in FORMATS or FORMATS[stated].write is None):
+    if stated and (stated not in FORMATS or not FORMATS[stated].suffixes):
         raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
     form = FORMATS[stated] if stated else format_to_write(name)
     suffix = Path(name).suffix.lower()
     if form is None and suffix not in _ANY:
-        known = " ".join(each for form in FORMATS.values() for each in form.suffixes if form.write)
+        known = " ".join(each for form in FORMATS.values() for each in form.suffixes)
         kind = "TREC's form" if usual == "trec" else usual.upper()
         say(f"{name}: the suffix {suffix} is unknown; written as {kind} (known: {known})")
     return form or FORMATS[usual]
@@ -126,6 +121,6 @@ def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
     inner, squeeze = _compression(str(path))
     form = _form(inner, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
-    data = squeeze(_written(form, frame, str(path)))
+    data = squeeze(form.write(frame, str(path)))
     with written(path) as beside:
         beside.write_bytes(data)

@@ -30,7 +30,7 @@ _BROKEN = (
     lzma.LZMAError,
     zlib.error,
 )
-_COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
+COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
     *(".tsv", ".csv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"),
     *(".qrels", ".qrel", ".run", ".res", ".trec"),
@@ -136,7 +136,7 @@ def _all_of_stdin(stream: TextIO | None) -> bytes:
 def stem(name: str) -> str:
     """A file's name without folders and without the suffixes of compression and format."""
     result = Path(name).name
-    for suffixes in (_COMPRESSED, _PLAIN_SUFFIXES):
+    for suffixes in (COMPRESSED, _PLAIN_SUFFIXES):
         for suffix in suffixes:
             if result.lower().endswith(suffix) and len(result) > len(suffix):
                 result = result[: -len(suffix)]

@@ -13,6 +13,7 @@ import numpy as np
 from qrowd.data.index import Index
 from qrowd.data.topics import TOPIC_TEXTS, Topics
 from qrowd.errors import DataWarning, FormatError
+from qrowd.io.formats.text import text_of
 from qrowd.io.markup import Element, children, elements, escaped, open_fields, plain, unclosed
 from qrowd.io.records import (
     MARKUP,
@@ -24,8 +25,6 @@ from qrowd.io.records import (
     form_of,
     header_of,
     records,
-    renamed,
-    text_of,
 )
 from qrowd.io.source import Source, sources
 
@@ -37,6 +36,7 @@ SYNONYMS = {
     "category": "category domain",
     "language": "language lang",
 }
+_OURS = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
 _SGML = {
     "num": "topic",
     "title": "query",
@@ -60,8 +60,8 @@ def matches(source: Source) -> bool:
     """Whether a file looks like topics."""
     if form_of(source) == MARKUP:
         return bool(_START.search(source.start))
-    found, names = columns_if_any(source, SYNONYMS)
-    return "topic" in found and len(found) > 1 and not _NO_TOPICS & names
+    columns, names = columns_if_any(source, SYNONYMS)
+    return "topic" in columns and len(columns) > 1 and not _NO_TOPICS & names
 
 
 def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
@@ -71,10 +71,10 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     `query description narrative category language`; a name and a query on each line, separated by
     a tab; TREC's SGML (`<top>`) or XML (`<topic>`).
     """
-    found = distinct(_all(sources(source)), "topic")
-    index = Index.of(found)
+    texts = distinct(_all(sources(source)), "topic")
+    index = Index.of(texts)
     columns = {
-        name: np.array([found[topic][0].get(name, "") for topic in index], dtype=object)
+        name: np.array([texts[topic].get(name, "") for topic in index], dtype=object)
         for name in TOPIC_TEXTS
     }
     return Topics(index, **columns)
@@ -94,7 +94,7 @@ def _of_table(source: Source) -> Iterator[Record]:
         if rest:
             message = f"{source.name}: topics have no place for {', '.join(rest)}: not read"
             warnings.warn(message, DataWarning, stacklevel=2)
-        yield from (renamed(record, columns) for record in records(source))
+        yield from (record.renamed(columns) for record in records(source))
     elif len(names) == 2 and form_of(source) == "tsv":
         yield from records(source, ("topic", "query"))
     else:
@@ -110,10 +110,10 @@ def _of_table(source: Source) -> Iterator[Record]:
 def _of_markup(source: Source) -> Iterator[Record]:
     text = text_of(source)
     sgml = list(elements(text, "top", source.name))
-    found = sgml or list(elements(text, "topic", source.name))
-    if not found:
+    topics = sgml or list(elements(text, "topic", source.name))
+    if not topics:
         raise FormatError("no <top> and no <topic> in it; is it the right file?", file=source.name)
-    for element in found:
+    for element in topics:
         texts = _sgml(element) if sgml else _xml(element, source)
         if not texts.get("topic"):
             what = "<num> in it" if sgml else "number; expected <topic number=...>"
@@ -131,14 +131,13 @@ def _sgml(element: Element) -> dict[str, str]:
 
 
 def _xml(element: Element, source: Source) -> dict[str, str]:
-    known = {word: ours for ours, words in SYNONYMS.items() for word in words.split()}
-    broken = unclosed(element, tuple(known), source.name)
+    broken = unclosed(element, tuple(_OURS), source.name)
     if broken:
         raise broken
     stated = [*element.attributes.items(), *((n, plain(x)) for n, x in children(element))]
     texts: dict[str, str] = {}
     for name, text in stated:
-        ours = known.get(name.removeprefix("xml:"))
+        ours = _OURS.get(name.removeprefix("xml:"))
         if ours:
             texts.setdefault(ours, text)
     return texts

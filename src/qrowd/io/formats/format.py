@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from qrowd.io.origin import Origin
 from qrowd.io.source import Source
@@ -13,22 +12,40 @@ if TYPE_CHECKING:
     import polars as pl
 
 Read = tuple[Origin, "pl.DataFrame | pl.LazyFrame"]
+Row = tuple[int, dict[str, Any]]
 
 
-@dataclass(frozen=True)
 class Format:
-    """One way in which tables are kept in files.
-
-    `matches` looks at the content. `fields` gives the names of the columns; of a text whose first
-    line may or may not be a header (`headed` is false), the fields of that line. `read` gives the
-    rows and where they are in the file; it is told the names of the columns where the text has no
-    header. `write` gives the bytes of a file of this name. A format without `write` is only read.
-    """
+    """One way in which tables are kept in files."""
 
     name: str
-    suffixes: tuple[str, ...]
-    matches: Callable[[Source], bool]
-    fields: Callable[[Source], list[str]]
-    read: Callable[[Source, Sequence[str]], Read]
-    write: Callable[[pl.DataFrame, str], bytes] | None = None
-    headed: bool = True
+    suffixes: tuple[str, ...] = ()
+    """The suffixes of files that are written so. A format without any is only read."""
+    headed = True
+    """Whether columns always have names; else the first line may be a header, or the first row."""
+
+    def matches(self, source: Source) -> bool:
+        """Whether a file is of this format, by its content."""
+        raise NotImplementedError
+
+    def fields(self, source: Source) -> list[str]:
+        """The names of the columns; of a format that is not `headed`, the first line's fields."""
+        return list(self.read(source)[1].collect_schema())
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """All rows, column by column, and where they are in the file.
+
+        `names` are those of the columns of a text without a header.
+        """
+        raise NotImplementedError
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """The same row by row, values as they are, with the line of each (0: it has none).
+
+        Slower than `read`, and stricter: a text keeps its quotes, and no line may be too short.
+        """
+        raise NotImplementedError
+
+    def write(self, frame: pl.DataFrame, name: str) -> bytes:
+        """The bytes of a file of this name."""
+        raise NotImplementedError

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError
-from qrowd.io.formats.format import Format, Read
-from qrowd.io.formats.text import first_line, refuse_what_is_no_text
+from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.text import first_line, refuse_what_is_no_text, text_of
 from qrowd.io.nested import nested_frame
 from qrowd.io.origin import Origin
 from qrowd.io.source import Source
@@ -18,60 +18,117 @@ from qrowd.io.source import Source
 if TYPE_CHECKING:
     import polars as pl
 
-
-OBJECT = rb"\{\s*(\}[ \t\r]*(\n|,|\]|$)|\"([^\"\\\n]|\\.)*\"\s*:)"
-
-
-def matches(source: Source) -> bool:
-    """An object at the start; a name of a topic may start with brackets and quotes, too."""
-    return bool(re.match(OBJECT, source.start.lstrip()))
+# A name of a topic may start with brackets and quotes, too: so the key and its colon are wanted.
+_OBJECT = rb"\{\s*(\}[ \t\r]*(\n|,|\]|$)|\"([^\"\\\n]|\\.)*\"\s*:)"
+_ARRAY = re.compile(rb"\[\s*(\]\s*$|" + _OBJECT + rb")")
+_NESTED = re.compile(rb"\{\s*\"([^\"\\\n]|\\.)*\"\s*:\s*\{")
 
 
-def fields(source: Source) -> list[str]:
-    """The names of the columns."""
-    return list(read(source)[1].collect_schema())
+class JsonLines(Format):
+    """One object on each line; every key is a column."""
+
+    name = "jsonl"
+    suffixes = (".jsonl", ".ndjson")
+
+    def matches(self, source: Source) -> bool:
+        """An object at the start."""
+        return bool(re.match(_OBJECT, source.start.lstrip()))
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """Lines must have keys and types alike."""
+        import polars as pl
+
+        refuse_what_is_no_text(source)
+        try:
+            frame = pl.read_ndjson(source.read(), infer_schema_length=None)
+        except pl.exceptions.PolarsError:
+            raise _bad_line(source) from None
+        return Origin(source.name, frame.height, 1, source=source), frame
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """Lines need not be alike."""
+        for line, text in _filled_lines(source):
+            try:
+                row = json.loads(text)
+            except json.JSONDecodeError:
+                row = None
+            if not isinstance(row, dict):
+                raise _no_object(source, line)
+            yield line, row
+
+    def write(self, frame: pl.DataFrame, name: str) -> bytes:
+        """Every row."""
+        content = io.BytesIO()
+        frame.write_ndjson(content)
+        return content.getvalue()
 
 
-def read(source: Source, names: Sequence[str] = ()) -> Read:
-    """Every key is a column."""
-    import polars as pl
+def _filled_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; the first without reading the others."""
+    head = source.start[: source.start.find(b"\n") + 1]
+    first = head.decode() if head.isascii() else ""
+    if first.strip():
+        yield 1, first
+    for line, text in enumerate(text_of(source).split("\n"), 1):
+        if text.strip() and (line > 1 or not first.strip()):
+            yield line, text
 
-    refuse_what_is_no_text(source)
-    try:
-        frame = pl.read_ndjson(source.read(), infer_schema_length=None)
-    except pl.exceptions.PolarsError:
-        raise _bad(source) from None
-    return Origin(source.name, frame.height, 1, source=source), frame
 
-
-def _bad(source: Source) -> FormatError:
+def _bad_line(source: Source) -> FormatError:
     for number, line in enumerate(source.read().split(b"\n"), 1):
         try:
             json.loads(line or b"0")
         except (json.JSONDecodeError, UnicodeDecodeError):
-            message = "not a JSON object; every line must be one"
-            return FormatError(message, file=source.name, line=number)
+            return _no_object(source, number)
     return FormatError("cannot be read as JSON lines; are keys and types alike?", file=source.name)
 
 
-def write(frame: pl.DataFrame, name: str) -> bytes:
-    """One object on each line."""
-    into = io.BytesIO()
-    frame.write_ndjson(into)
-    return into.getvalue()
+def _no_object(source: Source, line: int) -> FormatError:
+    return FormatError("not a JSON object; every line must be one", file=source.name, line=line)
 
 
-FORMAT = Format("jsonl", (".jsonl", ".ndjson"), matches, fields, read, write)
+class JsonArray(Format):
+    """An array of objects, every key a column; or dicts in dicts, as `nested_frame` reads them."""
 
+    name = "json"
+    suffixes = (".json",)
 
-_ARRAY = re.compile(rb"\[\s*(\]\s*$|" + OBJECT + rb")")
-_NESTED = re.compile(rb"\{\s*\"([^\"\\\n]|\\.)*\"\s*:\s*\{")
+    def matches(self, source: Source) -> bool:
+        """An array of objects; or an object whose first value is one, and that is all of it."""
+        start = source.start.lstrip()
+        return bool(_ARRAY.match(start)) or (bool(_NESTED.match(start)) and not _is_lines(source))
 
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """Rows have no lines."""
+        import polars as pl
 
-def json_matches(source: Source) -> bool:
-    """An array of objects; or an object whose first value is one, and that is all of the file."""
-    start = source.start.lstrip()
-    return bool(_ARRAY.match(start)) or (bool(_NESTED.match(start)) and not _is_lines(source))
+        refuse_what_is_no_text(source)
+        try:
+            content = _loaded(source, source.read())
+            if isinstance(content, dict):
+                frame = nested_frame(content)
+            elif all(isinstance(row, dict) for row in content):
+                frame = pl.DataFrame(content, infer_schema_length=None)
+            else:
+                raise TypeError
+        except (pl.exceptions.PolarsError, TypeError, ValueError, RecursionError):
+            message = 'must be a JSON array of objects with the same keys, or {"topic": {"doc": 1}}'
+            raise FormatError(message, file=source.name) from None
+        return Origin(source.name, frame.height, source=source), frame
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """Of an array only."""
+        rows = _loaded(source, text_of(source))
+        if not all(isinstance(row, dict) for row in rows):
+            raise FormatError("must be a JSON array of objects", file=source.name)
+        for row in rows:
+            yield 0, row
+
+    def write(self, frame: pl.DataFrame, name: str) -> bytes:
+        """An array."""
+        content = io.BytesIO()
+        frame.write_json(content)
+        return content.getvalue()
 
 
 def _is_lines(source: Source) -> bool:
@@ -83,36 +140,8 @@ def _is_lines(source: Source) -> bool:
     return b"\n" in source.start.strip()
 
 
-def json_read(source: Source, names: Sequence[str] = ()) -> Read:
-    """Every key is a column; of nested objects `topic doc` and `grade` or `score`."""
-    import polars as pl
-
-    refuse_what_is_no_text(source)
+def _loaded(source: Source, content: bytes | str) -> Any:
     try:
-        frame = _frame(json.loads(source.read()))
+        return json.loads(content)
     except json.JSONDecodeError as error:
         raise FormatError(f"not JSON: {error.msg}", file=source.name, line=error.lineno) from None
-    except (pl.exceptions.PolarsError, TypeError, ValueError, RecursionError):
-        message = 'must be a JSON array of objects with the same keys, or {"topic": {"doc": 1}}'
-        raise FormatError(message, file=source.name) from None
-    return Origin(source.name, frame.height, source=source), frame
-
-
-def _frame(found: Any) -> pl.DataFrame:
-    import polars as pl
-
-    if isinstance(found, dict):
-        return nested_frame(found)
-    if not all(isinstance(row, dict) for row in found):
-        raise TypeError
-    return pl.DataFrame(found, infer_schema_length=None)
-
-
-def json_write(frame: pl.DataFrame, name: str) -> bytes:
-    """An array of objects."""
-    into = io.BytesIO()
-    frame.write_json(into)
-    return into.getvalue()
-
-
-JSON_FORMAT = Format("json", (".json",), json_matches, fields, json_read, json_write)

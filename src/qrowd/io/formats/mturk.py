@@ -8,48 +8,56 @@ Input.docno2 ...`): a row for each number. An answer by buttons has a column for
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from qrowd.io.formats import text
 from qrowd.io.formats.format import Format, Read
+from qrowd.io.formats.text import Csv
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
 
+_CSV = Csv()
 _BUTTON = re.compile(r"Answer\.(.+)\.([^.]+)")
 _NUMBERED = re.compile(r"(Input|Answer)\.(.*?)[ _.-]?(\d+)")
 _NAMED = re.compile(r"(?:Input|Answer)\.(.+)")
-_TRUTH = ("true", "false", "on", "off", "")
+_TRUE = ("true", "on")
+_TRUTH = (*_TRUE, "false", "off", "")
 
 
-def matches(source: Source) -> bool:
-    """CSV with a column of workers and one of answers."""
-    if not text.csv_matches(source):
-        return False
-    names = text.csv_fields(source)
-    return "WorkerId" in names and any(name.startswith("Answer.") for name in names)
-
-
-def fields(source: Source) -> list[str]:
-    """The names of the columns, without `Input.` and `Answer.`."""
-    return list(read(source)[1].collect_schema())
-
-
-def read(source: Source, names: Sequence[str] = ()) -> Read:
+class MTurk(Format):
     """A row for each document of each assignment; columns keep their own names, too."""
-    origin, frame = text.csv_read(source)
-    frame = frame.lazy().collect()
-    frame = frame.with_columns(_buttons(frame))
-    numbered = _numbers(frame.columns)
-    if len(numbered) > 1:
-        rows = np.tile(np.arange(frame.height), len(numbered))
-        return origin.of_rows(rows), _stacked(frame, numbered)
-    return origin, _answered(_named(frame))
+
+    name = "mturk"
+
+    def matches(self, source: Source) -> bool:
+        """CSV with a column of workers and one of answers."""
+        if not _CSV.matches(source):
+            return False
+        names = _CSV.fields(source)
+        return "WorkerId" in names and any(name.startswith("Answer.") for name in names)
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """With answers by buttons, and numbered documents, in columns of their own."""
+        import numpy as np
+        import polars as pl
+
+        origin, frame = _CSV.read(source)
+        frame = frame.lazy().collect()
+        frame = frame.with_columns(_buttons(frame))
+        numbered = _numbers(frame.columns)
+        if len(numbered) > 1:
+            origin = origin.of_rows(np.tile(np.arange(frame.height), len(numbered)))
+            used = {name for columns in numbered.values() for name in columns.values()}
+            shared = frame.select(name for name in frame.columns if name not in used)
+            parts = [
+                shared.with_columns(frame[theirs].alias(name) for name, theirs in columns.items())
+                for columns in numbered.values()
+            ]
+            frame = pl.concat(parts, how="diagonal")
+        return origin, _answered(_named(frame))
 
 
 def _buttons(frame: pl.DataFrame) -> list[pl.Series]:
@@ -58,51 +66,39 @@ def _buttons(frame: pl.DataFrame) -> list[pl.Series]:
 
     groups: dict[str, dict[str, str]] = {}
     for name in frame.columns:
-        found = _BUTTON.fullmatch(name)
-        if found and frame[name].fill_null("").str.to_lowercase().is_in(_TRUTH).all():
-            groups.setdefault(f"Answer.{found[1]}", {})[name] = found[2]
-    return [
-        frame.select(
-            pl.coalesce(
-                pl.when(pl.col(name).str.to_lowercase().is_in(("true", "on"))).then(pl.lit(option))
+        button = _BUTTON.fullmatch(name)
+        if button and frame[name].fill_null("").str.to_lowercase().is_in(_TRUTH).all():
+            groups.setdefault(f"Answer.{button[1]}", {})[name] = button[2]
+    answers = []
+    for answer, options in groups.items():
+        if answer not in frame.columns:
+            pressed = [
+                pl.when(pl.col(name).str.to_lowercase().is_in(_TRUE)).then(pl.lit(option))
                 for name, option in options.items()
-            )
-        )
-        .to_series()
-        .alias(answer)
-        for answer, options in groups.items()
-        if answer not in frame.columns
-    ]
+            ]
+            answers.append(frame.select(pl.coalesce(pressed)).to_series().alias(answer))
+    return answers
 
 
 def _numbers(names: Sequence[str]) -> dict[str, dict[str, str]]:
     """For each number that inputs and answers have: {column without number: column}."""
-    found: dict[str, dict[str, dict[str, str]]] = {"Input": {}, "Answer": {}}
+    by_side: dict[str, dict[str, dict[str, str]]] = {"Input": {}, "Answer": {}}
     for name in names:
         parts = _NUMBERED.fullmatch(name)
         if parts and not (_BUTTON.fullmatch(name) and f"Answer.{parts[2]}" in names):
-            found[parts[1]].setdefault(parts[3], {})[f"{parts[1]}.{parts[2]}"] = name
-    both = sorted(found["Input"].keys() & found["Answer"].keys(), key=int)
-    return {number: found["Input"][number] | found["Answer"][number] for number in both}
-
-
-def _stacked(frame: pl.DataFrame, numbered: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
-    import polars as pl
-
-    used = {name for columns in numbered.values() for name in columns.values()}
-    shared = frame.select(name for name in frame.columns if name not in used)
-    parts = [
-        shared.with_columns(frame[theirs].alias(name) for name, theirs in columns.items())
-        for columns in numbered.values()
-    ]
-    return _answered(_named(pl.concat(parts, how="diagonal")))
+            by_side[parts[1]].setdefault(parts[3], {})[f"{parts[1]}.{parts[2]}"] = name
+    inputs, answers = by_side["Input"], by_side["Answer"]
+    both = sorted(inputs.keys() & answers.keys(), key=int)
+    return {number: inputs[number] | answers[number] for number in both}
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     """With the columns of inputs and answers under their names alone, too."""
-    short = {name: found[1] for name in frame.columns if (found := _NAMED.fullmatch(name))}
-    new = {name: each for name, each in short.items() if each not in frame.columns}
-    return frame.with_columns(frame[name].alias(each) for name, each in new.items())
+    matches = (_NAMED.fullmatch(name) for name in frame.columns)
+    short = {match[0]: match[1] for match in matches if match}
+    return frame.with_columns(
+        frame[name].alias(alone) for name, alone in short.items() if alone not in frame.columns
+    )
 
 
 def _answered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -112,6 +108,3 @@ def _answered(frame: pl.DataFrame) -> pl.DataFrame:
     if len(answers) == 1 and not recognised(frame.columns, ("grade",)):
         return frame.with_columns(frame[answers[0]].alias("grade"))
     return frame
-
-
-FORMAT = Format("mturk", (), matches, fields, read)
