@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qrowd.io.names import encoded
+from qrowd.io.table import encoded
 
 
 def columns() -> dict[str, pl.Series]:

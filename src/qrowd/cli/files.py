@@ -95,7 +95,7 @@ def _read(path: Path, written: dict[Path, str]) -> Iterator[Path]:
 
 def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
     if value is not None:
-        from qrowd.io.values import meaning
+        from qrowd.io.table import meaning
 
         meaning(value)  # which says what is wrong with it
         ctx.meta[_GRADES] = value

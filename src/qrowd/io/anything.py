@@ -21,8 +21,8 @@ from qrowd.io.qrels import read_probabilities, read_qrels
 from qrowd.io.roles import is_header, plain_name, recognised
 from qrowd.io.runs import read_runs, read_scores
 from qrowd.io.source import Source, is_folder, opened, sources
+from qrowd.io.table import Words
 from qrowd.io.topics import read_topics
-from qrowd.io.values import Words
 
 if TYPE_CHECKING:
     from qrowd.data.documents import Documents

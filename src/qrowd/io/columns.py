@@ -14,8 +14,7 @@ from qrowd.io.nested import names_files, of_object
 from qrowd.io.origin import Origin, say
 from qrowd.io.roles import SYNONYMS, candidates, recognised
 from qrowd.io.source import Source, sources
-from qrowd.io.table import Table
-from qrowd.io.values import Words, meaning, with_meaning
+from qrowd.io.table import Table, Words, meaning, with_meaning
 from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes
-from qrowd.data.index import Index
+from qrowd.data.arrays import Array
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.names import encoded, say_what_is_odd
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import is_folder, stem
-from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
-from qrowd.io.values import Words, times
-
-if TYPE_CHECKING:
-    import polars as pl
-
+from qrowd.io.table import Table, Words, encoded, extras, say_what_is_odd, stacked
 
 ONE_TOPIC = "tasks"
 EXTRAS = ("weight", "seconds", "time")
-WANTED = Wanted(
+JUDGEMENTS = Wanted(
     "judgements",
     needed=("doc", "grade"),
     optional=("topic", "assessor", "rank", *EXTRAS),
     plain=("topic", "assessor", "doc", "grade"),
 )
+ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 
 
 def read_judgements(
@@ -53,23 +47,30 @@ def read_judgements(
     or the order without a header (`"doc,assessor,_,grade"`). `scale` is that of the grades that
     occur, relevant from `relevant_from` on, if not given.
     """
-    found = tables(source, WANTED, columns, format, grades)
-    for table in found:
+    parts = tables(source, JUDGEMENTS, columns, format, grades)
+    for table in parts:
         if "rank" in table:
             say(f"{table.origin.name}: ranks are no part of judgements; read_orders reads them")
-    values = np.concatenate([whole_numbers(table, "grade") for table in found])
-    by_file = _named_by_file(found, several=len(found) > 1 or is_folder(source))
-    coded = (_topics(found), encoded(stacked(found, "doc")), _assessors(found, by_file))
-    (topics, topic), (documents, document), (assessors, assessor) = coded
-    indexes, codes = (topics, documents, assessors), (topic, document, assessor)
-    extras, origins = _extras(found), [table.origin for table in found]
+    values = np.concatenate([table.whole_numbers("grade") for table in parts])
+    files = _assessing_files(parts, several=len(parts) > 1 or is_folder(source))
+    topics, topic = encoded(
+        stacked(parts, "topic", [None if "topic" in table else ONE_TOPIC for table in parts])
+    )
+    documents, document = encoded(stacked(parts, "doc"))
+    assessors, assessor = encoded(stacked(parts, "assessor", files))
+    origins = [table.origin for table in parts]
     say_what_is_odd(_where(origins), topics=topics, documents=documents, assessors=assessors)
-    scale = scale or Scale.of(values, relevant_from)
     with located(origins):
-        made = Judgements.from_codes(indexes, codes, values, scale=scale, **extras)
-    if not any("assessor" in table for table in found):
-        _say_of_contradictions(made, _where(origins))
-    return made
+        judgements = Judgements.from_codes(
+            (topics, documents, assessors),
+            (topic, document, assessor),
+            values,
+            scale=scale or Scale.of(values, relevant_from),
+            **extras(parts, EXTRAS),
+        )
+    if not any("assessor" in table for table in parts):
+        _say_of_contradictions(judgements, _where(origins))
+    return judgements
 
 
 def _where(origins: Sequence[Origin]) -> str:
@@ -91,70 +92,31 @@ def _say_of_contradictions(made: Judgements, where: str) -> None:
         )
 
 
-def _extras(found: list[Table]) -> dict[str, Array]:
-    """Weights, seconds and times, where all files have them."""
-    return {
-        name: np.concatenate(
-            [times(table) if name == "time" else numbers(table, name) for table in found]
-        )
-        for name in EXTRAS
-        if all(name in table for table in found)
-    }
+def _assessing_files(parts: list[Table], several: bool) -> list[str | None]:
+    """The assessor of each file that is named after it; None where a column says who judged.
 
-
-def _topics(found: list[Table]) -> tuple[Index, Codes]:
-    import polars as pl
-
-    if not any("topic" in table for table in found):
-        return Index.of([ONE_TOPIC]), np.zeros(sum(map(len, found)), np.int32)
-    parts = (
-        as_names(table.take("topic")) if "topic" in table else _repeated(ONE_TOPIC, table)
-        for table in found
-    )
-    return encoded(pl.concat(parts))
-
-
-def _named_by_file(found: list[Table], several: bool) -> list[bool]:
-    """Whether the assessor is the file's name: where there is no column, or where it says the same
-    in all of several files, as the second column of qrels does (0, Q0).
+    A file is, where it has no such column, or where that says the same in all of several files, as
+    the second column of qrels does (0, Q0).
     """
-    said: set[str] = set()
-    for table in found:
-        if "assessor" in table and len(said) < 2 and several:
-            said |= set(as_names(table.column("assessor")).unique().head(2).to_list())
-    alike = several and len(said) == 1 and all("assessor" in table for table in found)
-    return [alike or "assessor" not in table for table in found]
-
-
-def _assessors(found: list[Table], by_file: list[bool]) -> tuple[Index, Codes]:
-    import polars as pl
-
-    parts = (
-        _repeated(_stem(table), table) if by else as_names(table.take("assessor"))
-        for table, by in zip(found, by_file, strict=True)
-    )
-    return encoded(pl.concat(parts))
+    named = [table for table in parts if "assessor" in table]
+    names: set[str] = set()
+    for table in named if several else ():
+        if len(names) < 2:
+            names |= set(table.names("assessor", keep=True).unique().head(2).to_list())
+    alike = several and len(names) == 1 and len(named) == len(parts)
+    return [_stem(table) if alike or "assessor" not in table else None for table in parts]
 
 
 def _stem(table: Table) -> str:
     if table.origin.source is None or table.origin.source.path is None:
-        known = ", ".join(SYNONYMS["assessor"].split()[:6])
-        raise table.origin.error(f"no column for assessor; it may be called {known}")
+        words = ", ".join(SYNONYMS["assessor"].split()[:6])
+        raise table.origin.error(f"no column for assessor; it may be called {words}")
     return stem(table.origin.name)
-
-
-def _repeated(value: str, table: Table) -> pl.Series:
-    import polars as pl
-
-    return pl.repeat(value, len(table), dtype=pl.String, eager=True)
-
-
-ASSESSORS_WANTED = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 
 
 def read_assessors(source: str | Path | Any, *, format: str | None = None) -> AssessorTable:
     """A table of assessors as `save` wrote it; columns that are not numbers stay text."""
-    (table,) = tables(source, ASSESSORS_WANTED, None, format)
+    (table,) = tables(source, ASSESSORS, None, format)
     index, codes = encoded(stacked([table], "assessor"))
     if len(index) < len(codes):
         raise table.origin.error("an assessor appears twice; keep one row of each")
@@ -167,12 +129,12 @@ def _column(table: Table, name: str) -> Array:
     """Whole numbers, numbers, or text: the first that all values of a column are."""
     import polars as pl
 
-    given = table.column(name, filled=False)
-    if given.dtype != pl.String:
-        return given.to_numpy()
-    whole, real = (given.cast(dtype, strict=False) for dtype in (pl.Int64, pl.Float64))
+    column = table.column(name, filled=False)
+    if column.dtype != pl.String:
+        return column.to_numpy()
+    whole, real = (column.cast(dtype, strict=False) for dtype in (pl.Int64, pl.Float64))
     if not whole.null_count():
         return whole.to_numpy()
-    if real.null_count() == given.null_count():
+    if real.null_count() == column.null_count():
         return real.to_numpy()
-    return given.fill_null("").to_numpy()
+    return column.fill_null("").to_numpy()

@@ -13,12 +13,10 @@ from qrowd.data.index import Index
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.names import encoded
 from qrowd.io.origin import located
 from qrowd.io.roles import recognised
 from qrowd.io.source import opened
-from qrowd.io.table import Table, as_names, numbers
-from qrowd.io.values import times
+from qrowd.io.table import Table, coded, encoded, extras, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,9 +53,9 @@ def read_orders(
     optionally `tied time seconds`. Of a table of judgements that has ranks, the rows with one.
     """
     source = opened(source)
-    found = tables(source, _wanted(source, columns, format), columns, format)
-    with located([table.origin for table in found]):
-        return _preferences(found) if "better" in found[0] else _ballots(found)
+    parts = tables(source, _wanted(source, columns, format), columns, format)
+    with located([table.origin for table in parts]):
+        return _preferences(parts) if "better" in parts[0] else _ballots(parts)
 
 
 def _wanted(source: Any, columns: Columns, format: str | None) -> Wanted:
@@ -68,72 +66,62 @@ def _wanted(source: Any, columns: Columns, format: str | None) -> Wanted:
     return PREFERENCES if "better" in table or "worse" in table else PLACES
 
 
-def _ballots(found: list[Table]) -> Orders:
-    ranks = np.concatenate([numbers(table, "place") for table in found])
-    kept = ~np.isnan(ranks)
-    topics, documents, assessors = (_coded(found, name, kept) for name in PLACES.needed[:3])
-    indexes = (topics[0], documents[0], assessors[0])
-    codes = (topics[1], documents[1], assessors[1])
-    sets = _sets(found, kept)
-    extras = {name: each[kept] for name, each in _extras(found).items()}
+def _ballots(parts: list[Table]) -> Orders:
+    import polars as pl
+
+    places = np.concatenate([table.numbers("place") for table in parts])
+    ranked = ~np.isnan(places)
+
+    def coded_of(name: str) -> tuple[Index, Codes]:
+        return encoded(stacked(parts, name).filter(pl.Series(ranked)))
+
+    topics, topic = coded_of("topic")
+    documents, document = coded_of("doc")
+    assessors, assessor = coded_of("assessor")
+    sets = pl.concat([_sets(table) for table in parts]).filter(pl.Series(ranked))
+    further = {name: column[ranked] for name, column in extras(parts, EXTRAS).items()}
     try:
-        return Orders.from_codes(indexes, codes, ranks[kept], sets, extras)
-    except InputError as error:
-        row = int(np.flatnonzero(kept)[error.row]) if error.row >= 0 else -1
+        return Orders.from_codes(
+            (topics, documents, assessors),
+            (topic, document, assessor),
+            places[ranked],
+            encoded(sets),
+            further,
+        )
+    except InputError as error:  # which counts the rows with a place
+        row = int(np.flatnonzero(ranked)[error.row]) if error.row >= 0 else -1
         raise InputError(error.message, row=row) from None
 
 
-def _coded(found: list[Table], name: str, kept: Array) -> tuple[Index, Codes]:
+def _sets(table: Table) -> pl.Series:
     import polars as pl
 
-    parts = [as_names(table.column(name)) for table in found]
-    return encoded(pl.concat(parts).filter(pl.Series(kept)))
+    if "set" in table:
+        return table.column("set", filled=False).cast(pl.String).fill_null("")
+    return pl.repeat("", len(table), dtype=pl.String, eager=True)
 
 
-def _sets(found: list[Table], kept: Array) -> tuple[Index, Codes]:
+def _preferences(parts: list[Table]) -> Orders:
     import polars as pl
 
-    def column(table: Table) -> pl.Series:
-        if "set" in table:
-            return as_names(table.column("set", filled=False)).fill_null("")
-        return pl.repeat("", len(table), dtype=pl.String, eager=True)
-
-    return encoded(pl.concat([column(table) for table in found]).filter(pl.Series(kept)))
-
-
-def _extras(found: list[Table]) -> dict[str, Array]:
-    return {
-        name: np.concatenate(
-            [times(table) if name == "time" else numbers(table, name) for table in found]
-        )
-        for name in EXTRAS
-        if all(name in table for table in found)
-    }
+    (topics, assessors), (topic, assessor) = coded(parts, "topic", "assessor")
+    both = pl.concat([stacked(parts, "better"), stacked(parts, "worse")])
+    documents, document = encoded(both)
+    better, worse = np.split(document, 2)
+    codes = (topic, better, worse, assessor)
+    indexes = (topics, documents, assessors)
+    return Orders.from_couples(indexes, codes, _tied(parts), extras(parts, EXTRAS))
 
 
-def _preferences(found: list[Table]) -> Orders:
-    import polars as pl
-
-    n = sum(len(table) for table in found)
-    every = np.ones(n, np.bool_)
-    (topics, topic), (assessors, assessor) = (
-        _coded(found, name, every) for name in ("topic", "assessor")
-    )
-    both = [as_names(table.column(name)) for name in ("better", "worse") for table in found]
-    documents, document = encoded(pl.concat(both))
-    codes = (topic, document[:n], document[n:], assessor)
-    return Orders.from_couples((topics, documents, assessors), codes, _tied(found), _extras(found))
-
-
-def _tied(found: list[Table]) -> Array | None:
-    if not all("tied" in table for table in found):
+def _tied(parts: list[Table]) -> Array | None:
+    if not all("tied" in table for table in parts):
         return None
-    said = np.concatenate([numbers(table, "tied") for table in found])
-    bad = (said != 0) & (said != 1)
+    values = np.concatenate([table.numbers("tied") for table in parts])
+    bad = (values != 0) & (values != 1)
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"tied must be 0 or 1, got {said[row]:g}", row=row)
-    return np.asarray(said == 1)
+        raise InputError(f"tied must be 0 or 1, got {values[row]:g}", row=row)
+    return np.asarray(values == 1)
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -156,9 +144,14 @@ def _as_preferences(orders: Orders) -> pl.DataFrame:
 
     rows = orders.to_polars()
     first, second = rows.gather_every(2), rows.gather_every(2, 1)
-    said = orders.place[1::2] == 1
-    tied = [pl.Series("tied", said.astype(np.int8))] if said.any() else []
-    extras = [name for name in EXTRAS if name in rows.columns]
-    found = first.select("topic", pl.col("doc").alias("better"))
-    found = found.with_columns(second["doc"].alias("worse"), first["assessor"])
-    return found.with_columns(*tied, *(first[name] for name in extras))
+    tied = orders.place[1::2] == 1
+    return pl.DataFrame(
+        [
+            first["topic"],
+            first["doc"].alias("better"),
+            second["doc"].alias("worse"),
+            first["assessor"],
+            *([pl.Series("tied", tied.astype(np.int8))] if tied.any() else []),
+            *(first[name] for name in EXTRAS if name in rows.columns),
+        ]
+    )

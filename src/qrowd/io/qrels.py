@@ -17,24 +17,29 @@ from qrowd.data.sample import BY, Sample
 from qrowd.data.scale import Scale
 from qrowd.errors import FormatError, InputError
 from qrowd.io.columns import Columns, Wanted, tables
-from qrowd.io.names import encoded, say_what_is_odd
 from qrowd.io.origin import located
 from qrowd.io.source import sources
-from qrowd.io.table import Table, as_names, numbers, stacked, whole_numbers
-from qrowd.io.values import Words
+from qrowd.io.table import Table, Words, coded, say_what_is_odd
 
-WANTED = Wanted(
-    "qrels",
-    needed=("topic", "doc", "grade"),
-    optional=("assessor",),
-    plain=("topic", "assessor", "doc", "grade"),
+_TREC = ("topic", "assessor", "doc", "grade")
+_P = re.compile(r"p\((-?\d+)\)")
+QRELS = Wanted("qrels", needed=("topic", "doc", "grade"), optional=("assessor",), plain=_TREC)
+PAIRS = Wanted("pairs", needed=("topic", "doc"), optional=("assessor", "grade"), plain=_TREC)
+PROBABILITIES = Wanted(
+    "probabilities", needed=("topic", "doc"), optional=("grade", "given"), others=_P.pattern
 )
-
-PAIRS = Wanted(
-    "pairs",
+LABELS = Wanted(
+    "labels",
     needed=("topic", "doc"),
-    optional=("assessor", "grade"),
-    plain=("topic", "assessor", "doc", "grade"),
+    optional=("assessor", "grade", "given"),
+    plain=_TREC,
+    others=_P.pattern,
+)
+SAMPLE = Wanted(
+    "human labels",
+    needed=("topic", "doc", "grade"),
+    optional=("assessor", "probability", "by"),
+    plain=_TREC,
 )
 
 
@@ -49,41 +54,21 @@ def read_qrels(
 
     The second column of TREC's form is ignored. A pair may repeat only with the same grade.
     """
-    return qrels_of(tables(source, WANTED, columns, format, grades))
+    return _qrels_of(tables(source, QRELS, columns, format, grades))
 
 
-def qrels_of(found: Sequence[Table]) -> Qrels:
-    """Qrels from tables with `topic doc grade`."""
-    grades = np.concatenate([whole_numbers(table, "grade") for table in found])
-    (topics, topic), (documents, document) = (
-        encoded(stacked(found, name)) for name in ("topic", "doc")
-    )
-    say_what_is_odd(found[0].origin.name, topics=topics, documents=documents)
-    with located([table.origin for table in found]):
-        return Qrels.from_codes((topics, documents), (topic, document), grades)
+def _qrels_of(parts: Sequence[Table]) -> Qrels:
+    grades = np.concatenate([table.whole_numbers("grade") for table in parts])
+    indexes, codes = coded(parts, "topic", "doc")
+    say_what_is_odd(parts[0].origin.name, topics=indexes[0], documents=indexes[1])
+    with located([table.origin for table in parts]):
+        return Qrels.from_codes(indexes, codes, grades)
 
 
 def read_pairs(source: str | Path | Sequence[str | Path] | Any) -> Pairs:
     """The pairs of a pool: of qrels, or of a table with `topic` and `doc`."""
-    found = tables(source, PAIRS, None, None)
-    (topics, topic), (documents, document) = (
-        encoded(stacked(found, name)) for name in ("topic", "doc")
-    )
-    return Pairs.from_codes(topics, documents, topic, document)[0]
-
-
-_P = re.compile(r"p\((-?\d+)\)")
-PROBABILITIES_WANTED = Wanted(
-    "probabilities", needed=("topic", "doc"), optional=("grade", "given"), others=_P.pattern
-)
-
-LABELS = Wanted(
-    "labels",
-    needed=("topic", "doc"),
-    optional=("assessor", "grade", "given"),
-    plain=("topic", "assessor", "doc", "grade"),
-    others=_P.pattern,
-)
+    indexes, codes = coded(tables(source, PAIRS), "topic", "doc")
+    return Pairs.from_codes(*indexes, *codes)[0]
 
 
 def read_probabilities(
@@ -93,7 +78,7 @@ def read_probabilities(
 
     The assessors' table is empty; `grades()` gives the grades of the file.
     """
-    (table,) = tables(source, PROBABILITIES_WANTED, None, format)
+    (table,) = tables(source, PROBABILITIES, None, format)
     return _of_table(table, relevant_from)
 
 
@@ -106,36 +91,32 @@ def read_labels(
         return _of_table(table, 1)
     if "grade" not in table:
         raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
-    return qrels_of([table])
+    return _qrels_of([table])
 
 
 def _of_table(table: Table, relevant_from: int) -> Merged:
-    grades = sorted(int(found[1]) for name in table.columns if (found := _P.fullmatch(name)))
+    matches = (_P.fullmatch(name) for name in table.columns)
+    grades = sorted(int(match[1]) for match in matches if match)
     if len(grades) < 2:
         raise table.origin.error("no columns p(0) p(1) ...: not a file of probabilities")
-    posterior = np.stack([numbers(table, f"p({grade})") for grade in grades], axis=1)
+    posterior = np.stack([table.numbers(f"p({grade})") for grade in grades], axis=1)
     _refuse_what_is_no_distribution(table, posterior)
-    (topics, topic), (documents, document) = (
-        encoded(stacked([table], name)) for name in ("topic", "doc")
-    )
-    pairs, pair = Pairs.from_codes(topics, documents, topic, document)
+    indexes, codes = coded([table], "topic", "doc")
+    pairs, pair = Pairs.from_codes(*indexes, *codes)
     if len(pairs) < len(pair):
         raise table.origin.error("a pair appears twice; keep one of its rows")
     order = np.argsort(pair)
-    given, decided = _numbers(table, "given"), _numbers(table, "grade")
     return Merged(
         pairs,
         Scale(tuple(grades), relevant_from),
         posterior[order],
         AssessorTable(Index.of([])),
         Fit(table.origin.name),
-        np.zeros(len(pairs), np.bool_) if given is None else given[order] > 0,
-        decided=None if decided is None else decided[order],
+        given=table.whole_numbers("given")[order] > 0
+        if "given" in table
+        else np.zeros(len(pairs), np.bool_),
+        decided=table.whole_numbers("grade")[order] if "grade" in table else None,
     )
-
-
-def _numbers(table: Table, name: str) -> Array | None:
-    return whole_numbers(table, name) if name in table else None
 
 
 def _refuse_what_is_no_distribution(table: Table, posterior: Array) -> None:
@@ -146,14 +127,6 @@ def _refuse_what_is_no_distribution(table: Table, posterior: Array) -> None:
         raise table.origin.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
 
 
-SAMPLE_WANTED = Wanted(
-    "human labels",
-    needed=("topic", "doc", "grade"),
-    optional=("assessor", "probability", "by"),
-    plain=("topic", "assessor", "doc", "grade"),
-)
-
-
 def read_sample(
     source: str | Path | Any, *, columns: Columns = None, grades: Words = None
 ) -> Sample | Qrels:
@@ -161,32 +134,30 @@ def read_sample(
 
     The file is one that `qrowd sample` wrote, with the human's `grade` added to each row.
     """
-    (table,) = tables(source, SAMPLE_WANTED, columns, None, grades)
-    (topics, topic), (documents, document) = (
-        encoded(as_names(table.column(name))) for name in ("topic", "doc")
-    )
-    chance = numbers(table, "probability") if "probability" in table else None
+    (table,) = tables(source, SAMPLE, columns, None, grades)
+    indexes, codes = coded([table], "topic", "doc")
+    chance = table.numbers("probability") if "probability" in table else None
     by = _by(table) if "by" in table else "random"
     with located([table.origin]):
-        values = whole_numbers(table, "grade")
-        qrels = Qrels.from_codes((topics, documents), (topic, document), values)
+        grade = table.whole_numbers("grade")
+        qrels = Qrels.from_codes(indexes, codes, grade)
         if chance is None:
             return qrels
-        if len(qrels) < len(values):
+        if len(qrels) < len(grade):
             raise InputError("a pair appears twice; keep one row of each")
-        order = np.lexsort((document, topic))
+        order = np.lexsort(codes[::-1])
         return Sample(qrels.pairs, np.nan_to_num(chance[order]), by, qrels.grade)
 
 
 def _by(table: Table) -> str:
     """How all of the pairs were chosen."""
-    found = as_names(table.column("by")).unique().to_list()
-    if len(found) > 1 or found[0] not in BY:
+    values = table.names("by").unique().to_list()
+    if len(values) > 1 or values[0] not in BY:
         raise table.origin.error(
             f"column by must hold one of {', '.join(BY)}, the same in all rows; "
-            f"got {', '.join(sorted(found)[:4])}"
+            f"got {', '.join(sorted(values)[:4])}"
         )
-    return str(found[0])
+    return str(values[0])
 
 
 def read_topic_list(file: str | Path) -> Index:

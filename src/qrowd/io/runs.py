@@ -14,22 +14,23 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
 from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Wanted, tables
-from qrowd.io.names import encoded, say_what_is_odd
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
-from qrowd.io.table import Table, as_names, numbers, stacked
+from qrowd.io.table import Table, coded, encoded, say_what_is_odd, stacked
 
 if TYPE_CHECKING:
     import polars as pl
 
-
-WANTED = Wanted(
+RUNS = Wanted(
     "runs",
     needed=("topic", "doc", "score"),
     optional=("run",),
     plain=("topic", "Q0", "doc", "rank", "score", "run"),
 )
 NAMES = ("auto", "tag", "file")
+AXES = ("assessor", "draw")
+SCORES = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
+CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
 
 def read_runs(
@@ -45,62 +46,40 @@ def read_runs(
     """
     if names not in NAMES:
         raise UsageError(f"names must be one of {', '.join(NAMES)}, got {names!r}")
-    found = tables(source, WANTED, None, format)
-    scores = np.concatenate([numbers(table, "score") for table in found])
-    runs, run = encoded(_run_names(found, names))
-    (topics, topic), (documents, document) = (
-        encoded(stacked(found, name)) for name in ("topic", "doc")
-    )
-    origins = [table.origin for table in found]
+    parts = tables(source, RUNS, None, format)
+    scores = np.concatenate([table.numbers("score") for table in parts])
+    runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
+    (topics, documents), (topic, document) = coded(parts, "topic", "doc")
+    origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
-    del found  # millions of strings
+    del parts  # millions of strings
     with located(origins):
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
 
 
-def _run_names(found: list[Table], names: str) -> pl.Series:
-    """For each row the name of its run, so that all runs are told apart."""
-    import polars as pl
-
-    by_file = _by_file([_tags(table) for table in found], names)
-    both = list(zip(found, by_file, strict=True))
-    _warn_of_clashes([table.origin.name for table, by in both if by and "run" in table], names)
-    parts = [
-        pl.repeat(stem(table.origin.name), len(table), dtype=pl.String, eager=True)
-        if by
-        else as_names(table.column("run"))
-        for table, by in both
+def _named_by_file(parts: list[Table], names: str) -> list[str | None]:
+    """The name of each file whose run is named after it; None where a column names runs."""
+    tags = [_tags(table) for table in parts]
+    used = Counter(tag for each in tags for tag in each)
+    by_file = [
+        names == "file" or not each or (names == "auto" and any(used[tag] > 1 for tag in each))
+        for each in tags
     ]
-    return pl.concat(parts)
+    files = [table.origin.name for table in parts]
+    clashing = [file for file, by, each in zip(files, by_file, tags, strict=True) if by and each]
+    if names == "auto" and clashing:
+        shown = ", ".join(clashing[:3])
+        more = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
+        say(f"{shown}{more} share a tag: these runs are named after their files")
+    return [stem(file) if by else None for file, by in zip(files, by_file, strict=True)]
 
 
 def _tags(table: Table) -> list[str]:
     """The distinct tags of a file, which mostly has one."""
     if "run" not in table:
         return []
-    tags = as_names(table.column("run"))
+    tags = table.names("run", keep=True)
     return [tags[0]] if (tags == tags[0]).all() else tags.unique().to_list()
-
-
-def _by_file(tags: list[list[str]], names: str) -> list[bool]:
-    """Whether a file's runs are named after it, given the tags of each file."""
-    used = Counter(tag for each in tags for tag in each)
-    return [
-        names == "file" or not each or (names == "auto" and any(used[tag] > 1 for tag in each))
-        for each in tags
-    ]
-
-
-def _warn_of_clashes(files: list[str], names: str) -> None:
-    if names == "auto" and files:
-        shown = ", ".join(files[:3])
-        more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-        say(f"{shown}{more} share a tag: these runs are named after their files")
-
-
-AXES = ("assessor", "draw")
-SCORES_WANTED = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
-CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
 
 def read_scores(source: str | Path | Any, *, format: str | None = None) -> Scores:
@@ -113,10 +92,10 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
     table = _table(source, format)
     axis = next((name for name in AXES if name in table), "")
     names = [name for name in ("measure", axis, "topic", "run") if name in table]
-    frame = pl.DataFrame([as_names(table.column(name)) for name in names])
+    frame = pl.DataFrame([table.names(name) for name in names])
+    frame = frame.with_columns(pl.Series("value", table.numbers("value"), dtype=pl.Float64))
     if "topic" not in table:
         frame = frame.with_columns(pl.lit(MEAN).alias("topic"))
-    frame = frame.with_columns(pl.Series("value", numbers(table, "value"), dtype=pl.Float64))
     frame = frame.filter(pl.col("topic") != ALL)
     if not frame.height:
         raise table.origin.error(f"no topics, only {ALL!r}; scores need their topics")
@@ -126,7 +105,7 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
 def _table(source: str | Path | Any, format: str | None) -> Table:
     """Scores by topic; or corrected ones, which have intervals instead."""
     try:
-        (table,) = tables(source, SCORES_WANTED, None, format)
+        (table,) = tables(source, SCORES, None, format)
     except InputError as error:
         try:
             (table,) = tables(source, CORRECTED, None, format)
