@@ -26,9 +26,7 @@ from qrowd.io.topics import read_topics
 
 if TYPE_CHECKING:
     from qrowd.data.documents import Documents
-    from qrowd.data.judgements import Judgements
     from qrowd.data.merged import AssessorTable, Merged
-    from qrowd.data.orders import Orders
     from qrowd.data.qrels import Qrels
     from qrowd.data.runs import RunSet
     from qrowd.data.scores import Scores
@@ -38,10 +36,6 @@ if TYPE_CHECKING:
         Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents | Orders
     )
 
-KINDS = (
-    *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
-    *("topics", "documents", "orders"),
-)
 _HOLDS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("scores", ("run", "measure", "value", "human_low")),
@@ -81,11 +75,11 @@ def kind_of(source: Source, format: str | None = None) -> str:
 
 def kind_of_path(path: str | Path | Source, format: str | None = None) -> str:
     """What a file, or the files of a folder, hold; files that hold nothing else are documents."""
-    found = sources(path)
+    files = sources(path)
     try:
-        return kind_of(found[0], format)
+        return kind_of(files[0], format)
     except FormatError:
-        if is_folder(path) and are_files(found):
+        if is_folder(path) and are_files(files):
             return "documents"
         raise
 
@@ -123,18 +117,17 @@ def read_any(
     source = opened(source)
     kind = kind or kind_of_path(source, format)
     if kind not in _READERS:
-        raise UnknownNameError.among("kind of file", kind, KINDS)
-    found: Noun
-    found = _READERS[kind](source, format, grades)
-    return found
+        raise UnknownNameError.among("kind of file", kind, _READERS)
+    noun: Noun = _READERS[kind](source, format, grades)
+    return noun
 
 
 def _judgements_or_qrels(
     source: str | Path | Source, format: str | None, grades: Words
 ) -> Judgements | Qrels:
-    found = read_judgements(source, format=format, grades=grades)
-    if len(found.assessors) > 1:
-        return found
+    judgements = read_judgements(source, format=format, grades=grades)
+    if len(judgements.assessors) > 1:
+        return judgements
     return read_qrels(source, format=format, grades=grades)
 
 
@@ -166,15 +159,16 @@ def read_ranked(
     graded = [file for file, kind in kinds.items() if kind != "orders"]
     ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file)]
     with ranks_are_read():
-        judgements = _judgements(graded, grades) if graded else None
+        judgements = read_judgements(_alone(graded), grades=grades) if graded else None
     if ranked:
-        return read_orders(ranked[0] if len(ranked) == 1 else ranked), judgements
+        return read_orders(_alone(ranked)), judgements
     assert judgements is not None
     return Orders.none(judgements.pairs, judgements.assessors), judgements
 
 
-def _judgements(files: Sequence[str | Path | Source], grades: Words) -> Judgements:
-    return read_judgements(files[0] if len(files) == 1 else files, grades=grades)
+def _alone(files: list[Any]) -> Any:
+    """A single file by itself: it may be a folder."""
+    return files[0] if len(files) == 1 else files
 
 
 def has_ranks(file: str | Path | Source) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError, UsageError
 from qrowd.io.formats import format_of
-from qrowd.io.formats.format import Format
 from qrowd.io.nested import names_files, of_object
 from qrowd.io.origin import Origin, say
 from qrowd.io.roles import SYNONYMS, candidates, recognised
@@ -20,21 +19,116 @@ from qrowd.kernel import in_blocks
 if TYPE_CHECKING:
     import polars as pl
 
+Columns = str | Sequence[str] | Mapping[str, str] | None
 
-def collected(
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a noun wants of a table: columns it needs, may have, and TREC's order of them."""
+
+    what: str
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    others: str = ""  # a pattern of further columns that are kept
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.needed, *self.optional)
+
+
+def tables(
+    source: Any,
+    wanted: Wanted,
+    columns: Columns = None,
+    format: str | None = None,
+    grades: Words = None,
+) -> list[Table]:
+    """The tables of an object, or of all files meant by a path, a folder, a glob, `-`."""
+    words = meaning(grades)
+    if names_files(source):
+        files = sources(source)
+
+        def work(lo: int, hi: int) -> list[Table]:
+            return [_of_file(file, wanted, columns, format) for file in files[lo:hi]]
+
+        read = [table for block in in_blocks(work, len(files), len(files)) for table in block]
+    else:
+        read = [_by_names(*of_object(source, wanted.what), wanted, columns)]
+    for note in dict.fromkeys(note for table in read for note in table.notes):
+        say(note)
+    return [with_meaning(table, words) for table in read]
+
+
+def _of_file(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:
+    form = format_of(source, format)
+    if form.headed:
+        return _by_names(*form.read(source), wanted, columns)
+    first = form.fields(source)
+    is_header = len(recognised(first, wanted.names)) >= min(2, len(wanted.needed))
+    order = _positions(columns, wanted)
+    if columns is None and not is_header:
+        if len(first) != len(wanted.plain):
+            raise _unclear(source, wanted, len(first))
+        order = wanted.plain
+    if not order:
+        return _by_names(*form.read(source), wanted, columns)
+    names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
+    origin, frame = form.read(source, names)
+    kept = [name for name in names if name in wanted.names]
+    table = Table(origin, _collected(origin, frame, kept), {name: name for name in kept})
+    return _with_note(table) if form.name == "csv" and columns is None else table
+
+
+def _with_note(table: Table) -> Table:
+    """With a word about four columns of CSV, whose order is anybody's guess."""
+    if "assessor" not in table:
+        return table
+    second = table.frame["assessor"].unique().to_list()
+    if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
+        return table
+    note = (
+        f"{table.origin.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
+        "that is wrong, say the order: --columns topic,doc,assessor,grade"
+    )
+    return replace(table, notes=(note,))
+
+
+def _by_names(
+    origin: Origin, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
+) -> Table:
+    """The table with our names for its columns: as stated, else by their names."""
+    names = list(frame.collect_schema())
+    stated = _mapping(columns, wanted)
+    ours = stated or recognised(names, wanted.names)
+    for name, theirs in ours.items():
+        if theirs not in names:
+            raise origin.error(f"no column {theirs!r} for {name}; there are: {_listed(names)}")
+    missing = [name for name in wanted.needed if name not in ours]
+    if missing:
+        raise origin.error(_missing(names, missing, stated, wanted))
+    if not origin.rows:
+        raise origin.error("there is a header but no row")
+    rest = [name for name in names if name not in {*ours, *ours.values()}]
+    others = {name: name for name in rest if wanted.others and re.fullmatch(wanted.others, name)}
+    kept = list(dict.fromkeys((*ours.values(), *others)))
+    notes = () if stated else _two_for_one(origin, names, wanted)
+    return Table(origin, _collected(origin, frame, kept), ours | others, notes)
+
+
+def _collected(
     origin: Origin, frame: pl.DataFrame | pl.LazyFrame, names: Sequence[str]
 ) -> pl.DataFrame:
     """These columns of a frame, read if they are not yet, as numbers and text."""
     import polars as pl
 
-    if isinstance(frame, pl.DataFrame):
-        return pl.DataFrame([_plain(origin, frame[name]) for name in names])
     try:
-        read = frame.select(names).collect()
+        columns = frame.lazy().select(names).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         message = "the file is damaged in the middle; fetch or make it again"
         raise FormatError(message, file=origin.name) from None
-    return pl.DataFrame([_plain(origin, column) for column in read])
+    return pl.DataFrame([_plain(origin, column) for column in columns])
 
 
 def _plain(origin: Origin, column: pl.Series) -> pl.Series:
@@ -58,72 +152,6 @@ def _plain(origin: Origin, column: pl.Series) -> pl.Series:
         raise origin.error(message) from None
 
 
-Columns = str | Sequence[str] | Mapping[str, str] | None
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a noun wants of a table: columns it needs, may have, and TREC's order of them."""
-
-    what: str
-    needed: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    plain: tuple[str, ...] = ()
-    others: str = ""  # a pattern of further columns that are kept
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.needed, *self.optional)
-
-
-def tables(
-    given: Any,
-    wanted: Wanted,
-    columns: Columns = None,
-    format: str | None = None,
-    grades: Words = None,
-) -> list[Table]:
-    """The tables of an object, or of all files meant by a path, a folder, a glob, `-`."""
-    words = meaning(grades)
-    if not names_files(given):
-        found = [_named(*of_object(given, wanted.what), wanted, columns)]
-    else:
-        files = sources(given)
-
-        def work(lo: int, hi: int) -> list[Table]:
-            return [table_of(source, wanted, columns, format) for source in files[lo:hi]]
-
-        found = [table for block in in_blocks(work, len(files), len(files)) for table in block]
-    for note in dict.fromkeys(note for table in found for note in table.notes):
-        say(note)
-    return [with_meaning(table, words) for table in found]
-
-
-def table_of(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:
-    """The table of one file."""
-    form = format_of(source, format)
-    if form.headed:
-        return _named(*form.read(source, ()), wanted, columns)
-    first = form.fields(source)
-    order = _positions(columns, wanted) or plain_order(first, wanted, columns)
-    if order:
-        return _noted(_columns_plain(source, form, wanted, order), form, columns)
-    if columns is None and not _is_header(first, wanted):
-        raise _unclear(source, wanted, first)
-    return _named(*form.read(source, ()), wanted, columns)
-
-
-def _is_header(fields: Sequence[str], wanted: Wanted) -> bool:
-    return len(recognised(fields, wanted.names)) >= min(2, len(wanted.needed))
-
-
-def plain_order(header: Sequence[str], wanted: Wanted, columns: Columns = None) -> tuple[str, ...]:
-    """TREC's order of columns, for a file that has as many and no header."""
-    plain = columns is None and len(header) == len(wanted.plain)
-    return wanted.plain if plain and not _is_header(header, wanted) else ()
-
-
 # --- what the user said of the columns ------------------------------------------------------------
 
 
@@ -139,15 +167,6 @@ def _positions(columns: Columns, wanted: Wanted) -> tuple[str, ...]:
     if missing:
         raise UsageError(f"columns name no {' and no '.join(missing)}: {' '.join(parts)}")
     return tuple(parts)
-
-
-def _check_names(names: Sequence[str], wanted: Wanted) -> None:
-    for name in names:
-        if name not in wanted.names:
-            allowed = " ".join(wanted.names)
-            raise UsageError(f"columns must be among {allowed} (_ skips one), got {name!r}")
-    if len(set(names)) < len(names):
-        raise UsageError(f"columns name one twice: {' '.join(names)}")
 
 
 def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
@@ -168,50 +187,16 @@ def _mapping(columns: Columns, wanted: Wanted) -> dict[str, str]:
     return dict(named)
 
 
-# --- the two kinds of tables ----------------------------------------------------------------------
+def _check_names(names: Sequence[str], wanted: Wanted) -> None:
+    for name in names:
+        if name not in wanted.names:
+            allowed = " ".join(wanted.names)
+            raise UsageError(f"columns must be among {allowed} (_ skips one), got {name!r}")
+    if len(set(names)) < len(names):
+        raise UsageError(f"columns name one twice: {' '.join(names)}")
 
 
-def _columns_plain(source: Source, form: Format, wanted: Wanted, order: Sequence[str]) -> Table:
-    names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
-    origin, frame = form.read(source, names)
-    kept = [name for name in names if name in wanted.names]
-    return Table(origin, collected(origin, frame, kept), {name: name for name in kept})
-
-
-def _noted(table: Table, form: Format, columns: Columns) -> Table:
-    """With a word about four columns of CSV, whose order is anybody's guess."""
-    if form.name != "csv" or columns is not None or "assessor" not in table:
-        return table
-    second = table.frame["assessor"].unique().to_list()
-    if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
-        return table
-    note = (
-        f"{table.origin.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
-        "that is wrong, say the order: --columns topic,doc,assessor,grade"
-    )
-    return replace(table, notes=(note,))
-
-
-def _named(
-    origin: Origin, frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted, columns: Columns
-) -> Table:
-    """The table with our names for its columns: as stated, else by their names."""
-    names = list(frame.collect_schema())
-    stated = _mapping(columns, wanted)
-    found = stated or recognised(names, wanted.names)
-    for name, theirs in found.items():
-        if theirs not in names:
-            raise origin.error(f"no column {theirs!r} for {name}; there are: {_listed(names)}")
-    missing = [name for name in wanted.needed if name not in found]
-    if missing:
-        raise _missing(origin, names, missing, stated, wanted)
-    if not origin.rows:
-        raise origin.error("there is a header but no row")
-    rest = [name for name in names if name not in {*found, *found.values()}]
-    others = {name: name for name in rest if wanted.others and re.fullmatch(wanted.others, name)}
-    wanted_columns = list(dict.fromkeys((*found.values(), *others)))
-    notes = () if stated else _two_for_one(origin, names, wanted)
-    return Table(origin, collected(origin, frame, wanted_columns), found | others, notes)
+# --- what to tell the user ------------------------------------------------------------------------
 
 
 def _two_for_one(origin: Origin, names: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
@@ -225,25 +210,32 @@ def _two_for_one(origin: Origin, names: Sequence[str], wanted: Wanted) -> tuple[
 
 
 def _missing(
-    origin: Origin,
-    names: Sequence[str],
-    missing: Sequence[str],
-    stated: Mapping[str, str],
-    wanted: Wanted,
-) -> FormatError:
-    known = recognised(names, wanted.needed) | dict(stated)
-    every = ",".join(f"{name}={known.get(name, 'NAME')}" for name in wanted.needed)
+    names: Sequence[str], missing: Sequence[str], stated: Mapping[str, str], wanted: Wanted
+) -> str:
+    ours = recognised(names, wanted.needed) | dict(stated)
+    every = ",".join(f"{name}={ours.get(name, 'NAME')}" for name in wanted.needed)
     if stated:
-        return origin.error(
+        return (
             f"--columns names no {' and no '.join(missing)}; name every column that is to be read: "
             f"--columns {every}; there are: {_listed(names)}"
         )
     called = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )
-    return origin.error(
+    return (
         f"no column for {' and '.join(missing)} among: {_listed(names)}; {called}; or say what the "
         f"columns are: --columns {every}"
+    )
+
+
+def _unclear(source: Source, wanted: Wanted, columns: int) -> FormatError:
+    trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
+    return FormatError(
+        f"{columns} columns and no header that is known; {wanted.what} need "
+        f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
+        f"--columns (e.g. --columns {','.join(wanted.needed)})",
+        file=source.name,
+        line=1,
     )
 
 
@@ -251,14 +243,3 @@ def _listed(names: Sequence[str]) -> str:
     """The names of columns, not more than fit a message."""
     shown = " ".join(name if len(name) < 40 else f"{name[:37]}..." for name in names[:20])
     return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-
-
-def _unclear(source: Source, wanted: Wanted, header: Sequence[str]) -> FormatError:
-    trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
-    return FormatError(
-        f"{len(header)} columns and no header that is known; {wanted.what} need "
-        f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
-        f"--columns (e.g. --columns {','.join(wanted.needed)})",
-        file=source.name,
-        line=1,
-    )

@@ -17,20 +17,10 @@ from qrowd.content.vectors import Vectors
 from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
+from qrowd.io import records
 from qrowd.io.formats.text import text_of
 from qrowd.io.markup import Element, children, elements, escaped, plain, unclosed
-from qrowd.io.records import (
-    MARKUP,
-    Record,
-    columns_if_any,
-    columns_of,
-    distinct,
-    encoded_texts,
-    folder_of,
-    form_of,
-    header_of,
-    records,
-)
+from qrowd.io.records import Record
 from qrowd.io.source import COMPRESSED, Source, sources
 
 SYNONYMS = {
@@ -62,9 +52,9 @@ _COLLECTION = re.compile(
 
 def matches(source: Source) -> bool:
     """Whether a file looks like documents."""
-    if form_of(source) == MARKUP:
+    if records.form_of(source) == records.MARKUP:
         return bool(_DOC.search(source.start))
-    columns, names = columns_if_any(source, SYNONYMS)
+    columns, names = records.columns_if_any(source, SYNONYMS)
     texts = {"text", "file", "title", "url"} & columns
     return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names
 
@@ -80,7 +70,7 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
     relative to the one that names it.
     """
     files = sources(source)
-    texts = _of_files(files) if are_files(files) else distinct(_all(files), "document")
+    texts = _of_files(files) if are_files(files) else records.distinct(_all(files), "document")
     index = Index.of(texts)
     names = dict.fromkeys(name for document in texts.values() for name in document)
     columns = {
@@ -93,22 +83,24 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
 
 def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:
     for file in files:
-        for record in _of_markup(file) if form_of(file) == MARKUP else _of_table(file):
+        folder = file.path.parent if file.path else Path()
+        read = _of_markup if records.form_of(file) == records.MARKUP else _of_table
+        for record in read(file):
             if record.texts.get("file"):
-                record.texts["file"] = str(folder_of(file) / record.texts["file"])
+                record.texts["file"] = str(folder / record.texts["file"])
             yield record.texts.pop("doc", ""), record, file
 
 
 def _of_table(source: Source) -> Iterator[Record]:
-    names = header_of(source)
-    columns = columns_of(names, SYNONYMS)
+    names = records.header_of(source)
+    columns = records.columns_of(names, SYNONYMS)
     if "doc" in columns and len(names) > 1:
         columns |= {name: name for name in names if name not in columns.values()}
-        for record in records(source):
+        for record in records.read(source):
             rest = {name: name for name in record.texts if name not in columns.values()}
             yield record.renamed(columns | rest)
-    elif len(names) in _PLAIN and form_of(source) == "tsv":
-        yield from records(source, _PLAIN[len(names)])
+    elif len(names) in _PLAIN and records.form_of(source) == "tsv":
+        yield from records.read(source, _PLAIN[len(names)])
     else:
         raise FormatError(
             f"these are no documents: {' '.join(names)[:60]}; expected a header with doc and text, "
@@ -237,7 +229,7 @@ def encoded_documents(documents: Documents, form: str, name: str) -> bytes:
     documents = _relative(documents, name)
     _refuse_synonyms(documents, name)
     if form not in ("xml", "trec"):
-        return encoded_texts(documents, form, name)
+        return records.encoded_texts(documents, form, name)
     rows = documents.to_polars().iter_rows(named=True)
     _refuse_tags(documents, name)
     body = "".join(_as_markup(row) for row in rows)

@@ -54,7 +54,7 @@ def form_of(source: Source) -> str:
     return "csv" if b"," in line and b"\t" not in line else "tsv"
 
 
-def records(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
+def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
     """The records of a table; `names` are those of the columns of a file without a header."""
     for line, row in FORMATS[form_of(source)].rows(source, names):
         yield Record(line, _texts(row, source, line))
@@ -74,7 +74,7 @@ def header_of(source: Source) -> list[str]:
     if form == "parquet":
         return FORMATS[form].fields(source)
     if form in ("json", "jsonl"):
-        first = next(records(source), None)
+        first = next(read(source), None)
         return list(first.texts) if first else []
     line = first_line(source)
     if not line.strip():
@@ -119,9 +119,25 @@ def distinct(named: Iterable[tuple[str, Record, Source]], what: str) -> dict[str
     return {name: record.texts for name, (record, _) in first.items()}
 
 
-def folder_of(source: Source) -> Path:
-    """The folder in which a file is; the current one for stdin."""
-    return source.path.parent if source.path else Path()
+def strict_rows(
+    path: str | Path, needed: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Lines and rows of a TSV file whose header has all needed names, and no others than these."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise FormatError("cannot be read as text in UTF-8", file=str(path)) from None
+    header = lines[0].split("\t") if lines else []
+    if not set(needed) <= set(header) <= {*needed, *optional}:
+        others = f"; there may be {', '.join(optional)}" if optional else ""
+        message = f"the first line must name the columns {', '.join(needed)}{others}"
+        raise FormatError(message, file=str(path), line=1)
+    for line, text in enumerate(lines[1:], 2):
+        fields = text.split("\t") if text else []
+        if len(fields) != len(header):
+            message = f"has {len(fields)} columns, the header {len(header)}; fix this line"
+            raise FormatError(message, file=str(path), line=line)
+        yield line, dict(zip(header, fields, strict=True))
 
 
 # --- writing --------------------------------------------------------------------------------------

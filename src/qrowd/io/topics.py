@@ -13,19 +13,10 @@ import numpy as np
 from qrowd.data.index import Index
 from qrowd.data.topics import TOPIC_TEXTS, Topics
 from qrowd.errors import DataWarning, FormatError
+from qrowd.io import records
 from qrowd.io.formats.text import text_of
 from qrowd.io.markup import Element, children, elements, escaped, open_fields, plain, unclosed
-from qrowd.io.records import (
-    MARKUP,
-    Record,
-    columns_if_any,
-    columns_of,
-    distinct,
-    encoded_texts,
-    form_of,
-    header_of,
-    records,
-)
+from qrowd.io.records import Record
 from qrowd.io.source import Source, sources
 
 SYNONYMS = {
@@ -58,9 +49,9 @@ _START = re.compile(rb"<(top|topics?)(\s[^<>]*)?>", re.IGNORECASE)
 
 def matches(source: Source) -> bool:
     """Whether a file looks like topics."""
-    if form_of(source) == MARKUP:
+    if records.form_of(source) == records.MARKUP:
         return bool(_START.search(source.start))
-    columns, names = columns_if_any(source, SYNONYMS)
+    columns, names = records.columns_if_any(source, SYNONYMS)
     return "topic" in columns and len(columns) > 1 and not _NO_TOPICS & names
 
 
@@ -71,7 +62,7 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     `query description narrative category language`; a name and a query on each line, separated by
     a tab; TREC's SGML (`<top>`) or XML (`<topic>`).
     """
-    texts = distinct(_all(sources(source)), "topic")
+    texts = records.distinct(_all(sources(source)), "topic")
     index = Index.of(texts)
     columns = {
         name: np.array([texts[topic].get(name, "") for topic in index], dtype=object)
@@ -82,21 +73,22 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
 
 def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:
     for file in files:
-        for record in _of_markup(file) if form_of(file) == MARKUP else _of_table(file):
+        read = _of_markup if records.form_of(file) == records.MARKUP else _of_table
+        for record in read(file):
             yield record.texts.pop("topic", ""), record, file
 
 
 def _of_table(source: Source) -> Iterator[Record]:
-    names = header_of(source)
-    columns = columns_of(names, SYNONYMS)
+    names = records.header_of(source)
+    columns = records.columns_of(names, SYNONYMS)
     if "topic" in columns and len(columns) > 1:
         rest = [name for name in names if name not in columns.values()]
         if rest:
             message = f"{source.name}: topics have no place for {', '.join(rest)}: not read"
             warnings.warn(message, DataWarning, stacklevel=2)
-        yield from (record.renamed(columns) for record in records(source))
-    elif len(names) == 2 and form_of(source) == "tsv":
-        yield from records(source, ("topic", "query"))
+        yield from (record.renamed(columns) for record in records.read(source))
+    elif len(names) == 2 and records.form_of(source) == "tsv":
+        yield from records.read(source, ("topic", "query"))
     else:
         raise FormatError(
             f"these are no topics: {' '.join(names[:6])}; expected a header with topic and query "
@@ -149,7 +141,7 @@ def _xml(element: Element, source: Source) -> dict[str, str]:
 def encoded_topics(topics: Topics, form: str, name: str) -> bytes:
     """The bytes of a file: tsv, csv, json, jsonl, parquet, xml, or TREC's SGML (trec)."""
     if form not in ("xml", "trec"):
-        return encoded_texts(topics, form, name)
+        return records.encoded_texts(topics, form, name)
     rows = topics.to_polars().iter_rows(named=True)
     if form == "trec":
         return "".join(_as_sgml(row) for row in rows).encode()

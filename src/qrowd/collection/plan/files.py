@@ -5,7 +5,6 @@ A file that is missing or cannot be used is reported at the line of the plan tha
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from qrowd.data.runs import RunSet
 from qrowd.errors import FormatError, InputError
 from qrowd.io.documents import read_documents
 from qrowd.io.qrels import read_pairs, read_qrels
+from qrowd.io.records import strict_rows
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
 
@@ -160,26 +160,6 @@ def pool_sizes(runs: RunSet, depths: Sequence[int] = (5, 10, 20, 50, 100)) -> di
     return {depth: len(_first(runs, depth)) for depth in depths}
 
 
-def _table(
-    path: Path, needed: Sequence[str], known: Sequence[str]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise FormatError("cannot be read as text in UTF-8", file=str(path)) from None
-    lines = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    header = next(lines, [])
-    if not set(needed) <= set(header) or not set(header) <= {*needed, *known}:
-        more = f"; there may be {', '.join(known)}" if known else ""
-        message = f"the first line must name the columns {', '.join(needed)}{more}"
-        raise FormatError(message, file=str(path), line=1)
-    for line, row in enumerate(lines, 2):
-        if len(row) != len(header):
-            message = f"has {len(row)} columns, the header {len(header)}; fix this line"
-            raise FormatError(message, file=str(path), line=line)
-        yield line, dict(zip(header, row, strict=True))
-
-
 def _has_header(path: Path) -> bool:
     """Whether the first line names columns; TREC's four columns of qrels do not."""
     with path.open("rb") as file:
@@ -199,7 +179,7 @@ def gold_rows(path: str | Path) -> list[GoldRow]:
             strict=True,
         )
         return [GoldRow(*row) for row in names]
-    for line, row in _table(source, ("topic", "doc", "grade"), ("reason", "passage", "set")):
+    for line, row in strict_rows(source, ("topic", "doc", "grade"), ("reason", "passage", "set")):
         try:
             grade = int(row["grade"]) if row["grade"] else None
         except ValueError:
@@ -216,7 +196,7 @@ def gold_rows(path: str | Path) -> list[GoldRow]:
 def priority_rows(path: str | Path) -> list[tuple[tuple[str, str], float]]:
     """Priorities: TSV with topic, doc, priority."""
     source, found = Path(path), []
-    for line, row in _table(source, ("topic", "doc", "priority"), ()):
+    for line, row in strict_rows(source, ("topic", "doc", "priority")):
         try:
             found.append(((row["topic"], row["doc"]), float(row["priority"])))
         except ValueError:
