@@ -17,6 +17,7 @@ Grades = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Names = npt.NDArray[np.object_]
+Hashes = npt.NDArray[np.uint64]
 
 PIECE = 1 << 20
 
@@ -28,6 +29,14 @@ def freeze(array: Array, dtype: Any) -> Array:
         fixed = fixed.view()
     fixed.flags.writeable = False
     return fixed
+
+
+def freeze_fields(noun: object, **dtypes: Any) -> None:
+    """Freeze these fields of a frozen dataclass, each as its dtype; None stays."""
+    for name, dtype in dtypes.items():
+        value = getattr(noun, name)
+        if value is not None:
+            object.__setattr__(noun, name, freeze(value, dtype))
 
 
 def check_codes(what: str, codes: Array, limit: int, rows: int) -> None:
@@ -67,10 +76,10 @@ def no_texts() -> Names:
     return np.zeros(0, object)
 
 
-def texts(what: str, given: Array, n: int) -> Names:
+def texts(what: str, column: Array, n: int) -> Names:
     """A column of n texts, "" where there is none; an error if there are others than n, or none."""
-    if not len(given):
+    if not len(column):
         return freeze(np.full(n, "", object), object)
-    if len(given) != n:
-        raise InputError(f"{what} has {len(given)} texts, not {n}")
-    return freeze(np.array(["" if text is None else text for text in given], object), object)
+    if len(column) != n:
+        raise InputError(f"{what} has {len(column)} texts, not {n}")
+    return freeze(np.array(["" if text is None else text for text in column], object), object)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Offsets, freeze
+from qrowd.data.arrays import Array, Codes, Floats, Offsets, freeze_fields
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit
@@ -35,12 +35,7 @@ class Consensus(Framed):
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, dtype in (
-            ("worth", np.float64),
-            ("deviation", np.float64),
-            ("component", np.int32),
-        ):
-            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
+        freeze_fields(self, worth=np.float64, deviation=np.float64, component=np.int32)
 
     def __repr__(self) -> str:
         state = "" if self.fit.converged else ", not converged"

@@ -9,7 +9,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data import arrays
+from qrowd.data.arrays import Array, Codes, Hashes, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 
@@ -43,7 +44,7 @@ class Index:
     held: Names | Column
 
     def __init__(self, names: Names) -> None:
-        self.held = freeze(names, object)
+        self.held = arrays.freeze(names, object)
 
     @classmethod
     def of_sorted(cls, column: Column) -> Self:
@@ -59,7 +60,7 @@ class Index:
     def names(self) -> Names:
         """The names, as Python's strings."""
         held = self.held
-        return freeze(held if isinstance(held, np.ndarray) else held.to_numpy(), object)
+        return arrays.freeze(held if isinstance(held, np.ndarray) else held.to_numpy(), object)
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
@@ -137,7 +138,7 @@ class Index:
         order = np.random.default_rng(seed).permutation(len(self))
         return Index(self.names[np.sort(order[:size])]), Index(self.names[np.sort(order[size:])])
 
-    def hashes(self, codes: Codes) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def hashes(self, codes: Codes) -> Hashes:
         """A 64-bit hash of each coded name that depends on the name's UTF-8 bytes alone."""
         used, back = np.unique(codes, return_inverse=True)
         coded = [name.encode() for name in self.names[used]]
@@ -147,18 +148,22 @@ class Index:
         letters = np.frombuffer(b"".join(coded), np.uint8)
         longer = len(lengths) - np.cumsum(np.bincount(lengths))  # names longer than so much
         result = np.full(len(used), 0xCBF29CE484222325, np.uint64)
-        for place in range(int(lengths.max(initial=0))):
-            here = slice(longer[place])
-            letter = letters[starts[here] + place]
+        for at in range(int(lengths.max(initial=0))):
+            here = slice(longer[at])
+            letter = letters[starts[here] + at]
             result[here] = np.where(letter > 0, (result[here] ^ letter) * _PRIME, result[here])
         unsorted = np.empty_like(result)
         unsorted[order] = result
         return unsorted[back]
 
 
-def mixed(
-    hashed: np.ndarray[tuple[int], np.dtype[np.uint64]], seed: int
-) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def encode_columns(*columns: Sequence[str] | Names) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The index of each of these columns of names, and the codes of its rows."""
+    indexes, codes = zip(*map(Index.encode, columns), strict=True)
+    return indexes, codes
+
+
+def mixed(hashed: Hashes, seed: int) -> Hashes:
     """Scramble hashes with a seed (the finaliser of splitmix64)."""
     z = hashed + np.uint64((0x9E3779B97F4A7C15 * (seed + 1)) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -176,18 +181,15 @@ class Pairs(Framed):
     document: Codes
 
     def __post_init__(self) -> None:
-        for field in ("topic", "document"):
-            object.__setattr__(self, field, freeze(getattr(self, field), np.int32))
-        keys = self.keys
-        if len(keys) and not bool((np.diff(keys) > 0).all()):
+        arrays.freeze_fields(self, topic=np.int32, document=np.int32)
+        if not bool((np.diff(self.keys) > 0).all()):
             raise InputError("pairs must be sorted by topic and document, and distinct")
 
     @classmethod
     def of(cls, topics: Sequence[str] | Names, documents: Sequence[str] | Names) -> Self:
         """The distinct pairs among these (the i-th topic with the i-th document)."""
-        topic_index, topic = Index.encode(topics)
-        document_index, document = Index.encode(documents)
-        return cls.from_codes(topic_index, document_index, topic, document)[0]
+        indexes, codes = encode_columns(topics, documents)
+        return cls.from_codes(*indexes, *codes)[0]
 
     @classmethod
     def from_codes(
@@ -196,10 +198,8 @@ class Pairs(Framed):
         """The distinct pairs among coded rows, and each row's pair."""
         keys = topic.astype(np.int64) * max(len(documents), 1) + document
         distinct, back = np.unique(keys, return_inverse=True)
-        first, second = np.divmod(distinct, max(len(documents), 1))
-        return cls(topics, documents, first.astype(np.int32), second.astype(np.int32)), back.astype(
-            np.int32
-        )
+        pairs = cls(topics, documents, *np.divmod(distinct, max(len(documents), 1)))
+        return pairs, back.astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -232,7 +232,7 @@ class Pairs(Framed):
     @cached_property
     def topic_starts(self) -> Offsets:
         """Where each topic's pairs start; one more offset than topics."""
-        return starts_of(self.topic, len(self.topics))
+        return arrays.starts_of(self.topic, len(self.topics))
 
     @property
     def topic_names(self) -> Names:
@@ -253,39 +253,37 @@ class Pairs(Framed):
         wanted = topic.astype(np.int64) * max(len(self.documents), 1) + document
         at = np.searchsorted(self.keys, wanted).astype(np.int32)
         at[at == len(self)] = 0
-        known = (topic >= 0) & (document >= 0) & (len(self) > 0)
+        here = (topic >= 0) & (document >= 0) & (len(self) > 0)
         if len(self):
-            known &= self.keys[at] == wanted
-        return np.where(known, at, -1).astype(np.int32)
+            here &= self.keys[at] == wanted
+        return np.where(here, at, -1).astype(np.int32)
 
     def union(self, other: Pairs) -> Pairs:
         """All pairs of both."""
         if other is self or (len(other) and bool((self.locate(other) >= 0).all())):
             return self
         topics, documents = self.topics.union(other.topics), self.documents.union(other.documents)
-        topic = [topics.find(p.topics)[p.topic] for p in (self, other)]
-        document = [documents.find(p.documents)[p.document] for p in (self, other)]
-        return Pairs.from_codes(topics, documents, np.concatenate(topic), np.concatenate(document))[
-            0
-        ]
+        both = (self, other)
+        topic = np.concatenate([topics.find(each.topics)[each.topic] for each in both])
+        document = np.concatenate([documents.find(each.documents)[each.document] for each in both])
+        return Pairs.from_codes(topics, documents, topic, document)[0]
 
     def select(self, mask: Mask) -> Pairs:
         """The pairs where the mask is true; names that are left without a pair go too."""
-        topic, document = self.topic[mask], self.document[mask]
-        used_topics, topic_codes = np.unique(topic, return_inverse=True)
-        used_documents, document_codes = np.unique(document, return_inverse=True)
+        topics, topic = np.unique(self.topic[mask], return_inverse=True)
+        documents, document = np.unique(self.document[mask], return_inverse=True)
         return Pairs(
-            Index(self.topics.names[used_topics]),
-            Index(self.documents.names[used_documents]),
-            topic_codes.astype(np.int32),
-            document_codes.astype(np.int32),
+            Index(self.topics.names[topics]),
+            Index(self.documents.names[documents]),
+            topic.astype(np.int32),
+            document.astype(np.int32),
         )
 
     def of_topics(self, topics: Index) -> Mask:
         """Which pairs belong to these topics."""
         return np.asarray((topics.find(self.topics) >= 0)[self.topic], dtype=np.bool_)
 
-    def hashes(self, pairs: Codes, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def hashes(self, pairs: Codes, seed: int) -> Hashes:
         """A hash of (seed, topic, document) for these pairs, independent of all other pairs."""
         topic = mixed(self.topics.hashes(self.topic[pairs]), 0)
         return mixed(topic ^ self.documents.hashes(self.document[pairs]), seed)

@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qrowd.data.arrays import (
-    Array,
-    Codes,
-    Floats,
-    Grades,
-    Mask,
-    Names,
-    Offsets,
-    check_codes,
-    freeze,
-    occurrences,
-    pieces,
-    starts_of,
-)
+from qrowd.data import arrays
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs
+from qrowd.data.index import Index, Pairs, encode_columns
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
 
@@ -55,11 +43,8 @@ class Judgements(Framed):
     time: Floats | None = None
 
     def __post_init__(self) -> None:
-        for field, dtype in (("pair", np.int32), ("assessor", np.int32), ("grade", np.int8)):
-            object.__setattr__(self, field, freeze(getattr(self, field), dtype))
-        for field in _EXTRAS:
-            if getattr(self, field) is not None:
-                object.__setattr__(self, field, freeze(getattr(self, field), np.float64))
+        arrays.freeze_fields(self, pair=np.int32, assessor=np.int32, grade=np.int8)
+        arrays.freeze_fields(self, weight=np.float64, seconds=np.float64, time=np.float64)
         self._check()
         if not self._sorted():
             self._sort()
@@ -67,7 +52,7 @@ class Judgements(Framed):
     def _check(self) -> None:
         limits = (len(self.pairs), len(self.assessors), len(self.scale))
         for field, limit in zip(("pair", "assessor", "grade"), limits, strict=True):
-            check_codes(field, getattr(self, field), limit, len(self.pair))
+            arrays.check_codes(field, getattr(self, field), limit, len(self.pair))
         for field, least in (("weight", 0.0), ("seconds", 0.0), ("time", -np.inf)):
             extra = getattr(self, field)
             if extra is None:
@@ -97,7 +82,7 @@ class Judgements(Framed):
         for field in ("pair", "assessor", "grade", *_EXTRAS):
             column = getattr(self, field)
             if column is not None:
-                object.__setattr__(self, field, freeze(column[order], column.dtype))
+                object.__setattr__(self, field, arrays.freeze(column[order], column.dtype))
 
     # --- making -----------------------------------------------------------------------------------
 
@@ -113,16 +98,8 @@ class Judgements(Framed):
         **extras: Any,
     ) -> Self:
         """Judgements from columns of names and grades, in any row order."""
-        topic_index, topic = Index.encode(topics)
-        document_index, document = Index.encode(documents)
-        assessor_index, assessor = Index.encode(assessors)
-        return cls.from_codes(
-            (topic_index, document_index, assessor_index),
-            (topic, document, assessor),
-            np.asarray(grades),
-            scale=scale,
-            **extras,
-        )
+        indexes, codes = encode_columns(topics, documents, assessors)
+        return cls.from_codes(indexes, codes, np.asarray(grades), scale=scale, **extras)
 
     @classmethod
     def none(cls, pairs: Pairs) -> Self:
@@ -145,7 +122,7 @@ class Judgements(Framed):
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades, "grade")
         for what, index, each in zip(_NAMED, indexes, codes, strict=True):
-            check_codes(what, each, len(index), len(grade))
+            arrays.check_codes(what, each, len(index), len(grade))
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
         if extras or sum(bits) > 63:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)
@@ -190,24 +167,24 @@ class Judgements(Framed):
     @cached_property
     def pair_starts(self) -> Offsets:
         """Where each pair's judgements start; one more offset than pairs."""
-        return starts_of(self.pair, len(self.pairs))
+        return arrays.starts_of(self.pair, len(self.pairs))
 
     @cached_property
     def per_assessor(self) -> Offsets:
         """How many judgements each assessor made."""
-        return occurrences(self.assessor, len(self.assessors))
+        return arrays.occurrences(self.assessor, len(self.assessors))
 
     @cached_property
     def votes(self) -> Floats:
         """The (weighted) votes of each pair for each grade: float64[pairs, grades]."""
         size = len(self.scale)
-        found = np.zeros(len(self.pairs) * size)
-        for rows in pieces(len(self)):
+        votes = np.zeros(len(self.pairs) * size)
+        for rows in arrays.pieces(len(self)):
             cell = self.pair[rows].astype(np.int64) * size + self.grade[rows]
             first, weight = cell.min(), None if self.weight is None else self.weight[rows]
             counts = np.bincount(cell - first, weight)
-            found[first : first + len(counts)] += counts
-        return found.reshape(len(self.pairs), size)
+            votes[first : first + len(counts)] += counts
+        return votes.reshape(len(self.pairs), size)
 
     # --- other judgements -------------------------------------------------------------------------
 
@@ -230,7 +207,7 @@ class Judgements(Framed):
     def _rows(self, rows: Mask) -> dict[str, Any]:
         """The columns, where the mask is true."""
         columns = {field: getattr(self, field) for field in ("pair", "assessor", "grade", *_EXTRAS)}
-        return {field: found[rows] for field, found in columns.items() if found is not None}
+        return {field: column[rows] for field, column in columns.items() if column is not None}
 
     def of_assessors(self, assessors: Index) -> Judgements:
         """The judgements of these assessors only, over the same pool."""

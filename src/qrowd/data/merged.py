@@ -1,4 +1,4 @@
-"""What a judgement-level method believes: `Merged`, its `Fit`, and the `AssessorTable`."""
+"""What a judgement-level method believes: `Merged`, its `Fit`, `AssessorTable` and `Copula`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze, freeze_fields
 from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -17,118 +17,10 @@ from qrowd.data.runs import RunSet, run_of
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError
 
-_BLOCK = 256  # draws at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Copula:
-    """A Gaussian copula over a pool's pairs: correlation[pairs, pairs] per topic, in pair order.
-
-    Topics are independent. A draw gives
-    each pair a standard normal number, and the pair's probabilities turn it into a grade: so the
-    share of each grade is its probability, whatever the probabilities are, and pairs that are
-    correlated get the same grade more often than chance.
-    """
-
-    correlations: tuple[Floats, ...]
-
-    def __post_init__(self) -> None:
-        fixed = tuple(freeze(each, np.float64) for each in self.correlations)
-        object.__setattr__(self, "correlations", fixed)
-
-    def __len__(self) -> int:
-        return sum(len(each) for each in self.correlations)
-
-    @cached_property
-    def factors(self) -> tuple[Floats, ...]:
-        """Roots of the correlations."""
-        return tuple(_factor(each) for each in self.correlations)
-
-    def places(self, n: int, random: np.random.Generator) -> Floats:
-        """Numbers in [0, 1], [pairs, n]: each pair's are uniform, those of pairs like it alike."""
-        from scipy.special import ndtr
-
-        parts = [each @ random.standard_normal((each.shape[1], n)) for each in self.factors]
-        return np.asarray(ndtr(np.concatenate(parts)) if parts else np.zeros((0, n)))
-
-    def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
-        """Codes[pairs, n] with the shares of posterior[pairs, grades]."""
-        if len(self) != len(posterior):
-            raise InputError(f"draws: {len(posterior)} pairs, but the copula has {len(self)}")
-        random = np.random.default_rng(seed)
-        edges = np.cumsum(posterior, axis=1)[:, :-1]
-        result = np.zeros((len(self), n), np.int8)
-        for first in range(0, n, _BLOCK):
-            place = self.places(min(_BLOCK, n - first), random)
-            for edge in edges.T:
-                result[:, first : first + _BLOCK] += place >= edge[:, None]
-        return result
-
-
-def _factor(correlation: Floats) -> Floats:
-    """A root of the matrix, its rows scaled to length 1."""
-    values, vectors = np.linalg.eigh(correlation)
-    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
-    root = vectors[:, kept] * np.sqrt(values[kept])
-    return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
-
-
 MOST_CELLS = 4_000_000_000  # draws x pairs, a byte each
 TIES = ("coin", "relevant", "nonrelevant")
 _ALMOST = 1e-9
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How a fit went: the method's spec, whether it settled, and what it learned on the way."""
-
-    method: str
-    converged: bool = True
-    iterations: int = 0
-    trace: tuple[float, ...] = ()
-    seconds: float = 0.0
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class AssessorTable(Framed):
-    """One row per assessor, named columns; NaN where a value is not known."""
-
-    assessors: Index
-    columns: Mapping[str, Array] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, column in self.columns.items():
-            if len(column) != len(self.assessors):
-                raise InputError(f"column {name} has {len(column)} rows, not {len(self.assessors)}")
-
-    def __repr__(self) -> str:
-        return f"AssessorTable({len(self)} assessors; {', '.join(self.columns) or 'no columns'})"
-
-    def __str__(self) -> str:
-        return str(self.to_polars())
-
-    def __getitem__(self, column: str) -> Array:
-        return self.columns[column]
-
-    def listed(self, by: str = "assessor", descending: bool = False) -> dict[str, Array]:
-        """All columns, `assessor` first, in the order of one of them; unknown values last."""
-        columns = {"assessor": self.assessors.names, **self.columns}
-        if by not in columns:
-            raise UnknownNameError.among("column", by, columns)
-        key = np.asarray(columns[by])
-        rank = np.unique(key.astype(str) if key.dtype == object else key, return_inverse=True)[1]
-        unknown = np.isnan(key) if key.dtype.kind == "f" else np.zeros(len(key), np.bool_)
-        order = np.lexsort((-rank if descending else rank, unknown))
-        return {name: np.asarray(column)[order] for name, column in columns.items()}
-
-    def frame_columns(self) -> dict[str, Coded | Array]:
-        """`assessor`, then the table's own columns."""
-        codes = np.arange(len(self), dtype=np.int32)
-        return {"assessor": Coded(self.assessors, codes), **self.columns}
-
-    def __len__(self) -> int:
-        return len(self.assessors)
+_BLOCK = 256  # draws at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +45,7 @@ class Merged(Framed):
     copula: Copula | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "posterior", freeze(self.posterior, np.float64))
-        object.__setattr__(self, "given", freeze(self.given, np.bool_))
+        freeze_fields(self, posterior=np.float64, given=np.bool_)
 
     def __repr__(self) -> str:
         state = "" if self.fit.converged else ", not converged"
@@ -229,8 +120,8 @@ class Merged(Framed):
         """`n` qrels drawn from what is believed.
 
         The method's own posterior draws, where it has them, or draws that know which pairs share
-        their fate; else every pair on its own, from its
-        probabilities, which leaves out what is uncertain about the assessors, and is noted.
+        their fate; else every pair on its own, from its probabilities, which leaves out what is
+        uncertain about the assessors, and is noted.
         """
         if n < 1:
             raise ParameterError(f"draws: n must be at least 1, got {n}")
@@ -239,31 +130,23 @@ class Merged(Framed):
             raise ParameterError(
                 f"{n} draws of {len(self.pairs)} pairs are too many; use at most {most}"
             )
-        codes = self._drawn(n, seed)
-        alone = f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities"
-        notes = () if self.samples is not None or self.copula is not None else (alone,)
-        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
-
-    def _drawn(self, n: int, seed: int) -> Grades:
-        if self.samples is not None:
-            return self._own_draws(n, seed)
-        if self.copula is not None:
-            return self.copula.draws(self.posterior, n, seed)
-        return self._new_draws(n, seed)
-
-    def _own_draws(self, n: int, seed: int) -> Grades:
-        assert self.samples is not None
-        kept = self.samples.shape[1]
-        if n <= kept:
-            return self.samples[:, np.linspace(0, kept - 1, n).round().astype(np.int64)]
-        return self.samples[:, np.random.default_rng(seed).integers(0, kept, n)]
-
-    def _new_draws(self, n: int, seed: int) -> Grades:
+        notes: tuple[str, ...] = ()
         random = np.random.default_rng(seed)
-        result = np.zeros((len(self.pairs), n), np.int8)
-        for draw in range(n):
-            result[:, draw] = self.one_draw(random)
-        return result
+        if self.samples is not None:
+            kept = self.samples.shape[1]
+            few = n <= kept
+            chosen = np.linspace(0, kept - 1, n).round() if few else random.integers(0, kept, n)
+            codes = self.samples[:, chosen.astype(np.int64)]
+        elif self.copula is not None:
+            codes = self.copula.draws(self.posterior, n, seed)
+        else:
+            codes = np.empty((len(self.pairs), n), np.int8)
+            for draw in range(n):
+                codes[:, draw] = self.one_draw(random)
+            notes = (
+                f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities",
+            )
+        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
 
     def one_draw(self, random: np.random.Generator) -> Grades:
         """A code for every pair, drawn from its probabilities: on its own, unless the copula says
@@ -300,3 +183,108 @@ def tied_argmax(
         order = np.argsort(~top[rows], axis=1, kind="stable")
         codes[rows] = order[np.arange(len(rows)), chosen]
     return codes
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a fit went: the method's spec, whether it settled, and what it learned on the way."""
+
+    method: str
+    converged: bool = True
+    iterations: int = 0
+    trace: tuple[float, ...] = ()
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class AssessorTable(Framed):
+    """One row per assessor, named columns; NaN where a value is not known."""
+
+    assessors: Index
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, column in self.columns.items():
+            if len(column) != len(self.assessors):
+                raise InputError(f"column {name} has {len(column)} rows, not {len(self.assessors)}")
+
+    def __repr__(self) -> str:
+        return f"AssessorTable({len(self)} assessors; {', '.join(self.columns) or 'no columns'})"
+
+    def __str__(self) -> str:
+        return str(self.to_polars())
+
+    def __getitem__(self, column: str) -> Array:
+        return self.columns[column]
+
+    def listed(self, by: str = "assessor", descending: bool = False) -> dict[str, Array]:
+        """All columns, `assessor` first, in the order of one of them; unknown values last."""
+        columns = {"assessor": self.assessors.names, **self.columns}
+        if by not in columns:
+            raise UnknownNameError.among("column", by, columns)
+        key = np.asarray(columns[by])
+        rank = np.unique(key.astype(str) if key.dtype == object else key, return_inverse=True)[1]
+        unknown = np.isnan(key) if key.dtype.kind == "f" else np.zeros(len(key), np.bool_)
+        order = np.lexsort((-rank if descending else rank, unknown))
+        return {name: np.asarray(column)[order] for name, column in columns.items()}
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`assessor`, then the table's own columns."""
+        codes = np.arange(len(self), dtype=np.int32)
+        return {"assessor": Coded(self.assessors, codes), **self.columns}
+
+    def __len__(self) -> int:
+        return len(self.assessors)
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """A Gaussian copula over a pool's pairs: correlation[pairs, pairs] per topic, in pair order.
+
+    Topics are independent. A draw gives each pair a standard normal number, and the pair's
+    probabilities turn it into a grade: so the share of each grade is its probability, whatever the
+    probabilities are, and pairs that are correlated get the same grade more often than chance.
+    """
+
+    correlations: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        fixed = tuple(freeze(each, np.float64) for each in self.correlations)
+        object.__setattr__(self, "correlations", fixed)
+
+    def __len__(self) -> int:
+        return sum(len(each) for each in self.correlations)
+
+    @cached_property
+    def factors(self) -> tuple[Floats, ...]:
+        """Roots of the correlations."""
+        return tuple(_factor(each) for each in self.correlations)
+
+    def places(self, n: int, random: np.random.Generator) -> Floats:
+        """Numbers in [0, 1], [pairs, n]: each pair's are uniform, those of pairs like it alike."""
+        from scipy.special import ndtr
+
+        parts = [each @ random.standard_normal((each.shape[1], n)) for each in self.factors]
+        return np.asarray(ndtr(np.concatenate(parts)) if parts else np.zeros((0, n)))
+
+    def draws(self, posterior: Floats, n: int, seed: int) -> Grades:
+        """Codes[pairs, n] with the shares of posterior[pairs, grades]."""
+        if len(self) != len(posterior):
+            raise InputError(f"draws: {len(posterior)} pairs, but the copula has {len(self)}")
+        random = np.random.default_rng(seed)
+        edges = np.cumsum(posterior, axis=1)[:, :-1]
+        result = np.zeros((len(self), n), np.int8)
+        for first in range(0, n, _BLOCK):
+            place = self.places(min(_BLOCK, n - first), random)
+            for edge in edges.T:
+                result[:, first : first + _BLOCK] += place >= edge[:, None]
+        return result
+
+
+def _factor(correlation: Floats) -> Floats:
+    """A root of the matrix, its rows scaled to length 1."""
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))

@@ -10,93 +10,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from qrowd.data.arrays import (
-    Array,
-    Codes,
-    Floats,
-    Mask,
-    Names,
-    Offsets,
-    check_codes,
-    freeze,
-    no_texts,
-    starts_of,
-    texts,
-)
+from qrowd.data import arrays
+from qrowd.data.arrays import Array, Codes, Floats, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs, mixed
+from qrowd.data.index import Index, Pairs, encode_columns, mixed
 from qrowd.errors import InputError
-
-
-def largest_of(column: Array | None, ballot: Array) -> Floats | None:
-    """The largest value of each ballot's rows."""
-    if column is None:
-        return None
-    found = np.full(int(ballot.max(initial=-1)) + 1, np.nan)
-    np.fmax.at(found, ballot, np.asarray(column, np.float64))
-    return found
-
-
-def dense_places(ballot: Array, place: Array) -> Codes:
-    """Places 1, 2, ... without gaps; rows sorted by ballot and place."""
-    if not len(ballot):
-        return np.zeros(0, np.int32)
-    new = np.concatenate([[True], ballot[1:] != ballot[:-1]])
-    step = np.cumsum(new | np.concatenate([[True], place[1:] != place[:-1]]))
-    return np.asarray(step - step[new][np.cumsum(new) - 1] + 1, np.int32)
-
-
-def ballot_order(
-    pairs: Pairs,
-    assessor: Codes,
-    named: Names,
-    extras: Mapping[str, Array | None],
-    rows: tuple[Array, Codes, Codes],
-    starts: Offsets,
-) -> Offsets:
-    """Ballots by topic, assessor, set, time and what they say."""
-    _, pair, place = rows
-    said = mixed(pair.astype(np.uint64) * np.uint64(1 << 20) + place.astype(np.uint64), 0)
-    total = np.add.reduceat(said, starts[:-1]) if len(pair) else np.zeros(0, np.uint64)
-    first = pair[starts[:-1]]
-    sets = [Index.encode(named)[1]] if len(named) else []
-    known = [each for each in extras.values() if each is not None]
-    return np.lexsort((total, first, *known, *sets, assessor, pairs.topic[first]))
-
-
-def refuse_places(place: Array) -> None:
-    """An error unless all places are whole numbers from 1 up."""
-    bad = ~((place >= 1) & (place == np.floor(place)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        message = f"place must be a whole number from 1 (the best) up, got {place[row]:g}"
-        raise InputError(message, row=row)
-
-
-def refuse_two_topics(topic: Codes, first: Offsets, ballot: Array, topics: Index) -> None:
-    """An error if a ballot has rows of two topics; `first` is a row of each ballot."""
-    other = topic != topic[first][ballot]
-    if other.any():
-        row = int(np.argmax(other))
-        one, two = topics.names[topic[first][ballot[row]]], topics.names[topic[row]]
-        message = f"a ballot over two topics, {one} and {two}; give their sets different names"
-        raise InputError(message, row=row)
-
-
-def refuse_twice(ballot: Array, pair: Codes, order: Array, pairs: Pairs, who: Names) -> None:
-    """An error if a document is twice in a ballot; `order` says which row each was in the input."""
-    key = ballot.astype(np.int64) * max(len(pairs), 1) + pair
-    by = np.lexsort((order, key))
-    again = by[1:][key[by][1:] == key[by][:-1]]
-    if len(again):
-        at = again[np.argmin(order[again])]
-        document = pairs.documents.names[pairs.document[pair[at]]]
-        raise InputError(
-            f"document {document} twice in one ballot of assessor {who[ballot[at]]}; if one set "
-            "was ranked twice, keep one ranking or name the sets apart",
-            row=int(order[at]),
-        )
-
 
 _Names = Sequence[str] | Names
 NO_EXTRAS: Mapping[str, Array | None] = MappingProxyType({})
@@ -128,24 +46,18 @@ class Orders(Framed):
     starts: Offsets
     pair: Codes
     place: Codes
-    set: Names = field(default_factory=no_texts)
+    set: Names = field(default_factory=arrays.no_texts)
     time: Floats | None = None
     seconds: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name, dtype in (
-            ("assessor", np.int32),
-            ("starts", np.int64),
-            ("pair", np.int32),
-            ("place", np.int32),
-        ):
-            object.__setattr__(self, name, freeze(getattr(self, name), dtype))
-        for name in ("time", "seconds"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, freeze(getattr(self, name), np.float64))
-        object.__setattr__(self, "set", texts("set", self.set, len(self.assessor)))
-        check_codes("pair", self.pair, len(self.pairs), len(self.place))
-        check_codes("assessor", self.assessor, len(self.assessors), len(self.starts) - 1)
+        arrays.freeze_fields(
+            self, assessor=np.int32, starts=np.int64, pair=np.int32, place=np.int32
+        )
+        arrays.freeze_fields(self, time=np.float64, seconds=np.float64)
+        object.__setattr__(self, "set", arrays.texts("set", self.set, len(self.assessor)))
+        arrays.check_codes("pair", self.pair, len(self.pairs), len(self.place))
+        arrays.check_codes("assessor", self.assessor, len(self.assessors), len(self.starts) - 1)
 
     # --- making -----------------------------------------------------------------------------------
 
@@ -170,12 +82,10 @@ class Orders(Framed):
         >>> q.Orders.of(["t"] * 3, ["a", "b", "c"], ["ann"] * 3, [1, 2, 2])
         Orders(1 ballots of 3 pairs in 1 topics by 1 assessors)
         """
-        columns = [Index.encode(names) for names in (topics, documents, assessors)]
-        named, of_set = Index.encode(sets if sets is not None else [""] * len(columns[0][1]))
-        indexes = (columns[0][0], columns[1][0], columns[2][0])
-        codes = (columns[0][1], columns[1][1], columns[2][1])
+        indexes, codes = encode_columns(topics, documents, assessors)
+        coded_sets = Index.encode(sets if sets is not None else [""] * len(codes[0]))
         extras = {"time": time, "seconds": seconds}
-        return cls.from_codes(indexes, codes, np.asarray(places), (named, of_set), extras)
+        return cls.from_codes(indexes, codes, np.asarray(places), coded_sets, extras)
 
     @classmethod
     def from_codes(
@@ -193,11 +103,11 @@ class Orders(Framed):
         key = assessor.astype(np.int64) * max(len(named), 1) + of_set
         key = key * max(len(topics), 1) + np.where(unnamed, topic, 0)
         _, first, ballot = np.unique(key, return_index=True, return_inverse=True)
-        refuse_places(places)
-        refuse_two_topics(topic, first, ballot, topics)
+        _refuse_places(places)
+        _refuse_two_topics(topic, first, ballot, topics)
         pairs, pair = Pairs.from_codes(topics, documents, topic, document)
-        about = (assessor[first], named.names[of_set[first]] if len(named) else no_texts())
-        largest = {name: largest_of(each, ballot) for name, each in extras.items()}
+        about = (assessor[first], named.names[of_set[first]] if len(named) else arrays.no_texts())
+        largest = {name: _largest(each, ballot) for name, each in extras.items()}
         return cls._sorted(pairs, assessors, (ballot, pair, places), about, largest)
 
     @classmethod
@@ -227,10 +137,10 @@ class Orders(Framed):
     ) -> Self:
         """Orders from preferences, a ballot of two each; `tied` ones prefer neither."""
         n = len(topics)
-        columns = [Index.encode(names) for names in (topics, [*better, *worse], assessors)]
-        indexes = (columns[0][0], columns[1][0], columns[2][0])
-        codes = (columns[0][1], columns[1][1][:n], columns[1][1][n:], columns[2][1])
-        return cls.from_couples(indexes, codes, tied, {"time": time, "seconds": seconds})
+        indexes, codes = encode_columns(topics, [*better, *worse], assessors)
+        topic, document, assessor = codes
+        coded = (topic, document[:n], document[n:], assessor)
+        return cls.from_couples(indexes, coded, tied, {"time": time, "seconds": seconds})
 
     @classmethod
     def from_couples(
@@ -252,14 +162,14 @@ class Orders(Framed):
         pairs, pair = Pairs.from_codes(topics, documents, np.tile(topic, 2), document)
         second = np.full(n, 2) if tied is None else np.where(tied, 1, 2)
         rows = (np.tile(np.arange(n), 2), pair, np.concatenate([np.ones(n, np.int64), second]))
-        return cls._sorted(pairs, assessors, rows, (assessor, no_texts()), extras)
+        return cls._sorted(pairs, assessors, rows, (assessor, arrays.no_texts()), extras)
 
     @classmethod
     def none(cls, pairs: Pairs, assessors: Index | None = None) -> Self:
         """No ballot at all, over a pool."""
         nothing = np.zeros(0, np.int32)
-        who = Index.of([]) if assessors is None else assessors
-        return cls(pairs, who, nothing, np.zeros(1, np.int64), nothing, nothing)
+        assessors = Index.of([]) if assessors is None else assessors
+        return cls(pairs, assessors, nothing, np.zeros(1, np.int64), nothing, nothing)
 
     @classmethod
     def _sorted(
@@ -274,12 +184,11 @@ class Orders(Framed):
         ballot, pair, place = rows
         assessor, named = about
         order = np.lexsort((pair, place, ballot))
-        ballot, pair, place = ballot[order], pair[order], dense_places(ballot[order], place[order])
-        starts = starts_of(ballot, len(assessor))
-        refuse_twice(
-            ballot, pair, order, pairs, assessors.names[assessor] if len(assessor) else named
-        )
-        ranked = ballot_order(pairs, assessor, named, extras, (ballot, pair, place), starts)
+        ballot, pair, place = ballot[order], pair[order], _dense(ballot[order], place[order])
+        starts = arrays.starts_of(ballot, len(assessor))
+        names = assessors.names[assessor] if len(assessor) else named
+        _refuse_twice(ballot, pair, order, pairs, names)
+        ranked = _ballot_order(pairs, assessor, named, extras, (ballot, pair, place), starts)
         sizes = np.diff(starts)[ranked]
         take = np.repeat(starts[ranked] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(pair))
         kept = {
@@ -346,15 +255,15 @@ class Orders(Framed):
         sizes = self.sizes
         for size in np.unique(sizes):
             chosen = np.flatnonzero(sizes == size)
-            one, two = np.triu_indices(size, 1)
+            better, worse = np.triu_indices(size, 1)
             rows = self.starts[chosen][:, None]
-            ballot = np.repeat(chosen, len(one))
-            parts.append(np.stack([ballot, (rows + one).ravel(), (rows + two).ravel()]))
-        ballot, one, two = np.concatenate(parts, axis=1)
+            ballot = np.repeat(chosen, len(better))
+            parts.append(np.stack([ballot, (rows + better).ravel(), (rows + worse).ravel()]))
+        ballot, first, second = np.concatenate(parts, axis=1)
         order = np.argsort(ballot, kind="stable")
-        one, two = one[order], two[order]
-        tied = self.place[one] == self.place[two]
-        return Comparisons(ballot[order].astype(np.int32), self.pair[one], self.pair[two], tied)
+        ballot, first, second = ballot[order].astype(np.int32), first[order], second[order]
+        tied = self.place[first] == self.place[second]
+        return Comparisons(ballot, self.pair[first], self.pair[second], tied)
 
     # --- other orders -----------------------------------------------------------------------------
 
@@ -386,3 +295,75 @@ class Orders(Framed):
         chosen = self.select((topics.find(self.topics) >= 0)[self.topic])
         recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
         return replace(chosen, pairs=self.pairs.select(inside), pair=recode[chosen.pair])
+
+
+def _largest(column: Array | None, ballot: Array) -> Floats | None:
+    """The largest value of each ballot's rows."""
+    if column is None:
+        return None
+    largest = np.full(int(ballot.max(initial=-1)) + 1, np.nan)
+    np.fmax.at(largest, ballot, np.asarray(column, np.float64))
+    return largest
+
+
+def _dense(ballot: Array, place: Array) -> Codes:
+    """Places 1, 2, ... without gaps; rows sorted by ballot and place."""
+    if not len(ballot):
+        return np.zeros(0, np.int32)
+    new = np.concatenate([[True], ballot[1:] != ballot[:-1]])
+    step = np.cumsum(new | np.concatenate([[True], place[1:] != place[:-1]]))
+    return np.asarray(step - step[new][np.cumsum(new) - 1] + 1, np.int32)
+
+
+def _ballot_order(
+    pairs: Pairs,
+    assessor: Codes,
+    named: Names,
+    extras: Mapping[str, Array | None],
+    rows: tuple[Array, Codes, Codes],
+    starts: Offsets,
+) -> Offsets:
+    """Ballots by topic, assessor, set, time and what they say."""
+    _, pair, place = rows
+    content = mixed(pair.astype(np.uint64) * np.uint64(1 << 20) + place.astype(np.uint64), 0)
+    total = np.add.reduceat(content, starts[:-1]) if len(pair) else np.zeros(0, np.uint64)
+    first = pair[starts[:-1]]
+    sets = [Index.encode(named)[1]] if len(named) else []
+    numbers = [each for each in extras.values() if each is not None]
+    return np.lexsort((total, first, *numbers, *sets, assessor, pairs.topic[first]))
+
+
+def _refuse_places(place: Array) -> None:
+    """An error unless all places are whole numbers from 1 up."""
+    bad = ~((place >= 1) & (place == np.floor(place)))
+    if bad.any():
+        row = int(np.argmax(bad))
+        message = f"place must be a whole number from 1 (the best) up, got {place[row]:g}"
+        raise InputError(message, row=row)
+
+
+def _refuse_two_topics(topic: Codes, first: Offsets, ballot: Array, topics: Index) -> None:
+    """An error if a ballot has rows of two topics; `first` is a row of each ballot."""
+    other = topic != topic[first][ballot]
+    if other.any():
+        row = int(np.argmax(other))
+        names = topics.names[[topic[first][ballot[row]], topic[row]]]
+        message = (
+            f"a ballot over two topics, {' and '.join(names)}; give their sets different names"
+        )
+        raise InputError(message, row=row)
+
+
+def _refuse_twice(ballot: Array, pair: Codes, order: Array, pairs: Pairs, assessors: Names) -> None:
+    """An error if a document is twice in a ballot; `order` says which row each was in the input."""
+    key = ballot.astype(np.int64) * max(len(pairs), 1) + pair
+    by = np.lexsort((order, key))
+    again = by[1:][key[by][1:] == key[by][:-1]]
+    if len(again):
+        at = again[np.argmin(order[again])]
+        document = pairs.documents.names[pairs.document[pair[at]]]
+        raise InputError(
+            f"document {document} twice in one ballot of assessor {assessors[ballot[at]]}; if one "
+            "set was ranked twice, keep one ranking or name the sets apart",
+            row=int(order[at]),
+        )

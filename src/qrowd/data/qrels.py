@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets, freeze, starts_of
+from qrowd.data import arrays
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs
+from qrowd.data.index import Index, Pairs, encode_columns
 from qrowd.data.scale import BINARY, HIGHEST, LOWEST, Scale
 from qrowd.errors import InputError, ParameterError
 
@@ -36,7 +37,7 @@ class Qrels(Framed):
             row = int(np.argmax(off))
             message = f"grade {grade[row]} does not lie between {LOWEST} and {HIGHEST}"
             raise InputError(message, row=row)
-        object.__setattr__(self, "grade", freeze(grade, np.int8))
+        object.__setattr__(self, "grade", arrays.freeze(grade, np.int8))
 
     @classmethod
     def of(
@@ -46,9 +47,8 @@ class Qrels(Framed):
         grades: Sequence[int] | Array,
     ) -> Self:
         """Qrels from columns, in any row order; a pair may repeat only with the same grade."""
-        topic_index, topic = Index.encode(topics)
-        document_index, document = Index.encode(documents)
-        return cls.from_codes((topic_index, document_index), (topic, document), np.asarray(grades))
+        indexes, codes = encode_columns(topics, documents)
+        return cls.from_codes(indexes, codes, np.asarray(grades))
 
     @classmethod
     def from_codes(
@@ -136,14 +136,13 @@ class SoftQrels(Framed):
     p: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", freeze(self.p, np.float64))
+        arrays.freeze_fields(self, p=np.float64)
         if self.p.shape != (len(self.pairs), len(self.scale)):
             raise InputError(f"p has shape {self.p.shape}, not (pairs, grades)")
         bad = ~((self.p >= 0).all(1) & (np.abs(self.p.sum(1) - 1) < 1e-6))
         if bad.any():
-            raise InputError(
-                f"not a distribution: {self.p[np.argmax(bad)].tolist()}", row=int(np.argmax(bad))
-            )
+            row = int(np.argmax(bad))
+            raise InputError(f"not a distribution: {self.p[row].tolist()}", row=row)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -193,22 +192,27 @@ class QrelsSet:
     @classmethod
     def of_judgements(cls, judgements: Judgements) -> Self:
         """One column per assessor; of repeated judgements the latest, else the commonest, lower."""
-        pair, column, grade = _one_each(judgements)
-        values = np.array(judgements.scale.grades, np.int8)[grade]
-        starts = starts_of(pair, len(judgements.pairs))
-        return cls(judgements.pairs, "assessor", judgements.assessors, starts, column, values)
+        last = last_of_each(judgements)
+        grade = np.array(judgements.scale.grades, np.int8)[one_grade_each(judgements, last)]
+        starts = arrays.starts_of(judgements.pair[last], len(judgements.pairs))
+        column = judgements.assessor[last]
+        return cls(judgements.pairs, "assessor", judgements.assessors, starts, column, grade)
 
     @classmethod
     def of_draws(cls, pairs: Pairs, grades: Grades, notes: tuple[str, ...] = ()) -> Self:
         """One column per draw, from grades[pairs, draws]."""
         digits = len(str(max(grades.shape[1] - 1, 0)))
         names = [f"{draw:0{digits}d}" for draw in range(grades.shape[1])]
-        return cls(pairs, "draw", Index.of(names), dense=freeze(grades, np.int8), notes=notes)
+        return cls(
+            pairs, "draw", Index.of(names), dense=arrays.freeze(grades, np.int8), notes=notes
+        )
 
     @classmethod
     def of_qrels(cls, qrels: Qrels) -> Self:
         """A set of one."""
-        return cls(qrels.pairs, "", Index.of(["-"]), dense=freeze(qrels.grade[:, None], np.int8))
+        return cls(
+            qrels.pairs, "", Index.of(["-"]), dense=arrays.freeze(qrels.grade[:, None], np.int8)
+        )
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -299,10 +303,3 @@ def one_grade_each(judgements: Judgements, last: Mask) -> Grades:
     size = len(judgements.scale)
     cells = np.bincount(group * size + judgements.grade, minlength=int(last.sum()) * size)
     return np.asarray(cells.reshape(-1, size).argmax(axis=1), dtype=np.int8)
-
-
-def _one_each(judgements: Judgements) -> tuple[Codes, Codes, Grades]:
-    """One row per (pair, assessor)."""
-    last = last_of_each(judgements)
-    grade = one_grade_each(judgements, last)
-    return judgements.pair[last], judgements.assessor[last], grade

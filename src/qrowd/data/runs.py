@@ -9,18 +9,10 @@ from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import (
-    Array,
-    Codes,
-    Floats,
-    Names,
-    Offsets,
-    check_codes,
-    freeze,
-    starts_of,
-)
+from qrowd.data import arrays
+from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs
+from qrowd.data.index import Index, Pairs, encode_columns
 from qrowd.errors import InputError
 
 
@@ -40,8 +32,7 @@ class RunSet(Framed):
     score: Floats
 
     def __post_init__(self) -> None:
-        for field, dtype in (("starts", np.int64), ("document", np.int32), ("score", np.float64)):
-            object.__setattr__(self, field, freeze(getattr(self, field), dtype))
+        arrays.freeze_fields(self, starts=np.int64, document=np.int32, score=np.float64)
 
     @classmethod
     def of(
@@ -52,11 +43,8 @@ class RunSet(Framed):
         scores: Sequence[float] | Array,
     ) -> Self:
         """Runs from columns, in any row order."""
-        run_index, run = Index.encode(runs)
-        topic_index, topic = Index.encode(topics)
-        document_index, document = Index.encode(documents)
-        indexes = (run_index, topic_index, document_index)
-        return cls.from_codes(indexes, (run, topic, document), np.asarray(scores, np.float64))
+        indexes, codes = encode_columns(runs, topics, documents)
+        return cls.from_codes(indexes, codes, np.asarray(scores, np.float64))
 
     @classmethod
     def from_codes(
@@ -65,11 +53,11 @@ class RunSet(Framed):
         """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
         (runs, topics, documents), (run, topic, document) = indexes, codes
         for what, index, each in zip(("run", "topic", "document"), indexes, codes, strict=True):
-            check_codes(what, each, len(index), len(scores))
+            arrays.check_codes(what, each, len(index), len(scores))
         if np.isnan(scores).any():
             raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
         cell = topic.astype(np.int64) * len(runs) + run
-        starts = starts_of(cell, len(runs) * len(topics))
+        starts = arrays.starts_of(cell, len(runs) * len(topics))
         if _repeats(cell, document, len(documents)):
             raise _twice(cell, document, indexes)
         order = rank_order(cell, document, scores)

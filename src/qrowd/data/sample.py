@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, freeze
+from qrowd.data.arrays import Array, Floats, Grades, freeze_fields
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
@@ -29,7 +29,7 @@ class Sample(Framed):
     grade: Grades | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", freeze(self.probability, np.float64))
+        freeze_fields(self, probability=np.float64)
         if self.by not in BY:
             raise ParameterError(f"by must be one of {', '.join(BY)}, got {self.by!r}")
         if len(self.probability) != len(self.pairs):

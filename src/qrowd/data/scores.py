@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, freeze
+from qrowd.data.arrays import Array, Codes, Floats, freeze_fields
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError, UnknownNameError, UsageError
@@ -35,7 +35,7 @@ class Scores(Framed):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", freeze(self.values, np.float64))
+        freeze_fields(self, values=np.float64)
         shape = (len(self.measures), len(self.columns), len(self.topics), len(self.runs))
         if self.values.shape != shape:
             raise InputError(f"values have shape {self.values.shape}, not {shape}")
