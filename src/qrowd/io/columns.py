@@ -123,12 +123,13 @@ def _collected(
     """These columns of a frame, read if they are not yet, as numbers and text."""
     import polars as pl
 
-    try:
-        columns = frame.lazy().select(names).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        message = "the file is damaged in the middle; fetch or make it again"
-        raise FormatError(message, file=origin.name) from None
-    return pl.DataFrame([_plain(origin, column) for column in columns])
+    if isinstance(frame, pl.LazyFrame):
+        try:
+            frame = frame.select(names).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            message = "the file is damaged in the middle; fetch or make it again"
+            raise FormatError(message, file=origin.name) from None
+    return pl.DataFrame([_plain(origin, frame[name]) for name in names])
 
 
 def _plain(origin: Origin, column: pl.Series) -> pl.Series:
