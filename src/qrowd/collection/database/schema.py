@@ -1,6 +1,11 @@
-"""The tables: one schema for SQLite and PostgreSQL. `triggers` holds the rules between tables."""
+"""The tables: one schema for SQLite and PostgreSQL. `triggers` holds the rules between tables.
+
+Times are milliseconds since 1970, money is in minor units.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -23,20 +28,65 @@ from sqlalchemy import (
 
 from qrowd.collection.database.states import ASSIGNMENT_KINDS, PLACE_KINDS, STATES, WORKER_STATES
 
-NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
-metadata = MetaData(naming_convention=NAMES)
-
-Id = BigInteger().with_variant(Integer, "sqlite")
 ROLES = ("pool", "gold", "qualification")
 EVENT_KINDS = ("grade", "ranking", "cannot-tell", "broken", "clear")
-OPEN_SETS = "role = 'pool' AND open = 1 AND held < target"
 ACCOUNTS = ("outside", "free", "promised", "owed", "settled")
+OPEN_SETS = "role = 'pool' AND open = 1 AND held < target"
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# --- columns that many tables have ----------------------------------------------------------------
+
+Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by INTEGER only
+
+
+def row_id() -> Column[int]:
+    """The number that names a row."""
+    return Column("id", Id, primary_key=True, autoincrement=True)
+
+
+def reference(table: str, name: str = "", **options: Any) -> Column[int]:
+    """The number of a row of another table; `campaign_id` for `campaign`, unless it has a name."""
+    options.setdefault("nullable", False)
+    return Column(name or f"{table}_id", Id, ForeignKey(f"{table}.id"), **options)
+
+
+def reference_key(table: str) -> Column[int]:
+    """The number of a row of another table, as (part of) the key of this one."""
+    return reference(table, primary_key=True, autoincrement=False)
+
+
+def moment(name: str, nullable: bool = False) -> Column[int]:
+    """A time."""
+    return Column(name, BigInteger, nullable=nullable)
+
+
+def counter(name: str, start: int = 0) -> Column[int]:
+    """A whole number that starts somewhere."""
+    return Column(name, BigInteger, nullable=False, server_default=text(str(start)))
+
+
+def flag(name: str) -> Column[int]:
+    """0 or 1, at first 0."""
+    return Column(name, SmallInteger, nullable=False, server_default=text("0"))
+
+
+def short(name: str, length: int, **options: Any) -> Column[str]:
+    """Text of bounded length that must be there."""
+    return Column(name, String(length), nullable=False, **options)
+
+
+def words(name: str) -> Column[str]:
+    """Text that may be empty."""
+    return Column(name, Text, nullable=False, server_default=text("''"))
 
 
 def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -45,45 +95,27 @@ def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
-def yes_no(name: str) -> Column[int]:
-    """A column of 0 or 1."""
-    return Column(name, SmallInteger, nullable=False, server_default=text("0"))
+def where(condition: str) -> dict[str, Any]:
+    """The rows that an index is for."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
 
 
-def number(name: str = "id") -> Column[int]:
-    """A number that names the row."""
-    return Column(name, Id, primary_key=True, autoincrement=True)
-
-
-def to(name: str, target: str, nullable: bool = False, index: bool = False) -> Column[int]:
-    """The number of a row of another table."""
-    return Column(name, Id, ForeignKey(target), nullable=nullable, index=index)
-
-
-def count(name: str, start: int = 0) -> Column[int]:
-    """A whole number that starts somewhere."""
-    return Column(name, BigInteger, nullable=False, server_default=text(str(start)))
-
-
-def words(name: str) -> Column[str]:
-    """Text that may be empty."""
-    return Column(name, Text, nullable=False, server_default=text("''"))
-
+# --- A campaign and what is judged in it ----------------------------------------------------------
 
 campaign = Table(
     "campaign",
     metadata,
-    number(),
-    Column("name", String(200), nullable=False, unique=True),
+    row_id(),
+    short("name", 200, unique=True),
     Column("plan", Text, nullable=False),
-    Column("state", String(20), nullable=False, server_default="draft"),
-    Column("made_at", BigInteger, nullable=False),
-    Column("secret", String(64), nullable=False),
-    count("budget"),
-    count("free"),
-    count("promised"),
-    count("owed"),
-    count("settled"),
+    short("state", 20, server_default="draft"),
+    moment("made_at"),
+    short("secret", 64),
+    counter("budget"),
+    counter("free"),
+    counter("promised"),
+    counter("owed"),
+    counter("settled"),
     one_of("state", ("draft", "running", "paused", "closed")),
     CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
     CheckConstraint("free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"),
@@ -92,15 +124,25 @@ campaign = Table(
 topic = Table(
     "topic",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id"),
-    Column("name", String(400), nullable=False),
+    row_id(),
+    reference("campaign"),
+    short("name", 400),
     words("query"),
     words("description"),
     words("narrative"),
     words("category"),
     words("language"),
     UniqueConstraint("campaign_id", "name"),
+)
+
+question = Table(
+    "question",
+    metadata,
+    row_id(),
+    reference("topic", index=True),
+    Column("text", Text, nullable=False),
+    Column("choices", Text, nullable=False),
+    Column("right_choice", Integer, nullable=False),
 )
 
 content = Table(
@@ -113,12 +155,12 @@ content = Table(
 document = Table(
     "document",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id"),
-    Column("name", String(1000), nullable=False),
+    row_id(),
+    reference("campaign"),
+    short("name", 1000),
     words("title"),
     words("url"),
-    Column("media_type", String(200), nullable=False, server_default="text/plain"),
+    short("media_type", 200, server_default="text/plain"),
     Column("content", String(64), ForeignKey("content.hash")),
     UniqueConstraint("campaign_id", "name"),
 )
@@ -126,12 +168,12 @@ document = Table(
 pair = Table(
     "pair",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id", index=True),
-    to("topic_id", "topic.id"),
-    to("document_id", "document.id"),
-    Column("role", String(20), nullable=False),
-    yes_no("in_pool"),
+    row_id(),
+    reference("campaign", index=True),
+    reference("topic"),
+    reference("document"),
+    short("role", 20),
+    flag("in_pool"),  # gold may be of the pool too
     Column("priority", Float(53), nullable=False, server_default=text("0")),
     UniqueConstraint("topic_id", "document_id"),
     UniqueConstraint("id", "role"),
@@ -141,7 +183,7 @@ pair = Table(
 gold = Table(
     "gold",
     metadata,
-    Column("pair_id", Id, ForeignKey("pair.id"), primary_key=True, autoincrement=False),
+    reference_key("pair"),
     Column("grade", SmallInteger, nullable=False),
     words("reason"),
     words("passage"),
@@ -150,21 +192,22 @@ gold = Table(
 judging_set = Table(
     "judging_set",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id"),
-    to("topic_id", "topic.id", index=True),
-    Column("role", String(20), nullable=False),
+    row_id(),
+    reference("campaign"),
+    reference("topic", index=True),
+    short("role", 20),
     Column("size", Integer, nullable=False),
-    count("target"),
-    count("held"),
+    counter("target"),  # judgements wanted of each document
+    counter("held"),  # places that are judged or reserved; the triggers count them
     Column("open", SmallInteger, nullable=False, server_default=text("1")),
     Column("priority", Float(53), nullable=False, server_default=text("0")),
-    Column("shuffle", BigInteger, nullable=False),
+    Column("shuffle", BigInteger, nullable=False),  # the order of equals
     UniqueConstraint("id", "role"),
     one_of("role", ROLES),
     CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
     CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
     CheckConstraint("size >= 1", name="not_empty"),
+    Index("ix_judging_set_role", "campaign_id", "role"),
 )
 Index(
     "ix_judging_set_pick",
@@ -172,10 +215,8 @@ Index(
     judging_set.c.priority.desc(),
     judging_set.c.held,
     judging_set.c.shuffle,
-    sqlite_where=text(OPEN_SETS),
-    postgresql_where=text(OPEN_SETS),
+    **where(OPEN_SETS),
 )
-Index("ix_judging_set_role", judging_set.c.campaign_id, judging_set.c.role)
 
 member = Table(
     "member",
@@ -183,37 +224,33 @@ member = Table(
     Column("set_id", Id, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("pair_id", Id, nullable=False, index=True),
-    Column("role", String(20), nullable=False),
-    Column("sole", SmallInteger, nullable=False),
+    short("role", 20),
+    Column("sole", SmallInteger, nullable=False),  # 1: its pair is in no other set
     ForeignKeyConstraint(["set_id", "role"], ["judging_set.id", "judging_set.role"]),
     ForeignKeyConstraint(["pair_id", "role"], ["pair.id", "pair.role"]),
     UniqueConstraint("set_id", "pair_id"),
     CheckConstraint("position >= 1", name="from_one"),
-)
-Index(
-    "uq_member_sole_pair",
-    member.c.pair_id,
-    unique=True,
-    sqlite_where=text("sole = 1"),
-    postgresql_where=text("sole = 1"),
+    Index("uq_member_sole_pair", "pair_id", unique=True, **where("sole = 1")),
 )
 
+
+# --- People, and what is kept of them -------------------------------------------------------------
 
 worker = Table(
     "worker",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id"),
-    Column("key", String(32), nullable=False, unique=True),
+    row_id(),
+    reference("campaign"),
+    short("key", 32, unique=True),
     Column("number", Integer, nullable=False),
-    Column("kind", String(20), nullable=False, server_default="human"),
+    short("kind", 20, server_default="human"),
     Column("name", String(400)),
-    Column("state", String(20), nullable=False, server_default="new"),
-    count("failed_hits"),
-    Column("made_at", BigInteger, nullable=False),
-    Column("forget_asked", BigInteger),
-    Column("forgotten_at", BigInteger),
-    Column("recognised", String(64)),
+    short("state", 20, server_default="new"),
+    counter("failed_hits"),
+    moment("made_at"),
+    moment("forget_asked", nullable=True),
+    moment("forgotten_at", nullable=True),
+    Column("recognised", String(64)),  # a keyed hash of somebody who was forgotten
     UniqueConstraint("campaign_id", "number"),
     UniqueConstraint("campaign_id", "recognised"),
     UniqueConstraint("campaign_id", "kind", "name"),
@@ -225,10 +262,10 @@ worker = Table(
 person = Table(
     "person",
     metadata,
-    Column("worker_id", Id, ForeignKey("worker.id"), primary_key=True, autoincrement=False),
-    to("campaign_id", "campaign.id"),
-    Column("platform", String(40), nullable=False),
-    Column("platform_id", String(400), nullable=False),
+    reference_key("worker"),
+    reference("campaign"),
+    short("platform", 40),
+    short("platform_id", 400),
     words("name"),
     words("address"),
     UniqueConstraint("campaign_id", "platform", "platform_id"),
@@ -237,79 +274,107 @@ person = Table(
 visit = Table(
     "visit",
     metadata,
-    number(),
-    to("worker_id", "worker.id", index=True),
-    Column("at", BigInteger, nullable=False),
+    row_id(),
+    reference("worker", index=True),
+    moment("at"),
     Column("parameters", Text, nullable=False, server_default=text("'{}'")),
 )
 
 consent = Table(
     "consent",
     metadata,
-    number(),
-    to("worker_id", "worker.id", index=True),
-    Column("version", String(40), nullable=False),
+    row_id(),
+    reference("worker", index=True),
+    short("version", 40),
     Column("text", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
+    moment("at"),
 )
+
+expertise = Table(
+    "expertise",
+    metadata,
+    reference_key("worker"),
+    reference_key("topic"),
+    Column("right", Integer, nullable=False, quote=True),
+    Column("asked", Integer, nullable=False),
+    Column("passed", SmallInteger, nullable=False),
+    moment("at"),
+)
+
+message = Table(
+    "message",
+    metadata,
+    row_id(),
+    reference("worker", index=True),
+    moment("at"),
+    Column("from_worker", SmallInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    moment("read_at", nullable=True),
+)
+
+completion_code = Table(
+    "completion_code",
+    metadata,
+    row_id(),
+    reference("worker", index=True),
+    short("code", 64, unique=True),
+    short("outcome", 20),
+    moment("made_at"),
+    moment("used_at", nullable=True),
+)
+
+
+# --- What workers do ------------------------------------------------------------------------------
 
 assignment = Table(
     "assignment",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id"),
-    to("worker_id", "worker.id", index=True),
-    Column("key", String(32), nullable=False, unique=True),
-    Column("kind", String(20), nullable=False),
-    Column("state", String(20), nullable=False, server_default="active"),
-    count("attempt", 1),
-    Column("leased_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("latest_end", BigInteger, nullable=False),
-    Column("finished_at", BigInteger),
-    Column("ended_at", BigInteger),
-    count("pay"),
-    count("promised"),
-    count("earned"),
-    count("paid"),
+    row_id(),
+    reference("campaign"),
+    reference("worker", index=True),
+    short("key", 32, unique=True),
+    short("kind", 20),
+    short("state", 20, server_default="active"),
+    counter("attempt", 1),
+    moment("leased_at"),
+    moment("expires_at"),
+    moment("latest_end"),  # no answer moves `expires_at` beyond it
+    moment("finished_at", nullable=True),
+    moment("ended_at", nullable=True),
+    counter("pay"),  # as planned; the next three follow the entries
+    counter("promised"),
+    counter("earned"),
+    counter("paid"),
     UniqueConstraint("id", "worker_id"),
     one_of("kind", ASSIGNMENT_KINDS),
     one_of("state", STATES),
     CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
     CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
     Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
-)
-Index(
-    "uq_assignment_one_open",
-    assignment.c.worker_id,
-    assignment.c.kind,
-    unique=True,
-    sqlite_where=text("state IN ('active', 'finished') AND kind <> 'machine'"),
-    postgresql_where=text("state IN ('active', 'finished') AND kind <> 'machine'"),
-)
-
-Index(
-    "ix_assignment_promised",
-    assignment.c.campaign_id,
-    assignment.c.state,
-    sqlite_where=text("promised > 0"),
-    postgresql_where=text("promised > 0"),
+    Index("ix_assignment_promised", "campaign_id", "state", **where("promised > 0")),
+    Index(
+        "uq_assignment_one_open",
+        "worker_id",
+        "kind",
+        unique=True,
+        **where("state IN ('active', 'finished') AND kind <> 'machine'"),
+    ),
 )
 
 place = Table(
     "place",
     metadata,
-    number(),
+    row_id(),
     Column("assignment_id", Id, nullable=False, index=True),
     Column("worker_id", Id, nullable=False),
-    to("set_id", "judging_set.id", index=True),
-    Column("kind", String(20), nullable=False),
+    reference("judging_set", "set_id", index=True),
+    short("kind", 20),
     Column("ordinal", Integer, nullable=False),
-    Column("key", String(32), nullable=False, unique=True),
-    Column("shown", Text, nullable=False),
-    yes_no("held"),
-    yes_no("surplus"),
-    to("reviews_id", "place.id", nullable=True),
+    short("key", 32, unique=True),
+    Column("shown", Text, nullable=False),  # positions in the order that the worker sees
+    flag("held"),
+    flag("surplus"),  # its set was full when it came back: paid, not counted
+    reference("place", "reviews_id", nullable=True),
     ForeignKeyConstraint(["assignment_id", "worker_id"], ["assignment.id", "assignment.worker_id"]),
     UniqueConstraint("worker_id", "set_id", "kind"),
     UniqueConstraint("assignment_id", "ordinal"),
@@ -321,18 +386,18 @@ place = Table(
 event = Table(
     "event",
     metadata,
-    number(),
-    to("worker_id", "worker.id"),
-    to("place_id", "place.id", index=True),
+    row_id(),
+    reference("worker"),
+    reference("place", index=True),
     Column("position", Integer, nullable=False),
-    Column("kind", String(20), nullable=False),
+    short("kind", 20),
     Column("grade", SmallInteger),
     Column("ranking", Text),
-    Column("milliseconds", BigInteger, nullable=False, server_default=text("0")),
-    Column("at", BigInteger, nullable=False),
-    Column("key", String(64), nullable=False),
-    Column("follows", Id),
-    yes_no("stale"),
+    counter("milliseconds"),
+    moment("at"),
+    short("key", 64),
+    Column("follows", Id),  # the event that the client meant to replace
+    flag("stale"),  # another event had come between: it replaced nothing
     UniqueConstraint("worker_id", "key"),
     one_of("kind", EVENT_KINDS),
     CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
@@ -344,24 +409,24 @@ event = Table(
 answer = Table(
     "answer",
     metadata,
-    Column("place_id", Id, ForeignKey("place.id"), primary_key=True, autoincrement=False),
+    reference_key("place"),
     Column("position", Integer, primary_key=True),
-    to("event_id", "event.id"),
+    reference("event"),
 )
 
 receipt = Table(
     "receipt",
     metadata,
-    Column("event_id", Id, ForeignKey("event.id"), primary_key=True, autoincrement=False),
-    Column("digest", String(64), nullable=False),
+    reference_key("event"),
+    short("digest", 64),
 )
 
 note = Table(
     "note",
     metadata,
-    number(),
-    to("event_id", "event.id", index=True),
-    Column("kind", String(20), nullable=False),
+    row_id(),
+    reference("event", index=True),
+    short("kind", 20),
     Column("text", Text, nullable=False),
     one_of("kind", ("reason", "passage")),
 )
@@ -369,27 +434,72 @@ note = Table(
 outcome = Table(
     "outcome",
     metadata,
-    number(),
-    to("assignment_id", "assignment.id", index=True),
-    to("set_id", "judging_set.id", nullable=True, index=True),
-    Column("check", String(20), nullable=False, quote=True),
+    row_id(),
+    reference("assignment", index=True),
+    reference("judging_set", "set_id", nullable=True, index=True),
+    short("check", 20, quote=True),
     Column("value", Float(53)),
     Column("at_least", Float(53), nullable=False),
     Column("passed", SmallInteger, nullable=False),
-    Column("action", String(20), nullable=False),
+    short("action", 20),
 )
+
+
+# --- Experts --------------------------------------------------------------------------------------
+
+sampled = Table(
+    "sampled",
+    metadata,
+    row_id(),
+    reference("place"),
+    Column("position", Integer, nullable=False),
+    moment("at"),
+    UniqueConstraint("place_id", "position"),
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    row_id(),
+    reference("pair", index=True),
+    reference("worker", "expert_id"),
+    Column("grade", SmallInteger, nullable=False),
+    words("reason"),
+    short("code", 40, server_default=""),
+    moment("at"),
+)
+
+appeal = Table(
+    "appeal",
+    metadata,
+    row_id(),
+    reference("worker", index=True),
+    reference("assignment", nullable=True),
+    short("kind", 20),
+    Column("position", Integer),
+    reference("place", nullable=True),
+    moment("at"),
+    Column("text", Text, nullable=False),
+    moment("answered_at", nullable=True),
+    Column("won", SmallInteger),
+    words("reply"),
+    one_of("kind", ("refusal", "gold")),
+)
+
+
+# --- What an organiser keeps account of -----------------------------------------------------------
 
 entry = Table(
     "entry",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id", index=True),
-    to("worker_id", "worker.id", nullable=True, index=True),
-    to("assignment_id", "assignment.id", nullable=True, index=True),
-    Column("at", BigInteger, nullable=False),
-    Column("why", String(40), nullable=False),
-    Column("source", String(10), nullable=False),
-    Column("target", String(10), nullable=False),
+    row_id(),
+    reference("campaign", index=True),
+    reference("worker", nullable=True, index=True),
+    reference("assignment", nullable=True, index=True),
+    moment("at"),
+    short("why", 40),
+    short("source", 10),
+    short("target", 10),
     Column("amount", BigInteger, nullable=False),
     CheckConstraint("amount > 0", name="positive"),
     CheckConstraint("source <> target", name="moves"),
@@ -397,149 +507,69 @@ entry = Table(
     one_of("target", ACCOUNTS),
 )
 
-
-decision = Table(
-    "decision",
-    metadata,
-    number(),
-    to("pair_id", "pair.id", index=True),
-    to("expert_id", "worker.id"),
-    Column("grade", SmallInteger, nullable=False),
-    words("reason"),
-    Column("code", String(40), nullable=False, server_default=""),
-    Column("at", BigInteger, nullable=False),
-)
-
-sampled = Table(
-    "sampled",
-    metadata,
-    number(),
-    to("place_id", "place.id"),
-    Column("position", Integer, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    UniqueConstraint("place_id", "position"),
-)
-
-question = Table(
-    "question",
-    metadata,
-    number(),
-    to("topic_id", "topic.id", index=True),
-    Column("text", Text, nullable=False),
-    Column("choices", Text, nullable=False),
-    Column("right_choice", Integer, nullable=False),
-)
-
-expertise = Table(
-    "expertise",
-    metadata,
-    Column("worker_id", Id, ForeignKey("worker.id"), primary_key=True, autoincrement=False),
-    Column("topic_id", Id, ForeignKey("topic.id"), primary_key=True, autoincrement=False),
-    Column("right", Integer, nullable=False, quote=True),
-    Column("asked", Integer, nullable=False),
-    Column("passed", SmallInteger, nullable=False),
-    Column("at", BigInteger, nullable=False),
-)
-
 audit = Table(
     "audit",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id", index=True),
-    Column("at", BigInteger, nullable=False),
-    Column("who", String(200), nullable=False),
-    Column("act", String(40), nullable=False),
+    row_id(),
+    reference("campaign", index=True),
+    moment("at"),
+    short("who", 200),
+    short("act", 40),
     Column("details", Text, nullable=False),
-    to("undoes", "audit.id", nullable=True),
+    reference("audit", "undoes", nullable=True),
     UniqueConstraint("undoes"),
 )
 
 notice = Table(
     "notice",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id", index=True),
-    Column("at", BigInteger, nullable=False),
-    Column("kind", String(40), nullable=False),
-    Column("about", String(100), nullable=False, server_default=""),
+    row_id(),
+    reference("campaign", index=True),
+    moment("at"),
+    short("kind", 40),
+    short("about", 100, server_default=""),
     Column("text", Text, nullable=False),
-    Column("settled_at", BigInteger),
+    moment("settled_at", nullable=True),
     UniqueConstraint("campaign_id", "kind", "about"),
 )
 
-message = Table(
-    "message",
-    metadata,
-    number(),
-    to("worker_id", "worker.id", index=True),
-    Column("at", BigInteger, nullable=False),
-    Column("from_worker", SmallInteger, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("read_at", BigInteger),
-)
 
-appeal = Table(
-    "appeal",
-    metadata,
-    number(),
-    to("worker_id", "worker.id", index=True),
-    to("assignment_id", "assignment.id", nullable=True),
-    Column("kind", String(20), nullable=False),
-    Column("position", Integer),
-    to("place_id", "place.id", nullable=True),
-    Column("at", BigInteger, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("answered_at", BigInteger),
-    Column("won", SmallInteger),
-    words("reply"),
-    one_of("kind", ("refusal", "gold")),
-)
+# --- The server: who may come in, and what it does by itself --------------------------------------
 
 account = Table(
     "account",
     metadata,
-    number(),
-    Column("login", String(200), nullable=False, unique=True),
-    Column("password", String(300), nullable=False),
-    Column("made_at", BigInteger, nullable=False),
-    yes_no("administrator"),
+    row_id(),
+    short("login", 200, unique=True),
+    short("password", 300),
+    moment("made_at"),
+    flag("administrator"),
 )
 
 member_role = Table(
     "member_role",
     metadata,
-    Column("account_id", Id, ForeignKey("account.id"), primary_key=True, autoincrement=False),
-    Column("campaign_id", Id, ForeignKey("campaign.id"), primary_key=True, autoincrement=False),
+    reference_key("account"),
+    reference_key("campaign"),
     Column("role", String(20), primary_key=True),
-    to("worker_id", "worker.id", nullable=True),
+    reference("worker", nullable=True),
     one_of("role", ("organiser", "expert", "worker")),
 )
 
 token = Table(
     "token",
     metadata,
-    number(),
-    Column("hash", String(64), nullable=False, unique=True),
-    to("account_id", "account.id", nullable=True),
-    to("campaign_id", "campaign.id", nullable=True),
-    to("worker_id", "worker.id", nullable=True, index=True),
-    Column("role", String(20), nullable=False),
+    row_id(),
+    short("hash", 64, unique=True),
+    reference("account", nullable=True),
+    reference("campaign", nullable=True),
+    reference("worker", nullable=True, index=True),
+    short("role", 20),
     Column("scopes", Text, nullable=False, server_default=""),
-    Column("made_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    Column("revoked_at", BigInteger),
+    moment("made_at"),
+    moment("expires_at", nullable=True),
+    moment("revoked_at", nullable=True),
     one_of("role", ("organiser", "expert", "worker")),
-)
-
-completion_code = Table(
-    "completion_code",
-    metadata,
-    number(),
-    to("worker_id", "worker.id", index=True),
-    Column("code", String(64), nullable=False, unique=True),
-    Column("outcome", String(20), nullable=False),
-    Column("made_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger),
 )
 
 rate = Table(
@@ -547,67 +577,23 @@ rate = Table(
     metadata,
     Column("what", String(200), primary_key=True),
     Column("since", BigInteger, primary_key=True, autoincrement=False),
-    count("times"),
+    counter("times"),
 )
 
 job = Table(
     "job",
     metadata,
-    number(),
-    to("campaign_id", "campaign.id", nullable=True),
-    Column("kind", String(40), nullable=False),
+    row_id(),
+    reference("campaign", nullable=True),
+    short("kind", 40),
     Column("parameters", Text, nullable=False, server_default=text("'{}'")),
-    Column("state", String(20), nullable=False, server_default="waiting"),
-    Column("made_at", BigInteger, nullable=False),
-    Column("leased_until", BigInteger),
-    count("attempts"),
-    Column("finished_at", BigInteger),
+    short("state", 20, server_default="waiting"),
+    moment("made_at"),
+    moment("leased_until", nullable=True),
+    counter("attempts"),
+    moment("finished_at", nullable=True),
     Column("result", Text),
     Column("problem", Text),
     one_of("state", ("waiting", "running", "done", "failed")),
     Index("ix_job_waiting", "state", "made_at"),
 )
-
-
-__all__ = [
-    "ACCOUNTS",
-    "EVENT_KINDS",
-    "OPEN_SETS",
-    "ROLES",
-    "Id",
-    "account",
-    "answer",
-    "appeal",
-    "assignment",
-    "audit",
-    "campaign",
-    "completion_code",
-    "consent",
-    "content",
-    "decision",
-    "document",
-    "entry",
-    "event",
-    "expertise",
-    "gold",
-    "job",
-    "judging_set",
-    "member",
-    "member_role",
-    "message",
-    "metadata",
-    "note",
-    "notice",
-    "outcome",
-    "pair",
-    "person",
-    "place",
-    "question",
-    "rate",
-    "receipt",
-    "sampled",
-    "token",
-    "topic",
-    "visit",
-    "worker",
-]
