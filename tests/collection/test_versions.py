@@ -106,7 +106,7 @@ NEXT_VERSION = """
 import sqlalchemy as sa
 from alembic import op
 
-from qrowd.collection.schema import metadata
+from qrowd.collection.database.schema import metadata
 
 revision, down_revision, branch_labels, depends_on = "9999", "{last}", None, None
 NAMES = ("event", "place", "assignment")

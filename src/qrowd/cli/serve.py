@@ -129,7 +129,6 @@ def _free(host: str, port: int) -> bool:
 def _welcome(settings: object) -> None:
     """Where to go, and how to make the first account."""
     from qrowd.collection.database.opening import open_store
-    from qrowd.collection.database.versions import shown as place_of
     from qrowd.web.passwords import no_account_yet
     from qrowd.web.settings import Settings, set_up_code
 
@@ -138,7 +137,7 @@ def _welcome(settings: object) -> None:
     with store.snapshot() as db:
         first = no_account_yet(db)
     store.engine.dispose()
-    click.echo(f"qrowd: serving {place_of(store)} at {settings.address}", err=True)
+    click.echo(f"qrowd: serving {store.shown} at {settings.address}", err=True)
     if first:
         code = set_up_code(settings)
         click.echo(

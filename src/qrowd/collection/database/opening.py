@@ -17,13 +17,14 @@ NETWORK_DRIVES = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ncpfs", "glu
 
 def url_of(where: str | Path) -> str:
     """The URL of a database: a URL as it is, or a file's path."""
-    given = str(where)
-    if given.startswith(("postgresql://", "postgres://")):
-        return "postgresql+psycopg://" + given.split("://", 1)[1]
-    if "://" in given and not given.startswith(("sqlite:", "postgresql+psycopg:")):
-        shown = given.split("://", 1)[0]
-        raise UsageError(f"{shown}:// is not supported: give a file, or postgresql://...")
-    return given if "://" in given else f"sqlite:///{given}"
+    scheme, mark, rest = str(where).partition("://")
+    if not mark:
+        return f"sqlite:///{where}"
+    if scheme in ("postgresql", "postgres"):
+        return f"postgresql+psycopg://{rest}"
+    if scheme not in ("sqlite", "postgresql+psycopg"):
+        raise UsageError(f"{scheme}:// is not supported: give a file, or postgresql://...")
+    return str(where)
 
 
 def open_store(
@@ -41,8 +42,8 @@ def open_store(
     url = url_of(where)
     if url.startswith("sqlite"):
         _refuse_unusable(Path(str(make_url(url).database)), new)
-    chosen = random.SystemRandom() if seed is None else random.Random(seed)
-    store = Store(engine_of(url), url, clock, chosen)
+    chance = random.SystemRandom() if seed is None else random.Random(seed)
+    store = Store(engine_of(url), url, clock, chance)
     if check_version:
         try:
             refuse_other_version(store)
@@ -72,11 +73,10 @@ def drive_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
     """The kind of file system that holds a path; "" where that cannot be told."""
     if not mounts.exists():
         return ""
-    best, kind = "", ""
+    deepest, kind = "", ""
     for line in mounts.read_text(errors="replace").splitlines():
-        _, point, found, *_ = line.split(" ")
+        _, point, type_here, *_ = line.split(" ")
         point = point.replace("\\040", " ")
-        inside = path == Path(point) or Path(point) in path.parents
-        if inside and len(point) >= len(best):
-            best, kind = point, found
+        if path.is_relative_to(point) and len(point) >= len(deepest):
+            deepest, kind = point, type_here
     return kind

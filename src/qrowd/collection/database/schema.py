@@ -597,3 +597,11 @@ job = Table(
     one_of("state", ("waiting", "running", "done", "failed")),
     Index("ix_job_waiting", "state", "made_at"),
 )
+
+
+# --- Joins that many queries need -----------------------------------------------------------------
+
+PAIR_DOCUMENTS = pair.join(document, document.c.id == pair.c.document_id)
+NAMED_PAIRS = PAIR_DOCUMENTS.join(topic, topic.c.id == pair.c.topic_id)
+PLACED_SETS = place.join(judging_set, judging_set.c.id == place.c.set_id)
+CURRENT_ANSWERS = answer.join(event, event.c.id == answer.c.event_id)

@@ -14,14 +14,29 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, event, inspect, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Executable,
+    FromClause,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
 from sqlalchemy import exc as sql_errors
-from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
 from qrowd.collection.database.schema import campaign
@@ -29,7 +44,8 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import MissingExtraError, RuleError, StoreError
 
-Found: TypeAlias = Any  # a row; its columns are attributes
+Row: TypeAlias = Any  # a row of a query; its columns are attributes
+Found: TypeAlias = Row  # the name that other rooms still use
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
@@ -41,7 +57,7 @@ def clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def new_id(result: Found) -> int:
+def new_id(result: Any) -> int:
     """The number that an insert gave its row."""
     return int(result.inserted_primary_key[0])
 
@@ -71,6 +87,34 @@ class Work:
         """A new random name, 32 hexadecimal digits."""
         return f"{self.random.getrandbits(128):032x}"
 
+    def own(self, table: FromClause) -> ColumnElement[bool]:
+        """The condition that a row is this campaign's."""
+        return table.c.campaign_id == self.campaign
+
+    def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> list[Row]:
+        """All rows of a query."""
+        return list(self.db.execute(query, values))
+
+    def row(self, query: Executable, values: Mapping[str, Any] | None = None) -> Row | None:
+        """The only row of a query, or None."""
+        return self.db.execute(query, values).one_or_none()
+
+    def number(self, query: Executable, values: Mapping[str, Any] | None = None) -> int:
+        """The whole number that a query gives; 0 for nothing."""
+        return int(self.db.scalar(query, values) or 0)
+
+    def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
+        """How many rows of a table, or of a join, meet the conditions."""
+        return self.number(select(func.count()).select_from(table).where(*conditions))
+
+    def insert(self, table: Table, **columns: Any) -> int:
+        """Add a row; its number."""
+        return new_id(self.db.execute(insert(table).values(**columns)))
+
+    def update(self, table: Table, *conditions: ColumnElement[bool], **columns: Any) -> None:
+        """Set columns of the rows that meet the conditions."""
+        self.db.execute(update(table).where(*conditions).values(**columns))
+
 
 _CAMPAIGN = select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
 _BY_ID = _CAMPAIGN.where(campaign.c.id == bindparam("wanted"))
@@ -92,6 +136,12 @@ class Store:
         """Whether it is an SQLite file."""
         return self.engine.dialect.name == "sqlite"
 
+    @property
+    def shown(self) -> str:
+        """Its address for messages: a file's path, or a URL without its password."""
+        address = self.engine.url
+        return str(address.database or "") if self.is_sqlite else str(address)
+
     @contextmanager
     def write(self, name: str | int) -> Iterator[Work]:
         """A serialised transaction on the campaign of this name (or number)."""
@@ -107,14 +157,14 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction on the whole database; errors of the engine become one line."""
-        with _plainly(self.url), self._in_turn(), self.engine.connect() as db, db.begin():
+        with _plainly(self), self._in_turn(), self.engine.connect() as db, db.begin():
             yield db
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
         """Threads that write to SQLite queue here rather than in `_begin_sqlite`."""
         if self.is_sqlite and not self.turn.acquire(timeout=BUSY_MS / 1000):
-            raise _failed("database is locked", self.url)
+            raise _failed("database is locked", self)
         try:
             yield
         finally:
@@ -128,7 +178,7 @@ class Store:
             with self.transaction() as db:
                 yield db
             return
-        with _plainly(self.url), self.engine.connect() as db:
+        with _plainly(self), self.engine.connect() as db:
             raw: Any = db.connection.driver_connection
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
             try:
@@ -142,7 +192,7 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A consistent view of the whole database, without any lock that others wait for."""
-        with _plainly(self.url), self.engine.connect() as db:
+        with _plainly(self), self.engine.connect() as db:
             db = db.execution_options(**{READ_ONLY: True})
             if not self.is_sqlite:
                 db = db.execution_options(
@@ -151,6 +201,11 @@ class Store:
             with db.begin():
                 yield db
 
+    def has_tables(self) -> bool:
+        """Whether the database was ever set up."""
+        with _plainly(self), self.engine.connect() as db:
+            return bool(inspect(db).has_table("campaign"))
+
     def campaigns(self) -> list[str]:
         """The names of the campaigns in it."""
         with self.snapshot() as db:
@@ -158,63 +213,58 @@ class Store:
 
     def only(self, name: str | None = None) -> str:
         """The name of the one campaign, or `name` if it is there."""
-        known = self.campaigns()
-        if name is None and len(known) == 1:
-            return known[0]
-        if name in known:
+        names = self.campaigns()
+        if name is None and len(names) == 1:
+            return names[0]
+        if name in names:
             return str(name)
-        listed = ", ".join(known) or "none"
+        listed = ", ".join(names) or "none"
         asked = f"no campaign {name!r}" if name else "which campaign? say --campaign NAME"
         raise RuleError("not-found", f"{asked}; in this database: {listed}")
 
     def _work(self, db: Connection, name: str | int, lock: bool) -> Work:
-        query, wanted = (_BY_ID if isinstance(name, int) else _BY_NAME), {"wanted": name}
-        row = db.execute(query, wanted).one_or_none()
+        query = _BY_ID if isinstance(name, int) else _BY_NAME
+        row = db.execute(query, {"wanted": name}).one_or_none()
         if row is None:
             raise RuleError("not-found", f"there is no campaign {name!r}")
         if lock and not self.is_sqlite:
             db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
-            row = db.execute(query, wanted).one()
+            row = db.execute(query, {"wanted": name}).one()  # as it is now that we hold the lock
         return Work(
             db, row.id, row.name, row.state, stored_plan(row.plan), self.clock(), self.random
         )
 
 
+_ADVICE = {
+    "disk is full": "nothing of this step was stored; make room and try again",
+    "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
+    "No space left": "nothing of this step was stored; make room and try again",
+    "locked": "somebody else is writing; nothing of this step was stored; try again",
+    "readonly": "make the file and its folder writable",
+    "not a database": "give a database made by `qrowd campaign new`",
+    "malformed": "restore a backup: `qrowd campaign restore`",
+    "connect": "is the server running, and is the URL right?",
+    "no such table": "give a database made by `qrowd campaign new`",
+    "does not exist": "give a database made by `qrowd campaign new`",
+}
+
+
 @contextmanager
-def _plainly(url: str) -> Iterator[None]:
+def _plainly(store: Store) -> Iterator[None]:
     """Errors that are no rule's fault, in one line that says what to do."""
     try:
         yield
     except sql_errors.IntegrityError:
         raise
     except sql_errors.DatabaseError as error:
-        reason = str(error.orig).splitlines()[0]
-        raise _failed(reason, url) from error
+        raise _failed(str(error.orig).splitlines()[0], store) from error
 
 
-def _failed(reason: str, url: str) -> StoreError:
-    shown = make_url(url).database if url.startswith("sqlite") else _without_password(url)
-    return StoreError(f"{reason}; {_advice(reason)}", file=shown or "")
-
-
-def _advice(reason: str) -> str:
-    words = {
-        "disk is full": "nothing of this step was stored; make room and try again",
-        "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
-        "No space left": "nothing of this step was stored; make room and try again",
-        "locked": "somebody else is writing; nothing of this step was stored; try again",
-        "readonly": "make the file and its folder writable",
-        "not a database": "give a database made by `qrowd campaign new`",
-        "malformed": "restore a backup: `qrowd campaign restore`",
-        "connect": "is the server running, and is the URL right?",
-        "no such table": "give a database made by `qrowd campaign new`",
-        "does not exist": "give a database made by `qrowd campaign new`",
-    }
-    return next((what for sign, what in words.items() if sign in reason), "nothing was stored")
-
-
-def _without_password(url: str) -> str:
-    return make_url(url).render_as_string(hide_password=True)
+def _failed(reason: str, store: Store) -> StoreError:
+    advice = next(
+        (words for sign, words in _ADVICE.items() if sign in reason), "nothing was stored"
+    )
+    return StoreError(f"{reason}; {advice}", file=store.shown)
 
 
 # --- connections ----------------------------------------------------------------------------------
@@ -272,9 +322,3 @@ def _begin_immediate(db: Connection, until: float) -> None:
                 raise
         else:
             return
-
-
-def has_tables(store: Store) -> bool:
-    """Whether the database was ever set up."""
-    with _plainly(store.url), store.engine.connect() as db:
-        return bool(inspect(db).has_table("campaign"))

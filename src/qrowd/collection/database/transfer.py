@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Connection, Table, func, insert, select
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import metadata
-from qrowd.collection.database.store import Store, Work
+from qrowd.collection.database.store import Store
 from qrowd.collection.database.triggers import create_triggers, drop_triggers
 from qrowd.collection.database.verification import broken
 from qrowd.errors import StoreError
@@ -30,13 +29,16 @@ def move(source: Store, target: Store) -> dict[str, int]:
     with source.snapshot() as old, target.transaction() as new:
         _refuse_full(new, target)
         drop_triggers(new)
-        _defer(new)
+        if target.is_sqlite:  # rows may point to later ones: an act that undoes another
+            new.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
         rows = {table.name: _copy(old, new, table) for table in metadata.sorted_tables}
         create_triggers(new)
-        _advance_sequences(new)
+        if not target.is_sqlite:
+            _advance_sequences(new)
     for name in target.campaigns():
         with target.read(name) as work:
-            _refuse_broken(work)
+            if problems := broken(work):
+                raise StoreError(f"campaign {name}: {problems[0]}; the copy is not to be used")
     return rows
 
 
@@ -47,31 +49,17 @@ def _refuse_full(new: Connection, target: Store) -> None:
             raise StoreError("this database is not empty; give a new one", file=shown)
 
 
-def _refuse_broken(work: Work) -> None:
-    problems = broken(work)
-    if problems:
-        raise StoreError(f"campaign {work.name}: {problems[0]}; the copy is not to be used")
-
-
-def _defer(new: Connection) -> None:
-    """Rows of one table may point to later ones (an act that undoes another)."""
-    if new.dialect.name == "sqlite":
-        new.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
-
-
 def _copy(old: Connection, new: Connection, table: Table) -> int:
     keys = list(table.primary_key.columns)
-    found = old.execution_options(yield_per=CHUNK).execute(select(table).order_by(*keys))
-    number = 0
-    for chunk in found.mappings().partitions(CHUNK):
+    rows = old.execution_options(yield_per=CHUNK).execute(select(table).order_by(*keys))
+    copied = 0
+    for chunk in rows.mappings().partitions(CHUNK):
         new.execute(insert(table), [dict(row) for row in chunk])
-        number += len(chunk)
-    return number
+        copied += len(chunk)
+    return copied
 
 
 def _advance_sequences(new: Connection) -> None:
-    if new.dialect.name != "postgresql":
-        return
     for table in metadata.sorted_tables:
         if table.autoincrement_column is not None:
             last = func.coalesce(func.max(table.c.id), 1)
@@ -88,7 +76,7 @@ def backup(store: Store, path: str | Path) -> Path:
         if store.is_sqlite:
             _backup_sqlite(Path(str(store.engine.url.database)), beside)
         else:
-            _with_store(beside, lambda copy: move(store, copy))
+            _move_to_file(store, beside)
     return target
 
 
@@ -103,13 +91,11 @@ def _backup_sqlite(source: Path, target: Path) -> None:
         raise StoreError(message, file=str(source)) from None
 
 
-def _with_store(path: Path, act: Callable[[Store], object]) -> None:
-    """Do something with a database in one plain file, without files beside it at the end."""
+def _move_to_file(store: Store, path: Path) -> None:
+    """Copy a database into one plain SQLite file, without files beside it at the end."""
     copy = open_store(path, new=True)
     try:
-        act(copy)
-        with copy.engine.connect() as db:
-            db.rollback()
+        move(store, copy)
     finally:
         copy.engine.dispose()
     with contextlib.closing(sqlite3.connect(path)) as db:

@@ -33,7 +33,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.states import OPEN, VALID, VOID
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 
 
 def broken(work: Work) -> list[str]:
@@ -48,49 +48,47 @@ class _Rows:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.campaign = work.db.execute(
-            select(campaign).where(campaign.c.id == work.campaign)
-        ).one()
+        own = select(campaign).where(campaign.c.id == work.campaign)
+        self.campaign: Row = work.db.execute(own).one()
         self.sets = {row.id: row for row in self._own(judging_set)}
         self.assignments = {row.id: row for row in self._own(assignment)}
         self.entries = self._own(entry)
         self.pairs = {row.id: row for row in self._own(pair)}
-        sets, batches = self._ids(judging_set), self._ids(assignment)
-        places = select(place.c.id).where(place.c.assignment_id.in_(batches))
-        self.members = self._where(member, member.c.set_id.in_(sets))
-        found = self._where(place, place.c.assignment_id.in_(batches))
-        self.places = {row.id: row for row in found}
+        in_campaign = place.c.assignment_id.in_(self._ids(assignment))
+        places = select(place.c.id).where(in_campaign)
+        self.members = self._where(member, member.c.set_id.in_(self._ids(judging_set)))
+        self.places = {row.id: row for row in self._where(place, in_campaign)}
         self.events = self._where(event, event.c.place_id.in_(places))
         self.answers = self._where(answer, answer.c.place_id.in_(places))
         self.workers = {row.id: row for row in self._own(worker)}
 
-    def _own(self, table: Table) -> list[Found]:
-        return self._where(table, table.c.campaign_id == self.work.campaign)
+    def _own(self, table: Table) -> list[Row]:
+        return self._where(table, self.work.own(table))
 
     def _ids(self, table: Table) -> Select[Any]:
-        return select(table.c.id).where(table.c.campaign_id == self.work.campaign)
+        return select(table.c.id).where(self.work.own(table))
 
-    def of_workers(self, table: Table, workers: set[int]) -> list[Found]:
+    def of_workers(self, table: Table, workers: set[int]) -> list[Row]:
         """The rows of a table that belong to these workers."""
         return [row for row in self._where(table, true()) if row.worker_id in workers]
 
-    def of_events(self, table: Table) -> list[Found]:
+    def of_events(self, table: Table) -> list[Row]:
         """The rows of a table that belong to this campaign's events."""
         mine = select(event.c.id).where(event.c.worker_id.in_(self._ids(worker)))
         return self._where(table, table.c.event_id.in_(mine))
 
-    def _where(self, table: Table, condition: ColumnElement[bool]) -> list[Found]:
-        query = select(table).where(condition).order_by(*table.primary_key.columns)
-        return list(self.work.db.execute(query))
+    def _where(self, table: Table, condition: ColumnElement[bool]) -> list[Row]:
+        query = select(table).where(condition)
+        return self.work.rows(query.order_by(*table.primary_key.columns))
 
 
 def _held(rows: _Rows) -> Iterator[str]:
     held = Counter(row.set_id for row in rows.places.values() if row.held)
-    for number, one in rows.sets.items():
-        if one.held != held[number]:
-            yield f"set {number} says {one.held} held, its places say {held[number]}"
-        if held[number] > one.target:
-            yield f"set {number} has {held[number]} held, its target is {one.target}"
+    for number, row in rows.sets.items():
+        if row.held != held[number]:
+            yield f"set {number} says {row.held} held, its places say {held[number]}"
+        if held[number] > row.target:
+            yield f"set {number} has {held[number]} held, its target is {row.target}"
 
 
 def _places(rows: _Rows) -> Iterator[str]:
@@ -120,8 +118,8 @@ def _gold(rows: _Rows) -> Iterator[str]:
     kinds: dict[int, Counter[str]] = defaultdict(Counter)
     for row in rows.places.values():
         kinds[row.assignment_id][row.kind] += 1
-    for number, one in rows.assignments.items():
-        if one.kind == "judge" and kinds[number]["gold"] < planned:
+    for number, assigned in rows.assignments.items():
+        if assigned.kind == "judge" and kinds[number]["gold"] < planned:
             yield f"assignment {number} has {kinds[number]['gold']} gold sets, planned {planned}"
 
 
@@ -132,13 +130,13 @@ def _money(rows: _Rows) -> Iterator[str]:
         accounts[row.target] += row.amount
         if min(accounts[name] for name in ("free", "promised", "owed", "settled")) < 0:
             yield f"entry {row.id} overdraws an account"
-    found = rows.campaign
+    stored = rows.campaign
     for name in ("free", "promised", "owed", "settled"):
-        if getattr(found, name) != accounts[name]:
-            yield f"account {name} says {getattr(found, name)}, entries say {accounts[name]}"
-    if found.budget != found.free + found.promised + found.owed + found.settled:
+        if getattr(stored, name) != accounts[name]:
+            yield f"account {name} says {getattr(stored, name)}, entries say {accounts[name]}"
+    if stored.budget != stored.free + stored.promised + stored.owed + stored.settled:
         yield "budget is not free + promised + owed + settled"
-    if found.budget != -accounts["outside"]:
+    if stored.budget != -accounts["outside"]:
         yield "the budget is not what came from outside"
 
 
@@ -148,21 +146,21 @@ def _promises(rows: _Rows) -> Iterator[str]:
         if row.assignment_id is not None:
             promised[row.assignment_id] += row.amount * (row.target == "promised")
             promised[row.assignment_id] -= row.amount * (row.source == "promised")
-    for number, one in rows.assignments.items():
-        if one.promised != promised[number]:
-            yield f"assignment {number} says {one.promised} promised, entries {promised[number]}"
-        if one.state in (*OPEN, "submitted") and one.promised != one.pay:
-            yield f"assignment {number} is {one.state}, its pay is not promised"
-        if one.state in ("returned", "excluded", "accepted", "screened-out") and one.promised:
-            yield f"assignment {number} is {one.state} with {one.promised} promised"
-        if one.state == "accepted" and one.earned + one.paid < one.pay:
+    for number, row in rows.assignments.items():
+        if row.promised != promised[number]:
+            yield f"assignment {number} says {row.promised} promised, entries {promised[number]}"
+        if row.state in (*OPEN, "submitted") and row.promised != row.pay:
+            yield f"assignment {number} is {row.state}, its pay is not promised"
+        if row.state in ("returned", "excluded", "accepted", "screened-out") and row.promised:
+            yield f"assignment {number} is {row.state} with {row.promised} promised"
+        if row.state == "accepted" and row.earned + row.paid < row.pay:
             yield f"assignment {number} is accepted, its pay was not earned"
 
 
 def _answers(rows: _Rows) -> Iterator[str]:
     last: dict[tuple[int, int], int] = {}
     keys: Counter[tuple[int, str]] = Counter()
-    for row in sorted(rows.events, key=lambda one: one.id):
+    for row in sorted(rows.events, key=lambda event: event.id):
         keys[row.worker_id, row.key] += 1
         if not row.stale:
             last[row.place_id, row.position] = row.id
@@ -181,26 +179,26 @@ def _sets(rows: _Rows) -> Iterator[str]:
     used: Counter[int] = Counter()
     for row in rows.members:
         used[row.pair_id] += 1
-        one, two = rows.sets[row.set_id], rows.pairs[row.pair_id]
-        if one.topic_id != two.topic_id or one.role != two.role:
-            yield f"pair {two.id} is of another topic or role than its set {one.id}"
-    for number, one in rows.sets.items():
-        if sizes[number] != one.size:
-            yield f"set {number} says {one.size} documents, it has {sizes[number]}"
+        its_set, its_pair = rows.sets[row.set_id], rows.pairs[row.pair_id]
+        if its_set.topic_id != its_pair.topic_id or its_set.role != its_pair.role:
+            yield f"pair {its_pair.id} is of another topic or role than its set {its_set.id}"
+    for number, row in rows.sets.items():
+        if sizes[number] != row.size:
+            yield f"set {number} says {row.size} documents, it has {sizes[number]}"
     if not rows.work.plan.preferences:
         yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)
 
 
 def _forgotten(rows: _Rows) -> Iterator[str]:
     """Nothing of a person who was forgotten is left, and nothing of their free text."""
-    erased = {number for number, one in rows.workers.items() if one.forgotten_at is not None}
+    erased = {number for number, row in rows.workers.items() if row.forgotten_at is not None}
     for table in (person, visit, message, appeal, token) if erased else ():
-        kept = rows.of_workers(table, erased)
-        yield from (f"worker {row.worker_id} is forgotten, {table.name} is not" for row in kept)
-    said = {row.id for row in rows.events if row.worker_id in erased}
-    for table in (note, receipt) if said else ():
+        left = rows.of_workers(table, erased)
+        yield from (f"worker {row.worker_id} is forgotten, {table.name} is not" for row in left)
+    events = {row.id for row in rows.events if row.worker_id in erased}
+    for table in (note, receipt) if events else ():
         yield from (
             f"the {table.name} of event {row.event_id} is kept of somebody forgotten"
             for row in rows.of_events(table)
-            if row.event_id in said
+            if row.event_id in events
         )

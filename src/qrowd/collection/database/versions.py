@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, inspect, select
 
-from qrowd.collection.database.store import UPGRADING, Store, has_tables
+from qrowd.collection.database.store import UPGRADING, Store
 from qrowd.collection.database.triggers import create_triggers, drop_triggers
 from qrowd.errors import StoreError
 
@@ -26,24 +26,24 @@ FOLDER = Path(__file__).parent / "migrations"
 
 def refuse_other_version(store: Store) -> None:
     """An error unless the schema is the one that this version of qrowd knows; a new one is made."""
-    if not has_tables(store):
-        if store.is_sqlite or not _tables(store):
-            upgrade(store)
-            return
-        raise StoreError("this database holds other tables; give an empty one", file=shown(store))
-    found, newest = version(store), newest_version()
-    if found == newest:
+    if not store.has_tables():
+        if not store.is_sqlite and _tables(store):
+            message = "this database holds other tables; give an empty one"
+            raise StoreError(message, file=store.shown)
+        upgrade(store)
         return
-    refuse_newer(store, found)
-    message = f"made by an older qrowd (schema {found}); run `qrowd campaign upgrade` on it"
-    raise StoreError(message, file=shown(store))
+    current = version(store)
+    if current != newest_version():
+        refuse_newer(store, current)
+        message = f"made by an older qrowd (schema {current}); run `qrowd campaign upgrade` on it"
+        raise StoreError(message, file=store.shown)
 
 
-def refuse_newer(store: Store, found: str) -> None:
-    """An error if this version of qrowd does not know the version `found` of the schema."""
-    if found and found not in known_versions():
-        message = f"made by a newer qrowd (schema {found}); update qrowd to open it"
-        raise StoreError(message, file=shown(store))
+def refuse_newer(store: Store, current: str) -> None:
+    """An error if this version of qrowd does not know the database's `current` version."""
+    if current and current not in known_versions():
+        message = f"made by a newer qrowd (schema {current}); update qrowd to open it"
+        raise StoreError(message, file=store.shown)
 
 
 def _tables(store: Store) -> list[str]:
@@ -51,17 +51,11 @@ def _tables(store: Store) -> list[str]:
         return inspect(db).get_table_names()
 
 
-def shown(store: Store) -> str:
-    """The database's address for messages, without a password."""
-    url = store.engine.url
-    return str(url.database) if store.is_sqlite else url.render_as_string(hide_password=True)
-
-
 def known_versions() -> list[str]:
     """The versions of the schema, the newest first."""
     from alembic.script import ScriptDirectory
 
-    return [one.revision for one in ScriptDirectory(str(FOLDER)).walk_revisions()]
+    return [script.revision for script in ScriptDirectory(str(FOLDER)).walk_revisions()]
 
 
 def newest_version() -> str:
@@ -115,6 +109,6 @@ def _configured(store: Store) -> Iterator[Config]:
 
 def connection_of(config: Any) -> Connection:
     """The connection that a migration runs on."""
-    found = config.attributes["connection"]
-    assert isinstance(found, Connection)
-    return found
+    connection = config.attributes["connection"]
+    assert isinstance(connection, Connection)
+    return connection
