@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import BigInteger, cast, func, insert, select
+from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 
 from qrowd.collection.database.schema import assignment, campaign, entry, worker
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.errors import RuleError
 
 
@@ -47,9 +47,17 @@ def post(
 ) -> None:
     """Move an amount; nothing happens for 0."""
     if amount:
-        row = {"worker_id": worker_id, "assignment_id": assignment_id, "at": work.now}
-        accounts = {"source": source, "target": target, "amount": amount}
-        work.db.execute(insert(entry).values(campaign_id=work.campaign, why=why, **row, **accounts))
+        work.insert(
+            entry,
+            campaign_id=work.campaign,
+            worker_id=worker_id,
+            assignment_id=assignment_id,
+            at=work.now,
+            why=why,
+            source=source,
+            target=target,
+            amount=amount,
+        )
 
 
 def fund(work: Work, amount: int) -> None:
@@ -65,34 +73,42 @@ def affordable(work: Work, amount: int) -> bool:
     return amount == 0 or balance(work).free >= amount
 
 
-def promise(work: Work, row: Found, amount: int) -> None:
+def promise(work: Work, assigned: Row, amount: int) -> None:
     """Promise the pay of an assignment."""
-    ids = {"worker_id": row.worker_id, "assignment_id": row.id}
-    post(work, "promise", amount, "free", "promised", **ids)
+    _post_for(work, assigned, "promise", amount, "free", "promised")
 
 
-def release(work: Work, row: Found, why: str = "released") -> None:
+def release(work: Work, assigned: Row, why: str = "released") -> None:
     """Give back what is still promised for an assignment."""
-    ids = {"worker_id": row.worker_id, "assignment_id": row.id}
-    post(work, why, row.promised, "promised", "free", **ids)
+    _post_for(work, assigned, why, assigned.promised, "promised", "free")
 
 
-def earn(work: Work, row: Found, amount: int | None = None) -> None:
+def earn(work: Work, assigned: Row, amount: int | None = None) -> None:
     """Owe what was promised, or only `amount` of it and give back the rest."""
-    ids = {"worker_id": row.worker_id, "assignment_id": row.id}
-    due = row.promised if amount is None else min(amount, row.promised)
-    post(work, "earned", due, "promised", "owed", **ids)
-    post(work, "released", row.promised - due, "promised", "free", **ids)
+    due = assigned.promised if amount is None else min(amount, assigned.promised)
+    _post_for(work, assigned, "earned", due, "promised", "owed")
+    _post_for(work, assigned, "released", assigned.promised - due, "promised", "free")
 
 
-def take_back(work: Work, row: Found, *, promised: int, earned: int) -> None:
+def earn_released(work: Work, assigned: Row) -> None:
+    """Owe the pay of an assignment whose promise was given back already, from what is free."""
+    if not affordable(work, assigned.pay):
+        raise RuleError("no-budget", "add to the budget first: this pay was released")
+    _post_for(work, assigned, "earned", assigned.pay, "free", "owed")
+
+
+def take_back(work: Work, assigned: Row, *, promised: int, earned: int) -> None:
     """Let an assignment's promise and debt be what they were before an act that is undone."""
-    ids = {"worker_id": row.worker_id, "assignment_id": row.id}
-    post(work, "taken back", max(0, row.earned - earned), "owed", "free", **ids)
-    wanted = max(0, promised - row.promised)
+    _post_for(work, assigned, "taken back", max(0, assigned.earned - earned), "owed", "free")
+    wanted = max(0, promised - assigned.promised)
     if not affordable(work, wanted):
         raise RuleError("no-budget", "the pay is not free any more; add to the budget first")
-    post(work, "promised again", wanted, "free", "promised", **ids)
+    _post_for(work, assigned, "promised again", wanted, "free", "promised")
+
+
+def _post_for(work: Work, assigned: Row, why: str, amount: int, source: str, target: str) -> None:
+    ids = {"worker_id": assigned.worker_id, "assignment_id": assigned.id}
+    post(work, why, amount, source, target, **ids)
 
 
 def bonus(work: Work, worker_id: int, amount: int) -> None:
@@ -104,29 +120,30 @@ def bonus(work: Work, worker_id: int, amount: int) -> None:
     post(work, "bonus", amount, "free", "owed", worker_id=worker_id)
 
 
-def owed(work: Work) -> Sequence[Found]:
+def owed(work: Work) -> list[Row]:
     """Rows (worker id, number, amount): what each worker is owed."""
-    plus = func.sum(entry.c.amount).filter(entry.c.target == "owed")
-    minus = func.sum(entry.c.amount).filter(entry.c.source == "owed")
-    due = cast(func.coalesce(plus, 0) - func.coalesce(minus, 0), BigInteger).label("amount")
-    joined = entry.join(worker, worker.c.id == entry.c.worker_id)
+    due = cast(_balance_of(("owed",)), BigInteger).label("amount")
     query = (
         select(worker.c.id, worker.c.number, due)
-        .select_from(joined)
-        .where(entry.c.campaign_id == work.campaign)
+        .join_from(entry, worker, worker.c.id == entry.c.worker_id)
+        .where(work.own(entry))
         .group_by(worker.c.id, worker.c.number)
         .having(due > 0)
         .order_by(worker.c.number)
     )
-    return work.db.execute(query).all()
+    return work.rows(query)
 
 
-def unsettled(work: Work, worker_id: int, kinds: Sequence[str] = ("promised", "owed")) -> int:
+def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised", "owed")) -> int:
     """What is promised or owed (or only one of both) to one worker."""
-    into = func.sum(entry.c.amount).filter(entry.c.target.in_(kinds))
-    out = func.sum(entry.c.amount).filter(entry.c.source.in_(kinds))
-    query = select(func.coalesce(into, 0) - func.coalesce(out, 0))
-    return int(work.db.scalar(query.where(entry.c.worker_id == worker_id)) or 0)
+    return work.number(select(_balance_of(accounts)).where(entry.c.worker_id == worker_id))
+
+
+def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
+    """What came into these accounts and did not go out again."""
+    came = func.sum(entry.c.amount).filter(entry.c.target.in_(accounts))
+    went = func.sum(entry.c.amount).filter(entry.c.source.in_(accounts))
+    return func.coalesce(came, 0) - func.coalesce(went, 0)
 
 
 def settle(work: Work, worker_ids: Sequence[int]) -> int:
@@ -140,10 +157,9 @@ def settle(work: Work, worker_ids: Sequence[int]) -> int:
 
 
 def _settle_one(work: Work, worker_id: int, amount: int) -> None:
-    query = select(assignment.c.id, assignment.c.earned)
-    mine = query.where(assignment.c.worker_id == worker_id, assignment.c.earned > 0)
-    for row in work.db.execute(mine.order_by(assignment.c.id)).all():
-        ids = {"worker_id": worker_id, "assignment_id": row.id}
-        post(work, "settled", row.earned, "owed", "settled", **ids)
+    earned = (assignment.c.worker_id == worker_id) & (assignment.c.earned > 0)
+    query = select(assignment.c.id, assignment.c.worker_id, assignment.c.earned).where(earned)
+    for row in work.rows(query.order_by(assignment.c.id)):
+        _post_for(work, row, "settled", row.earned, "owed", "settled")
         amount -= row.earned
-    post(work, "settled", amount, "owed", "settled", worker_id=worker_id)
+    post(work, "settled", amount, "owed", "settled", worker_id=worker_id)  # bonuses

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import ColumnElement, Table, func, select
 
 from qrowd.collection.books.ledger import Balance, balance
 from qrowd.collection.database.schema import assignment, event, judging_set, topic, worker
-from qrowd.collection.database.store import Work
+from qrowd.collection.database.store import Row, Work
 
 
 @dataclass(frozen=True)
@@ -49,105 +48,99 @@ class Status:
 def status(work: Work) -> Status:
     """The state of coverage, money, batches and workers."""
     topics = tuple(_topics(work))
-    first, last = _span(work)
+    leased = assignment.c.leased_at
+    span = select(func.min(leased), func.max(leased)).where(work.own(assignment))
+    first_at, last_at = work.db.execute(span).one()
     return Status(
         name=work.name,
         state=work.state,
-        wanted=sum(one.wanted for one in topics),
-        held=sum(one.held for one in topics),
+        wanted=sum(each.wanted for each in topics),
+        held=sum(each.held for each in topics),
         events=events(work),
         money=balance(work),
-        assignments=_counts(work, assignment.c.state, assignment),
-        workers=_counts(work, worker.c.state, worker),
+        assignments=counts(work, assignment),
+        workers=counts(work, worker),
         topics=topics,
         by_votes=_by_votes(work),
-        first_at=first,
-        last_at=last,
+        first_at=first_at,
+        last_at=last_at,
     )
+
+
+S = judging_set.c
+_WANTED = func.sum(S.target * S.size).label("wanted")
+_HELD = func.sum(S.held * S.size).label("held")
+_DOCUMENTS = func.sum(S.size).label("documents")
+_TOPIC_SETS = judging_set.join(topic, topic.c.id == S.topic_id)
+
+
+def _of_pool(work: Work) -> ColumnElement[bool]:
+    return work.own(judging_set) & (S.role == "pool")
 
 
 def coverage(work: Work) -> tuple[int, int]:
     """How many judgements of the pool are wanted, and how many are held."""
-    s = judging_set.c
-    sums = select(func.sum(s.target * s.size), func.sum(s.held * s.size))
-    row = work.db.execute(sums.where(s.campaign_id == work.campaign, s.role == "pool")).one()
-    return int(row[0] or 0), int(row[1] or 0)
+    row = work.db.execute(select(_WANTED, _HELD).where(_of_pool(work))).one()
+    return int(row.wanted or 0), int(row.held or 0)
 
 
 def _topics(work: Work) -> list[TopicStatus]:
-    s = judging_set.c
-    wanted, held = func.sum(s.target * s.size), func.sum(s.held * s.size)
     query = (
-        select(topic.c.name, wanted.label("wanted"), held.label("held"))
-        .join_from(judging_set, topic, topic.c.id == s.topic_id)
-        .where(s.campaign_id == work.campaign, s.role == "pool")
+        select(topic.c.name, _WANTED, _HELD)
+        .select_from(_TOPIC_SETS)
+        .where(_of_pool(work))
         .group_by(topic.c.id, topic.c.name)
         .order_by(topic.c.id)
     )
-    return [TopicStatus(row.name, int(row.wanted), int(row.held)) for row in work.db.execute(query)]
+    return [TopicStatus(row.name, int(row.wanted), int(row.held)) for row in work.rows(query)]
 
 
 def by_topic_and_votes(work: Work) -> list[TopicStatus]:
     """Each topic's coverage, and how many of its documents have 0, 1, 2, ... judgements."""
-    s = judging_set.c
-    documents, wanted = func.sum(s.size).label("documents"), func.sum(s.target * s.size)
     query = (
-        select(topic.c.id, topic.c.name, s.held, documents, wanted.label("wanted"))
-        .join_from(judging_set, topic, topic.c.id == s.topic_id)
-        .where(s.campaign_id == work.campaign, s.role == "pool")
-        .group_by(topic.c.id, topic.c.name, s.held)
-        .order_by(topic.c.id, s.held)
+        select(topic.c.id, topic.c.name, S.held.label("votes"), _DOCUMENTS, _WANTED)
+        .select_from(_TOPIC_SETS)
+        .where(_of_pool(work))
+        .group_by(topic.c.id, topic.c.name, S.held)
+        .order_by(topic.c.id, S.held)
     )
-    found: dict[str, list[Any]] = defaultdict(list)
-    for row in work.db.execute(query):
-        found[row.name].append((row.held, int(row.documents), int(row.wanted)))
+    rows_of: dict[str, list[Row]] = defaultdict(list)
+    for row in work.rows(query):
+        rows_of[row.name].append(row)
     return [
         TopicStatus(
-            name,
-            sum(want for _, _, want in rows),
-            sum(held * n for held, n, _ in rows),
-            {held: n for held, n, _ in rows},
+            topic=name,
+            wanted=sum(int(row.wanted) for row in rows),
+            held=sum(row.votes * int(row.documents) for row in rows),
+            by_votes={row.votes: int(row.documents) for row in rows},
         )
-        for name, rows in found.items()
+        for name, rows in rows_of.items()
     ]
-
-
-def counts(work: Work, table: Table) -> dict[str, int]:
-    """How many rows of a table (workers, assignments) are in each state."""
-    return _counts(work, table.c.state, table)
 
 
 def _by_votes(work: Work) -> dict[int, int]:
     """How many documents of the pool have 0, 1, 2, ... judgements held."""
-    s = judging_set.c
-    query = select(s.held, func.sum(s.size).label("documents"))
-    own = query.where(s.campaign_id == work.campaign, s.role == "pool").group_by(s.held)
-    return {row.held: int(row.documents) for row in work.db.execute(own.order_by(s.held))}
+    query = select(S.held, _DOCUMENTS).where(_of_pool(work)).group_by(S.held).order_by(S.held)
+    return {row.held: int(row.documents) for row in work.rows(query)}
 
 
-def _counts(work: Work, column: object, table: object) -> dict[str, int]:
-    query = select(column, func.count().label("n")).select_from(table)  # type: ignore[call-overload]
-    own = query.where(table.c.campaign_id == work.campaign)  # type: ignore[attr-defined]
-    return {row[0]: row.n for row in work.db.execute(own.group_by(column).order_by(column))}
+def counts(work: Work, table: Table) -> dict[str, int]:
+    """How many rows of a table (workers, assignments) are in each state."""
+    state = table.c.state
+    query = select(state, func.count()).where(work.own(table)).group_by(state).order_by(state)
+    return dict(work.rows(query))
 
 
 def events(work: Work) -> int:
     """How much was said, changes of mind included."""
-    mine = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
-    counted = select(func.count()).select_from(event).where(event.c.worker_id.in_(mine))
-    return int(work.db.scalar(counted) or 0)
+    return work.count(event, _by_workers(work))
 
 
 def last_answer(work: Work) -> int | None:
     """When somebody answered last."""
-    mine = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
-    found = work.db.scalar(select(func.max(event.c.at)).where(event.c.worker_id.in_(mine)))
-    return None if found is None else int(found)
+    last: int | None = work.db.scalar(select(func.max(event.c.at)).where(_by_workers(work)))
+    return last
 
 
-def _span(work: Work) -> tuple[int | None, int | None]:
-    a = assignment.c
-    row = work.db.execute(
-        select(func.min(a.leased_at), func.max(a.leased_at)).where(a.campaign_id == work.campaign)
-    ).one()
-    return row[0], row[1]
+def _by_workers(work: Work) -> ColumnElement[bool]:
+    return event.c.worker_id.in_(select(worker.c.id).where(work.own(worker)))
