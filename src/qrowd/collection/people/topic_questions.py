@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select
 
 from qrowd.collection.database.schema import (
     assignment,
@@ -23,46 +23,52 @@ def open_questions(
     work: Work, worker_id: int, topic_id: int
 ) -> list[tuple[int, str, tuple[str, ...]]]:
     """Questions that a worker must answer before this topic: (number, text, choices)."""
-    if not work.plan.techniques.expertise_share or _answered(work, worker_id, topic_id):
+    if not work.plan.techniques.expertise_share:
+        return []
+    answered = (expertise.c.worker_id == worker_id) & (expertise.c.topic_id == topic_id)
+    if work.count(expertise, answered):
         return []
     query = select(question).where(question.c.topic_id == topic_id).order_by(question.c.id)
-    return [(row.id, row.text, tuple(json.loads(row.choices))) for row in work.db.execute(query)]
+    return [(row.id, row.text, tuple(json.loads(row.choices))) for row in work.rows(query)]
 
 
-def _answered(work: Work, worker_id: int, topic_id: int) -> bool:
-    mine = (expertise.c.worker_id == worker_id) & (expertise.c.topic_id == topic_id)
-    return work.db.scalar(select(expertise.c.passed).where(mine)) is not None
-
-
-def answer_questions(work: Work, worker_id: int, given: Mapping[int, int]) -> bool:
+def answer_questions(work: Work, worker_id: int, choices: Mapping[int, int]) -> bool:
     """Answers (question number -> choice, from 0) to all questions of one topic; whether passed."""
     query = select(question).join_from(question, topic, topic.c.id == question.c.topic_id)
-    own = topic.c.campaign_id == work.campaign
-    rows = work.db.execute(query.where(question.c.id.in_(given), own)).all()
+    rows = work.rows(query.where(question.c.id.in_(choices), work.own(topic)))
     topics = {row.topic_id for row in rows}
-    if len(topics) != 1 or len(rows) != len(given):
+    if len(topics) != 1 or len(rows) != len(choices):
         raise RuleError("not-found", "answer the questions of one topic at a time")
     topic_id = topics.pop()
-    asked = open_questions(work, worker_id, topic_id)
-    if len(asked) != len(given):
+    asked = len(open_questions(work, worker_id, topic_id))
+    if asked != len(choices):
         raise RuleError("conflict", "answer all questions of the topic, once")
-    right = sum(given[row.id] == row.right_choice for row in rows)
-    passed = right >= work.plan.techniques.expertise_share * len(asked) - 1e-9
-    who = {"worker_id": worker_id, "topic_id": topic_id, "at": work.now}
-    what = {"right": right, "asked": len(asked), "passed": int(passed)}
-    work.db.execute(insert(expertise).values(**who, **what))
+    right = sum(choices[row.id] == row.right_choice for row in rows)
+    passed = bool(right >= work.plan.techniques.expertise_share * asked - 1e-9)
+    work.insert(
+        expertise,
+        worker_id=worker_id,
+        topic_id=topic_id,
+        right=right,
+        asked=asked,
+        passed=int(passed),
+        at=work.now,
+    )
     if not passed:
         _free_places(work, worker_id, topic_id)
-    return bool(passed)
+    return passed
 
 
 def _free_places(work: Work, worker_id: int, topic_id: int) -> None:
     """Sets of a topic whose questions were failed are not judged: others get them."""
-    sets = select(judging_set.c.id).where(judging_set.c.topic_id == topic_id)
-    mine = (place.c.worker_id == worker_id) & (place.c.held == 1) & place.c.set_id.in_(sets)
-    running = select(assignment.c.id).where(assignment.c.state == "active")
-    freed = mine & place.c.assignment_id.in_(running)
-    work.db.execute(update(place).where(freed).values(held=0))
+    work.update(
+        place,
+        place.c.worker_id == worker_id,
+        place.c.held == 1,
+        place.c.set_id.in_(select(judging_set.c.id).where(judging_set.c.topic_id == topic_id)),
+        place.c.assignment_id.in_(select(assignment.c.id).where(assignment.c.state == "active")),
+        held=0,
+    )
 
 
 def failed_topics(work: Work, worker_id: int) -> set[int]:

@@ -1,7 +1,7 @@
 """Workers, who are numbers, and the persons behind them, who can be erased.
 
 A worker's answers stand under a number that means nothing. Names, addresses, platforms' ids and
-visits live in tables of their own; `forgetting` empties them.
+visits live in tables of their own; `office.erasure` empties them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hmac
 import json
 from collections.abc import Mapping
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, func, select
 
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
@@ -23,7 +23,7 @@ from qrowd.collection.database.schema import (
     visit,
     worker,
 )
-from qrowd.collection.database.store import Found, Work, new_id
+from qrowd.collection.database.store import Row, Work
 from qrowd.errors import RuleError
 
 
@@ -35,114 +35,126 @@ def enter(
     name: str = "",
     address: str = "",
     parameters: Mapping[str, str] | None = None,
-) -> Found:
+) -> Row:
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
     if not platform_id or "\0" in platform_id + name + address:
         raise RuleError("malformed", "a person needs an id, without the character 0")
-    p = person.c
-    same = (p.campaign_id == work.campaign) & (p.platform == platform)
-    query = select(p.worker_id).where(same, p.platform_id == platform_id)
-    found = work.db.scalar(query)
-    if found is None:
-        found = _recognised(work, platform, platform_id) or new_worker(work)
-        who = {"worker_id": found, "campaign_id": work.campaign, "platform": platform}
-        more = {"platform_id": platform_id, "name": name, "address": address}
-        work.db.execute(insert(person).values(**who, **more))
+    same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
+    worker_id = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
+    if worker_id is None:
+        worker_id = _recognised(work, platform, platform_id) or new_worker(work)
+        work.insert(
+            person,
+            worker_id=worker_id,
+            campaign_id=work.campaign,
+            platform=platform,
+            platform_id=platform_id,
+            name=name,
+            address=address,
+        )
     if parameters is not None:
-        kept = json.dumps(dict(parameters), sort_keys=True)
-        work.db.execute(insert(visit).values(worker_id=found, at=work.now, parameters=kept))
-    return worker_of(work, int(found))
+        text = json.dumps(dict(parameters), sort_keys=True)
+        work.insert(visit, worker_id=worker_id, at=work.now, parameters=text)
+    return worker_of(work, worker_id)
 
 
-def visit_since(work: Work, worker_id: int) -> int | None:
-    """When the worker's last visit began; an address that is opened again is the same visit."""
-    v = visit.c
-    mine = select(v.at, v.parameters).where(v.worker_id == worker_id)
-    last = work.db.execute(mine.order_by(v.id.desc()).limit(1)).one_or_none()
-    if last is None or last.parameters == "{}":
-        return None if last is None else int(last.at)
-    same = select(func.min(v.at)).where(v.worker_id == worker_id, v.parameters == last.parameters)
-    return int(work.db.scalar(same) or 0)
+def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
+    """The worker who was this person before being forgotten, where the plan wants that."""
+    if not work.plan.people.recognise:
+        return None
+    mark = fingerprint(work, platform, platform_id)
+    same = work.own(worker) & (worker.c.recognised == mark)
+    worker_id: int | None = work.db.scalar(select(worker.c.id).where(same))
+    if worker_id is not None:
+        work.update(worker, worker.c.id == worker_id, forgotten_at=None, forget_asked=None)
+    return worker_id
+
+
+def fingerprint(work: Work, platform: str, platform_id: str) -> str:
+    """A keyed hash of a person's id, to recognise who comes back after being forgotten."""
+    body = f"{platform}\0{platform_id}".encode()
+    return hmac.new(secret_of(work).encode(), body, hashlib.sha256).hexdigest()
+
+
+def secret_of(work: Work) -> str:
+    """The campaign's own key, for hashes and signed links."""
+    return str(work.db.scalar(select(campaign.c.secret).where(campaign.c.id == work.campaign)))
 
 
 def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
     """A new number; experts and machines have names, people do not."""
-    last = select(func.coalesce(func.max(worker.c.number), 0))
-    number = int(work.db.scalar(last.where(worker.c.campaign_id == work.campaign)) or 0) + 1
-    state = "new" if kind == "human" and work.plan.qualification.sets else "qualified"
-    values = {
-        "campaign_id": work.campaign,
-        "key": work.key(),
-        "number": number,
-        "made_at": work.now,
-    }
-    made = work.db.execute(insert(worker).values(**values, kind=kind, name=name, state=state))
-    return new_id(made)
+    last = work.number(select(func.max(worker.c.number)).where(work.own(worker)))
+    tested = kind == "human" and work.plan.qualification.sets
+    return work.insert(
+        worker,
+        campaign_id=work.campaign,
+        key=work.key(),
+        number=last + 1,
+        kind=kind,
+        name=name,
+        state="new" if tested else "qualified",
+        made_at=work.now,
+    )
 
 
 def expert(work: Work, name: str) -> int:
     """The expert (or organiser who judges) of this name; made at first use."""
-    known = (worker.c.campaign_id == work.campaign) & (worker.c.name == name)
-    found = work.db.scalar(select(worker.c.id).where(known, worker.c.kind == "expert"))
-    return int(found) if found is not None else new_worker(work, "expert", name)
+    same = (worker.c.name == name) & (worker.c.kind == "expert")
+    worker_id = work.db.scalar(select(worker.c.id).where(work.own(worker), same))
+    return new_worker(work, "expert", name) if worker_id is None else int(worker_id)
 
 
-def worker_of(work: Work, worker_id: int) -> Found:
+def worker_of(work: Work, worker_id: int) -> Row:
     """A worker of this campaign by id."""
-    own = (worker.c.id == worker_id) & (worker.c.campaign_id == work.campaign)
-    return _one(work.db.execute(select(worker).where(own)).one_or_none())
+    return _worker_where(work, worker.c.id == worker_id)
 
 
-def worker_by_key(work: Work, key: str) -> Found:
-    """A worker of this campaign by its random name."""
-    own = (worker.c.key == key) & (worker.c.campaign_id == work.campaign)
-    return _one(work.db.execute(select(worker).where(own)).one_or_none())
-
-
-def worker_by_number(work: Work, number: int) -> Found:
+def worker_by_number(work: Work, number: int) -> Row:
     """A worker by the number that exports show."""
-    own = (worker.c.number == number) & (worker.c.campaign_id == work.campaign)
-    return _one(work.db.execute(select(worker).where(own)).one_or_none())
+    return _worker_where(work, worker.c.number == number)
 
 
-def _one(row: Found | None) -> Found:
+def _worker_where(work: Work, condition: ColumnElement[bool]) -> Row:
+    row = work.row(select(worker).where(condition, work.own(worker)))
     if row is None:
         raise RuleError("not-found", "there is no such worker in this campaign")
     return row
 
 
-def listed(work: Work, after: int, limit: int) -> list[Found]:
+def listed(work: Work, after: int, limit: int) -> list[Row]:
     """Workers with a higher number: their row, how many batches, what they earned."""
-    a = assignment.c
-    done = select(
-        a.worker_id, func.count().label("batches"), func.sum(a.earned + a.paid).label("earned")
+    batches = func.count().label("batches")
+    earned = func.sum(assignment.c.earned + assignment.c.paid).label("earned")
+    done = (
+        select(assignment.c.worker_id, batches, earned)
+        .where(work.own(assignment))
+        .group_by(assignment.c.worker_id)
+        .subquery()
     )
-    each = done.where(a.campaign_id == work.campaign).group_by(a.worker_id).subquery()
-    columns = (worker.c.number, worker.c.kind, worker.c.state, worker.c.failed_hits)
-    sums = (func.coalesce(each.c[name], 0).label(name) for name in ("batches", "earned"))
-    joined = worker.outerjoin(each, each.c.worker_id == worker.c.id)
-    query = select(*columns, *sums).select_from(joined)
-    mine = query.where(worker.c.campaign_id == work.campaign, worker.c.number > after)
-    return list(work.db.execute(mine.order_by(worker.c.number).limit(limit)))
+    query = (
+        select(
+            worker.c.number,
+            worker.c.kind,
+            worker.c.state,
+            worker.c.failed_hits,
+            func.coalesce(done.c.batches, 0).label("batches"),
+            func.coalesce(done.c.earned, 0).label("earned"),
+        )
+        .select_from(worker.outerjoin(done, done.c.worker_id == worker.c.id))
+        .where(work.own(worker), worker.c.number > after)
+    )
+    return work.rows(query.order_by(worker.c.number).limit(limit))
 
 
-def fingerprint(work: Work, platform: str, platform_id: str) -> str:
-    """A keyed hash of a person's id, to recognise who comes back after being forgotten."""
-    secret = work.db.scalar(select(campaign.c.secret).where(campaign.c.id == work.campaign))
-    body = f"{platform}\0{platform_id}".encode()
-    return hmac.new(str(secret).encode(), body, hashlib.sha256).hexdigest()
-
-
-def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
-    if not work.plan.people.recognise:
-        return None
-    mark = fingerprint(work, platform, platform_id)
-    known = (worker.c.campaign_id == work.campaign) & (worker.c.recognised == mark)
-    found = work.db.scalar(select(worker.c.id).where(known))
-    if found is not None:
-        back = {"forgotten_at": None, "forget_asked": None}
-        work.db.execute(update(worker).where(worker.c.id == found).values(**back))
-    return found
+def visit_since(work: Work, worker_id: int) -> int | None:
+    """When the worker's last visit began; an address that is opened again is the same visit."""
+    mine = visit.c.worker_id == worker_id
+    visits = select(visit.c.at, visit.c.parameters).where(mine)
+    last = work.row(visits.order_by(visit.c.id.desc()).limit(1))
+    if last is None or last.parameters == "{}":
+        return None if last is None else int(last.at)
+    same = visit.c.parameters == last.parameters
+    return work.number(select(func.min(visit.c.at)).where(mine, same))
 
 
 # --- consent and messages -------------------------------------------------------------------------
@@ -150,35 +162,33 @@ def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
 
 def consent_needed(work: Work, worker_id: int) -> bool:
     """Whether the current version of the terms must still be accepted."""
-    asked = work.plan.people
-    if not asked.consent:
+    terms = work.plan.people
+    if not terms.consent:
         return False
-    mine = (consent.c.worker_id == worker_id) & (consent.c.version == asked.consent_version)
-    return work.db.scalar(select(consent.c.id).where(mine).limit(1)) is None
+    accepted = (consent.c.worker_id == worker_id) & (consent.c.version == terms.consent_version)
+    return not work.count(consent, accepted)
 
 
 def give_consent(work: Work, worker_id: int, version: str) -> None:
     """Keep that a worker accepted the terms: text, version and time."""
-    asked = work.plan.people
-    if version != asked.consent_version:
+    terms = work.plan.people
+    if version != terms.consent_version:
         raise RuleError("conflict", "the terms have changed; please read them again")
     if consent_needed(work, worker_id):
-        values = {"worker_id": worker_id, "version": version, "text": asked.consent, "at": work.now}
-        work.db.execute(insert(consent).values(**values))
+        work.insert(consent, worker_id=worker_id, version=version, text=terms.consent, at=work.now)
 
 
 def write_message(work: Work, worker_id: int, text: str, *, from_worker: bool) -> None:
     """A message between organiser and worker."""
     if not text.strip() or len(text) > 10_000:
         raise RuleError("malformed", "a message has 1 to 10,000 characters")
-    values = {"worker_id": worker_id, "at": work.now, "from_worker": int(from_worker), "text": text}
-    work.db.execute(insert(message).values(**values))
+    work.insert(message, worker_id=worker_id, at=work.now, from_worker=int(from_worker), text=text)
 
 
-def messages(work: Work, worker_id: int) -> list[Found]:
+def messages(work: Work, worker_id: int) -> list[Row]:
     """A worker's messages, the oldest first."""
-    mine = select(message).where(message.c.worker_id == worker_id)
-    return list(work.db.execute(mine.order_by(message.c.id)))
+    query = select(message).where(message.c.worker_id == worker_id)
+    return work.rows(query.order_by(message.c.id))
 
 
 def tell_gold_used_up(work: Work, worker_id: int) -> None:
