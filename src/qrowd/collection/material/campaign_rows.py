@@ -1,4 +1,7 @@
-"""A campaign's rows from a plan and what its files hold; and more of them while it runs."""
+"""A campaign's rows from a plan and what its files hold; more of them while it runs.
+
+An extension can be taken back: what nobody has met is gone, what somebody has is offered no more.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     campaign,
     content,
+    decision,
     document,
     gold,
     judging_set,
     member,
     pair,
+    place,
     question,
     topic,
 )
@@ -30,6 +46,7 @@ from qrowd.collection.plan.rows import (
     DocumentRow,
     GoldRow,
     Material,
+    Pair,
     QuestionRow,
     TopicRow,
     couples,
@@ -40,6 +57,7 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError, RuleError
 
 CHUNK = 5_000
+GROWING = {"set": judging_set, "pair": pair, "document": document, "topic": topic}
 
 
 @dataclass(frozen=True)
@@ -52,61 +70,63 @@ class Added:
     sets: int = 0
 
 
-def create_campaign(store: Store, plan: Plan, material: Material) -> int:
+def create_campaign(store: Store, plan: Plan, rows: Material) -> int:
     """A new campaign, as a draft with its budget; all of it, or nothing."""
     with store.transaction() as db:
-        name = plan.campaign.name
+        name, now = plan.campaign.name, store.clock()
         if db.scalar(select(campaign.c.id).where(campaign.c.name == name)) is not None:
             raise RuleError(
                 "conflict", f"there is a campaign {name!r} already; choose another name"
             )
         secret = f"{store.random.getrandbits(256):064x}"
-        values = {"name": name, "plan": plan.text, "made_at": store.clock(), "secret": secret}
-        made = db.execute(insert(campaign).values(**values))
-        number = new_id(made)
-        work = Work(db, number, name, "draft", plan, store.clock(), store.random)
-        ledger.fund(work, plan.pay.minor(plan.pay.budget)) if plan.pay.budget else None
-        add(work, material)
+        row = insert(campaign).values(name=name, plan=plan.text, made_at=now, secret=secret)
+        number = new_id(db.execute(row))
+        work = Work(db, number, name, "draft", plan, now, store.random)
+        if plan.pay.budget:
+            ledger.fund(work, plan.pay.minor(plan.pay.budget))
+        add(work, rows)
     return number
 
 
-def add(work: Work, material: Material) -> Added:
+def add(work: Work, rows: Material) -> Added:
     """Put topics, documents, gold and pool into a campaign; the pool gets new sets."""
-    before = _sizes(work)
-    _add_topics(work, material.topics)
-    _add_documents(work, material.documents)
-    _add_gold_sets(work, material.gold, "gold", set(material.pool))
-    _add_gold_sets(work, material.qualification, "qualification", set(material.pool))
-    _add_pool(work, material)
-    _add_questions(work, material.questions)
-    after = _sizes(work)
+    tables = (topic, document, pair, judging_set)
+    before = [work.count(table, work.own(table)) for table in tables]
+    pool = set(rows.pool)
+    _add_topics(work, rows.topics)
+    _add_documents(work, rows.documents)
+    _add_gold_sets(work, rows.gold, "gold", pool)
+    _add_gold_sets(work, rows.qualification, "qualification", pool)
+    _add_pool(work, rows)
+    _add_questions(work, rows.questions)
+    after = [work.count(table, work.own(table)) for table in tables]
     return Added(*(now - then for now, then in zip(after, before, strict=True)))
 
 
-def _sizes(work: Work) -> tuple[int, int, int, int]:
-    def count(table: Table) -> int:
-        own = select(func.count()).select_from(table).where(table.c.campaign_id == work.campaign)
-        return int(work.db.scalar(own) or 0)
-
-    return count(topic), count(document), count(pair), count(judging_set)
-
-
 def _add_topics(work: Work, topics: Sequence[TopicRow]) -> None:
-    known = _ids(work, topic)
-    fresh = {one.name: one for one in topics if one.name not in known}
-    _insert(work.db, topic, [{"campaign_id": work.campaign, **vars(one)} for one in fresh.values()])
+    stored = _ids(work, topic)
+    new = {row.name: row for row in topics if row.name not in stored}
+    _insert(work.db, topic, [{"campaign_id": work.campaign, **vars(row)} for row in new.values()])
 
 
 def _add_documents(work: Work, documents: Iterable[DocumentRow]) -> None:
-    known, rows, bodies = set(_ids(work, document)), [], {}
-    for one in documents:
-        if one.name in known:
+    names, rows, bodies = set(_ids(work, document)), [], {}
+    for row in documents:
+        if row.name in names:
             continue
-        known.add(one.name)
-        hashed = hashlib.sha256(one.body).hexdigest()
-        bodies[hashed] = one.body
-        values = {"name": one.name, "title": one.title, "url": one.url, "content": hashed}
-        rows.append({"campaign_id": work.campaign, "media_type": one.media_type, **values})
+        names.add(row.name)
+        hashed = hashlib.sha256(row.body).hexdigest()
+        bodies[hashed] = row.body
+        rows.append(
+            {
+                "campaign_id": work.campaign,
+                "name": row.name,
+                "title": row.title,
+                "url": row.url,
+                "media_type": row.media_type,
+                "content": hashed,
+            }
+        )
         if len(rows) >= CHUNK:
             _store_documents(work.db, rows, bodies)
             rows, bodies = [], {}
@@ -121,79 +141,121 @@ def _store_documents(db: Connection, rows: list[dict[str, Any]], bodies: dict[st
         db.execute(insert(document), rows)
 
 
+def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
+    topics = _ids(work, topic)
+    rows = [
+        {
+            "topic_id": _id_of(topics, row.topic, "topic"),
+            "text": row.text,
+            "choices": json.dumps(row.choices),
+            "right_choice": row.right,
+        }
+        for row in questions
+    ]
+    _insert(work.db, question, rows)
+
+
 def _ids(work: Work, table: Table) -> dict[str, int]:
-    query = select(table.c.name, table.c.id).where(table.c.campaign_id == work.campaign)
+    query = select(table.c.name, table.c.id).where(work.own(table))
     return {row.name: row.id for row in work.db.execute(query)}
 
 
+def _id_of(ids: Mapping[str, int], name: str, noun: str) -> int:
+    if name not in ids:
+        raise InputError(f"there is no {noun} {name!r}; the {noun}s' file must have it")
+    return ids[name]
+
+
 def _insert(db: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    for at in range(0, len(rows), CHUNK):
-        db.execute(insert(table), rows[at : at + CHUNK])
+    for start in range(0, len(rows), CHUNK):
+        db.execute(insert(table), rows[start : start + CHUNK])
 
 
 # --- pairs and sets -------------------------------------------------------------------------------
 
 
-def _pairs_of(
-    work: Work, wanted: Iterable[tuple[str, str]], role: str, in_pool: set[tuple[str, str]]
-) -> dict[tuple[str, str], int]:
-    """New pairs of a role, made; pairs that are there already are left out."""
+def _add_pairs(work: Work, pairs: Iterable[Pair], role: str, pool: set[Pair]) -> dict[Pair, int]:
+    """The numbers of new pairs of a role; pairs that are there already are left out."""
     topics, documents = _ids(work, topic), _ids(work, document)
-    mine = select(pair.c.topic_id, pair.c.document_id).where(pair.c.campaign_id == work.campaign)
-    known = {(row.topic_id, row.document_id) for row in work.db.execute(mine)}
-    rows: dict[tuple[int, int], dict[str, Any]] = {}
-    for name in wanted:
-        ids = (_known(topics, name[0], "topic"), _known(documents, name[1], "document"))
-        if ids not in known:
-            rows[ids] = {
-                "campaign_id": work.campaign,
-                "topic_id": ids[0],
-                "document_id": ids[1],
-                "role": role,
-                "in_pool": int(name in in_pool),
-            }
-    _insert(work.db, pair, list(rows.values()))
-    topic_names = {number: name for name, number in topics.items()}
-    document_names = {number: name for name, number in documents.items()}
-    query = select(pair.c.id, pair.c.topic_id, pair.c.document_id)
-    own = work.db.execute(query.where(pair.c.campaign_id == work.campaign, pair.c.role == role))
-    return {
-        (topic_names[row.topic_id], document_names[row.document_id]): row.id
-        for row in own
-        if (row.topic_id, row.document_id) in rows
-    }
+    stored = _pair_ids(work)
+    new: dict[tuple[int, int], Pair] = {}
+    for name in pairs:
+        ids = (_id_of(topics, name[0], "topic"), _id_of(documents, name[1], "document"))
+        if ids not in stored:
+            new[ids] = name
+    rows = [
+        {
+            "campaign_id": work.campaign,
+            "topic_id": topic_id,
+            "document_id": document_id,
+            "role": role,
+            "in_pool": int(name in pool),
+        }
+        for (topic_id, document_id), name in new.items()
+    ]
+    _insert(work.db, pair, rows)
+    numbers = _pair_ids(work, pair.c.role == role)
+    return {new[ids]: number for ids, number in numbers.items() if ids in new}
 
 
-def _known(ids: Mapping[str, int], name: str, what: str) -> int:
-    if name not in ids:
-        raise InputError(f"there is no {what} {name!r}; the {what}s' file must have it")
-    return ids[name]
+def _pair_ids(work: Work, *conditions: ColumnElement[bool]) -> dict[tuple[int, int], int]:
+    query = select(pair.c.id, pair.c.topic_id, pair.c.document_id).where(work.own(pair))
+    rows = work.db.execute(query.where(*conditions))
+    return {(row.topic_id, row.document_id): row.id for row in rows}
 
 
-def _add_pool(work: Work, material: Material) -> None:
-    made = _pairs_of(work, material.pool, "pool", set(material.pool))
-    _set_priorities(
-        work, {made[name]: p for name, p in material.priorities.items() if name in made}
+def _add_pool(work: Work, rows: Material) -> None:
+    numbers = _add_pairs(work, rows.pool, "pool", set(rows.pool))
+    _store_priorities(
+        work, {numbers[name]: p for name, p in rows.priorities.items() if name in numbers}
     )
     by_topic: dict[str, list[int]] = defaultdict(list)
-    for (name, _), number in made.items():
+    for (name, _), number in numbers.items():
         by_topic[name].append(number)
-    chance = random.Random(f"{work.plan.campaign.seed} {len(made)} {min(made.values(), default=0)}")
+    first = min(numbers.values(), default=0)
+    chance = random.Random(f"{work.plan.campaign.seed} {len(numbers)} {first}")
     topics, sets = _ids(work, topic), []
     for name in sorted(by_topic):
         members = sorted(by_topic[name])
-        parts = (
-            couples(members, work.plan.sets.couples, chance)
-            if work.plan.preferences
-            else cut(members, work.plan.sets.size, chance)
-        )
+        if work.plan.preferences:
+            parts = couples(members, work.plan.sets.couples, chance)
+        else:
+            parts = cut(members, work.plan.sets.size, chance)
         sets += [(topics[name], part) for part in parts]
-    make_sets(work, "pool", sets, chance)
+    _add_sets(work, "pool", sets, chance)
     analyze(work.db, "topic", "document", "pair", "member", "judging_set")
-    refresh_priorities(work)
+    _refresh_priorities(work)
 
 
-def make_sets(
+def _add_gold_sets(work: Work, rows: Sequence[GoldRow], role: str, pool: set[Pair]) -> None:
+    numbers = _add_pairs(work, [row.pair for row in rows], role, pool)
+    used = [row for row in rows if row.pair not in numbers]
+    if used:
+        raise InputError(
+            f"{' '.join(used[0].pair)} is used already: gold and qualification share no pair, nor "
+            "the pool's sets"
+        )
+    graded = [
+        {
+            "pair_id": numbers[row.pair],
+            "grade": row.grade,
+            "reason": row.reason,
+            "passage": row.passage,
+        }
+        for row in rows
+        if row.grade is not None
+    ]
+    _insert(work.db, gold, graded)
+    chance = random.Random(f"{work.plan.campaign.seed} {role} {len(rows)}")
+    topics = _ids(work, topic)
+    sets = [
+        (topics[part[0].topic], [numbers[row.pair] for row in part])
+        for part in gold_parts(rows, work.plan.sets.size, chance)
+    ]
+    _add_sets(work, role, sets, chance)
+
+
+def _add_sets(
     work: Work, role: str, sets: Sequence[tuple[int, Sequence[int]]], chance: random.Random
 ) -> None:
     """New sets (topic id, pair ids), in a random order so that numbers tell nothing."""
@@ -202,100 +264,54 @@ def make_sets(
     mixed = chance.sample(list(sets), len(sets))
     if work.db.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
         work.db.execute(select(func.pg_advisory_xact_lock(NUMBERING)))
-    last = int(work.db.scalar(select(func.coalesce(func.max(judging_set.c.id), 0))) or 0)
+    last = work.number(select(func.max(judging_set.c.id)))
     rows, members = [], []
     for number, (topic_id, pairs) in enumerate(mixed, last + 1):
-        key = {"id": number, "campaign_id": work.campaign, "topic_id": topic_id, "role": role}
         rows.append(
-            {**key, "size": len(pairs), "target": target, "shuffle": chance.getrandbits(53)}
+            {
+                "id": number,
+                "campaign_id": work.campaign,
+                "topic_id": topic_id,
+                "role": role,
+                "size": len(pairs),
+                "target": target,
+                "shuffle": chance.getrandbits(53),
+            }
         )
         members += [
-            {"set_id": number, "position": at, "pair_id": one, "role": role, "sole": sole}
-            for at, one in enumerate(pairs, 1)
+            {"set_id": number, "position": at, "pair_id": pair_id, "role": role, "sole": sole}
+            for at, pair_id in enumerate(pairs, 1)
         ]
     _insert(work.db, judging_set, rows)
     _insert(work.db, member, members)
-    _advance_sequence(work.db, last + len(rows))
-
-
-def _advance_sequence(db: Connection, last: int) -> None:
-    if db.dialect.name == "postgresql" and last:
-        name = func.pg_get_serial_sequence("judging_set", "id")
-        db.execute(select(func.setval(name, last)))
-
-
-def _add_gold_sets(
-    work: Work, rows: Sequence[GoldRow], role: str, in_pool: set[tuple[str, str]]
-) -> None:
-    made = _pairs_of(work, [(row.topic, row.document) for row in rows], role, in_pool)
-    lost = [row for row in rows if (row.topic, row.document) not in made]
-    if lost:
-        one = f"{lost[0].topic} {lost[0].document}"
-        raise InputError(
-            f"{one} is used already: gold and qualification share no pair, nor the pool's sets"
-        )
-    graded = [row for row in rows if row.grade is not None]
-    _insert(
-        work.db,
-        gold,
-        [
-            {
-                "pair_id": made[row.topic, row.document],
-                "grade": row.grade,
-                "reason": row.reason,
-                "passage": row.passage,
-            }
-            for row in graded
-        ],
-    )
-    chance = random.Random(f"{work.plan.campaign.seed} {role} {len(rows)}")
-    topics = _ids(work, topic)
-    sets = [
-        (topics[part[0].topic], [made[row.topic, row.document] for row in part])
-        for part in gold_parts(rows, work.plan.sets.size, chance)
-    ]
-    make_sets(work, role, sets, chance)
-
-
-def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
-    topics = _ids(work, topic)
-    rows = [
-        {
-            "topic_id": _known(topics, one.topic, "topic"),
-            "text": one.text,
-            "choices": json.dumps(one.choices),
-            "right_choice": one.right,
-        }
-        for one in questions
-    ]
-    _insert(work.db, question, rows)
+    last += len(rows)
+    if work.db.dialect.name == "postgresql" and last:  # the numbers above did not come from it
+        sequence = func.pg_get_serial_sequence("judging_set", "id")
+        work.db.execute(select(func.setval(sequence, last)))
 
 
 # --- priorities -----------------------------------------------------------------------------------
 
 
-def _set_priorities(work: Work, priorities: Mapping[int, float]) -> None:
-    for number, value in priorities.items():
-        work.db.execute(update(pair).where(pair.c.id == number).values(priority=value))
-
-
-def set_priorities(work: Work, priorities: Mapping[tuple[str, str], float]) -> int:
+def set_priorities(work: Work, priorities: Mapping[Pair, float]) -> int:
     """Give pairs (topic, document) priorities; a set has its highest pair's. How many are known."""
-    topics, documents = _ids(work, topic), _ids(work, document)
-    query = select(pair.c.id, pair.c.topic_id, pair.c.document_id)
-    rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign))
-    ids = {(row.topic_id, row.document_id): row.id for row in rows}
-    found = {
-        ids[topics[name[0]], documents[name[1]]]: value
-        for name, value in priorities.items()
-        if (topics.get(name[0], 0), documents.get(name[1], 0)) in ids
-    }
-    _set_priorities(work, found)
-    refresh_priorities(work)
-    return len(found)
+    topics, documents, ids = _ids(work, topic), _ids(work, document), _pair_ids(work)
+    by_number = {}
+    for (topic_name, document_name), priority in priorities.items():
+        number = ids.get((topics.get(topic_name, 0), documents.get(document_name, 0)))
+        if number is not None:
+            by_number[number] = priority
+    _store_priorities(work, by_number)
+    _refresh_priorities(work)
+    return len(by_number)
 
 
-def refresh_priorities(work: Work) -> None:
+def _store_priorities(work: Work, priorities: Mapping[int, float]) -> None:
+    for number, priority in priorities.items():
+        work.update(pair, pair.c.id == number, priority=priority)
+
+
+def _refresh_priorities(work: Work) -> None:
     """Give every set of the pool the priority of its highest pair."""
     highest = (
         select(func.max(pair.c.priority))
@@ -303,6 +319,44 @@ def refresh_priorities(work: Work) -> None:
         .where(member.c.set_id == judging_set.c.id)
         .scalar_subquery()
     )
-    own = (judging_set.c.campaign_id == work.campaign) & (judging_set.c.role == "pool")
-    changed = own & (judging_set.c.priority != highest)
-    work.db.execute(update(judging_set).where(changed).values(priority=highest))
+    of_pool = work.own(judging_set) & (judging_set.c.role == "pool")
+    work.update(judging_set, of_pool, judging_set.c.priority != highest, priority=highest)
+
+
+# --- an extension taken back ----------------------------------------------------------------------
+
+
+def highest(work: Work) -> dict[str, int]:
+    """The highest number of each table that an extension adds to."""
+    return {name: work.number(select(func.max(table.c.id))) for name, table in GROWING.items()}
+
+
+def withdraw(work: Work, details: Mapping[str, Any]) -> None:
+    """Take back what an extension made: rows between `after_...` and `last_...` of its act."""
+    added = {
+        name: and_(
+            work.own(table),
+            table.c.id > int(details.get(f"after_{name}", 0)),
+            table.c.id <= int(details.get(f"last_{name}", 0)),
+        )
+        for name, table in GROWING.items()
+    }
+    # sets that somebody has met stay, closed
+    met = exists().where(place.c.set_id == judging_set.c.id)
+    target = case((judging_set.c.role == "pool", judging_set.c.held), else_=0)
+    work.update(judging_set, added["set"], met, open=0, target=target)
+    unmet = select(judging_set.c.id).where(added["set"], ~met)
+    work.db.execute(delete(member).where(member.c.set_id.in_(unmet)))
+    work.db.execute(delete(judging_set).where(added["set"], ~met))
+    # pairs in no set that no expert has decided
+    in_set = exists().where(member.c.pair_id == pair.c.id)
+    decided = exists().where(decision.c.pair_id == pair.c.id)
+    unused = and_(added["pair"], ~in_set, ~decided)
+    work.db.execute(delete(gold).where(gold.c.pair_id.in_(select(pair.c.id).where(unused))))
+    work.db.execute(delete(pair).where(unused))
+    # documents and topics that nothing is about any more
+    paired = exists().where(pair.c.document_id == document.c.id)
+    work.db.execute(delete(document).where(added["document"], ~paired))
+    judged = exists().where(pair.c.topic_id == topic.c.id)
+    asked = exists().where(question.c.topic_id == topic.c.id)
+    work.db.execute(delete(topic).where(added["topic"], ~judged, ~asked))

@@ -28,8 +28,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, kept, move
 from qrowd.collection.material import clarification
-from qrowd.collection.material.campaign_rows import set_priorities
-from qrowd.collection.material.withdrawal import withdraw
+from qrowd.collection.material.campaign_rows import set_priorities, withdraw
 from qrowd.collection.people import workers
 from qrowd.collection.record.act import Act, Details, register
 from qrowd.errors import RuleError

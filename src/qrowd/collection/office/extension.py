@@ -10,8 +10,7 @@ from sqlalchemy import and_, func, select
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.database.schema import document, judging_set, pair, topic
 from qrowd.collection.database.store import Work
-from qrowd.collection.material.campaign_rows import Added, add
-from qrowd.collection.material.withdrawal import highest
+from qrowd.collection.material.campaign_rows import Added, add, highest
 from qrowd.collection.office.acts import pool_sets
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
 from qrowd.collection.plan.rows import Material

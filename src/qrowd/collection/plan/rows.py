@@ -6,7 +6,10 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+Pair: TypeAlias = tuple[str, str]  # the names of a topic and a document
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class GoldRow:
     passage: str = ""
     set: str = ""
 
+    @property
+    def pair(self) -> Pair:
+        """The names of its topic and document."""
+        return self.topic, self.document
+
 
 @dataclass(frozen=True)
 class QuestionRow:
@@ -60,11 +68,11 @@ class Material:
 
     topics: Sequence[TopicRow] = ()
     documents: Iterable[DocumentRow] = ()
-    pool: Sequence[tuple[str, str]] = ()
+    pool: Sequence[Pair] = ()
     gold: Sequence[GoldRow] = ()
     qualification: Sequence[GoldRow] = ()
     questions: Sequence[QuestionRow] = ()
-    priorities: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    priorities: Mapping[Pair, float] = field(default_factory=dict)
 
 
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
@@ -76,9 +84,6 @@ def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> lis
     for (_, name), members in sorted(named.items()):
         parts += [members] if name else cut(members, size, chance)
     return parts
-
-
-T = TypeVar("T")
 
 
 def cut(items: Sequence[T], size: int, chance: random.Random) -> list[list[T]]:
@@ -104,11 +109,11 @@ def couples(items: Sequence[T], each: int, chance: random.Random) -> list[list[T
     mixed = chance.sample(list(items), len(items))
     n = len(mixed)
     steps = range(1, each // 2 + 1)
-    found = {frozenset((at, (at + step) % n)) for step in steps for at in range(n)}
+    rings = {frozenset((at, (at + step) % n)) for step in steps for at in range(n)}
     if each % 2:
-        found |= {frozenset((at, at + n // 2)) for at in range(n // 2)}
+        rings |= {frozenset((at, at + n // 2)) for at in range(n // 2)}
     return [
         [mixed[at] for at in sorted(couple)]
-        for couple in sorted(found, key=sorted)
+        for couple in sorted(rings, key=sorted)
         if len(couple) == 2
     ]
