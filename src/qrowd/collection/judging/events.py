@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sqlalchemy import bindparam, func, insert, select, update
 
 from qrowd.collection.database.schema import (
     EVENT_KINDS,
+    PLACED_SETS,
     answer,
     assignment,
     event,
@@ -24,9 +24,9 @@ from qrowd.collection.database.schema import (
     place,
     receipt,
 )
-from qrowd.collection.database.store import Found, Work, new_id
+from qrowd.collection.database.store import Row, Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
-from qrowd.collection.judging.offer import answers_of, order_of
+from qrowd.collection.judging.offer import Answered, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.errors import RuleError
@@ -79,15 +79,16 @@ class Saved:
 def save(work: Work, worker_id: int, said: Said) -> Saved:
     """Store what a worker said, and renew the lease."""
     _refuse_malformed(said)
-    there = _place(work, worker_id, said.place)
-    before = _repeated(work, worker_id, said)
-    if before is not None:
-        return _reply(work, there, before, there.expires_at, repeated=True, late=False)
-    late = _reopen(work, there)
-    there = _place(work, worker_id, said.place) if late else there
-    _refuse_what_the_plan_forbids(work, there, said)
-    stored = _store(work, there, said)
-    return _reply(work, there, stored, _renew(work, there), repeated=False, late=late)
+    placed = _place(work, worker_id, said.place)
+    stored = _repeated(work, worker_id, said)
+    if stored is not None:
+        return _reply(work, placed, stored, placed.expires_at, repeated=True, late=False)
+    late = _reopen(work, placed)
+    if late:
+        placed = _place(work, worker_id, said.place)
+    _refuse_what_the_plan_forbids(work, placed, said)
+    stored = _store(work, placed, said)
+    return _reply(work, placed, stored, _renew(work, placed), repeated=False, late=late)
 
 
 # The statements of every save, built once: building them anew takes longer than running them.
@@ -104,13 +105,9 @@ _PLACE = (
         assignment.c.leased_at,
         assignment.c.expires_at,
         assignment.c.latest_end,
-        assignment.c.kind.label("batch"),
+        assignment.c.kind.label("assignment_kind"),
     )
-    .select_from(
-        place.join(assignment, assignment.c.id == place.c.assignment_id).join(
-            judging_set, judging_set.c.id == place.c.set_id
-        )
-    )
+    .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
     .where(
         place.c.key == bindparam("key"),
         place.c.worker_id == bindparam("worker"),
@@ -123,7 +120,7 @@ _REPEATED = (
     .where(event.c.worker_id == bindparam("worker"), event.c.key == bindparam("key"))
 )
 _LAST = select(answer.c.event_id).where(
-    answer.c.place_id == bindparam("place"), answer.c.position == bindparam("at")
+    answer.c.place_id == bindparam("place"), answer.c.position == bindparam("position")
 )
 _SPENT = select(func.coalesce(func.sum(event.c.milliseconds), 0)).where(
     event.c.place_id.in_(select(place.c.id).where(place.c.assignment_id == bindparam("assignment")))
@@ -137,7 +134,7 @@ _LEASE = (
 
 
 def _refuse_malformed(said: Said) -> None:
-    wrong = (
+    rules = (
         (not said.key or len(said.key) > KEY_LENGTH, f"key must have 1 to {KEY_LENGTH} characters"),
         (said.kind not in EVENT_KINDS, f"kind must be one of {', '.join(EVENT_KINDS)}"),
         ((said.kind == "grade") != (said.grade is not None), "a grade, and only it, has a grade"),
@@ -149,17 +146,18 @@ def _refuse_malformed(said: Said) -> None:
         ),
         ("\0" in said.reason + said.passage + said.key, "text must not hold the character 0"),
     )
-    for found, message in wrong:
-        if found:
+    for is_broken, message in rules:
+        if is_broken:
             raise RuleError("malformed", message)
 
 
-def _place(work: Work, worker_id: int, key: str) -> Found:
-    wanted = {"key": key, "worker": worker_id, "campaign": work.campaign}
-    found = work.db.execute(_PLACE, wanted).one_or_none()
-    if found is None:
+def _place(work: Work, worker_id: int, key: str) -> Row:
+    """The place of this name, with its assignment's state and times."""
+    values = {"key": key, "worker": worker_id, "campaign": work.campaign}
+    placed = work.row(_PLACE, values)
+    if placed is None:
         raise RuleError("not-found", "there is no such set in your batches")
-    return found
+    return placed
 
 
 @dataclass(frozen=True)
@@ -173,43 +171,41 @@ class _Stored:
 
 def _repeated(work: Work, worker_id: int, said: Said) -> _Stored | None:
     """The event that this request stored before, if it did."""
-    wanted = {"worker": worker_id, "key": said.key}
-    found = work.db.execute(_REPEATED, wanted).one_or_none()
-    if found is None:
+    row = work.row(_REPEATED, {"worker": worker_id, "key": said.key})
+    if row is None:
         return None
-    if found.digest != said.digest():
+    if row.digest != said.digest():
         raise RuleError("key-reused", "this key was used for another answer; make a new key")
-    return _Stored(found.id, found.at, bool(found.stale))
+    return _Stored(row.id, row.at, bool(row.stale))
 
 
-def _reopen(work: Work, there: Found) -> bool:
+def _reopen(work: Work, placed: Row) -> bool:
     """Whether the answer is late, and its batch was opened again for it."""
-    if there.state == "active" and there.expires_at > work.now:
+    if placed.state == "active" and placed.expires_at > work.now:
         return False
-    row = by_id(work, there.assignment_id)
-    if row.state == "active" and row.expires_at <= work.now:
-        row = move(work, row, "expire")
-    if row.state == "expired":
-        if work.now > late_until(work, row):
-            raise RuleError("too-late", "this batch ended too long ago; its answers are not taken")
-        move(work, row, "late")
-        return True
-    if row.state != "active":
-        raise RuleError("closed", f"the answers of this batch are closed: it is {row.state}")
-    return False
+    assigned = by_id(work, placed.assignment_id)
+    if assigned.state == "active":
+        assigned = move(work, assigned, "expire")
+    if assigned.state != "expired":
+        state = assigned.state
+        raise RuleError("closed", f"the answers of this batch are closed: it is {state}")
+    if work.now > late_until(work, assigned):
+        raise RuleError("too-late", "this batch ended too long ago; its answers are not taken")
+    move(work, assigned, "late")
+    return True
 
 
-def _refuse_what_the_plan_forbids(work: Work, there: Found, said: Said) -> None:
-    n = len(order_of(there.shown))
+def _refuse_what_the_plan_forbids(work: Work, placed: Row, said: Said) -> None:
+    size = len(order_of(placed.shown))
     if said.kind == "ranking":
-        _refuse_bad_ranking(work, there, said, n)
-    elif not 1 <= said.position <= n and not (said.kind == "clear" and said.position == 0):
-        raise RuleError("malformed", f"position must be 1 to {n}")
+        _refuse_bad_ranking(work, placed, said, size)
+    elif not 1 <= said.position <= size and not (said.kind == "clear" and said.position == 0):
+        raise RuleError("malformed", f"position must be 1 to {size}")
     if said.kind == "grade":
         _refuse_bad_grade(work, said)
-    if open_questions(work, there.worker_id, there.topic_id):
+    if open_questions(work, placed.worker_id, placed.topic_id):
         raise RuleError("questions-first", "please answer the questions on this topic first")
-    if there.topic_id in failed_topics(work, there.worker_id):
+    if placed.topic_id in failed_topics(work, placed.worker_id):
         raise RuleError("not-allowed", "this topic is left to others")
 
 
@@ -219,26 +215,23 @@ def _refuse_bad_grade(work: Work, said: Said) -> None:
     if said.grade not in work.plan.scale.grades:
         listed = ", ".join(map(str, work.plan.scale.grades))
         raise RuleError("malformed", f"grade must be one of {listed}")
-    missing = {
-        "reason": not said.reason.strip(),
-        "passage": not said.passage.strip(),
-        "either": not (said.reason.strip() or said.passage.strip()),
-    }
+    reason, passage = said.reason.strip(), said.passage.strip()
+    justified = {"reason": reason, "passage": passage, "either": reason or passage}
     asked = work.plan.techniques.justification
-    if missing.get(asked, False):
-        what = "a reason or a passage" if asked == "either" else f"a {asked}"
-        raise RuleError("justify", f"please give {what} with your grade")
+    if not justified.get(asked, True):
+        noun = "a reason or a passage" if asked == "either" else f"a {asked}"
+        raise RuleError("justify", f"please give {noun} with your grade")
 
 
-def _refuse_bad_ranking(work: Work, there: Found, said: Said, n: int) -> None:
+def _refuse_bad_ranking(work: Work, placed: Row, said: Said, size: int) -> None:
     if not (work.plan.ranked or work.plan.preferences):
         raise RuleError("not-allowed", "this campaign asks for no ranking")
     if work.plan.preferences and said.ranks in ((1, 2), (2, 1), (1, 1)):
         return
-    if sorted(said.ranks) != list(range(1, n + 1)):
-        raise RuleError("malformed", f"ranks must be 1 to {n}, each once")
-    given = answers_of(work, there.id)
-    problem = rank_problem(work, given, in_set_order(there.shown, said.ranks))
+    if sorted(said.ranks) != list(range(1, size + 1)):
+        raise RuleError("malformed", f"ranks must be 1 to {size}, each once")
+    answers = answers_of(work, placed.id)
+    problem = rank_problem(work, answers, in_set_order(placed.shown, said.ranks))
     if problem:
         raise RuleError("incompatible", problem)
 
@@ -249,41 +242,46 @@ def in_set_order(shown: str, ranks: tuple[int, ...]) -> list[int]:
     return [by_position[position] for position in sorted(by_position)]
 
 
-def rank_problem(work: Work, given: dict[int, Any], ranks: list[int]) -> str:
+def rank_problem(work: Work, answers: dict[int, Answered], ranks: list[int]) -> str:
     """Why ranks and grades do not go together; "" if they do. Ungraded documents are left out."""
-    graded = [
-        (given[at].grade, rank)
-        for at, rank in enumerate(ranks, 1)
-        if at in given and given[at].kind == "grade"
-    ]
     least = work.plan.scale.relevant_from
-    steps = [
-        (one >= least, two >= least) if work.plan.campaign.way == "free-ranks" else (one, two)
-        for one, first in graded
-        for two, second in graded
-        if first > second
-    ]
-    if any(worse > better for worse, better in steps):
+    free = work.plan.campaign.way == "free-ranks"  # the order is free within (not) relevant ones
+    graded = []
+    for position, rank in enumerate(ranks, 1):
+        answered = answers.get(position)
+        if answered is not None and answered.grade is not None:
+            grade = int(answered.grade >= least) if free else answered.grade
+            graded.append((rank, -grade))
+    best_first = [-grade for _, grade in sorted(graded)]
+    if best_first != sorted(best_first, reverse=True):
         return "a document with a lower grade is ranked above one with a higher grade"
     return ""
 
 
-def _store(work: Work, there: Found, said: Said) -> _Stored:
-    order = order_of(there.shown)
+def _store(work: Work, placed: Row, said: Said) -> _Stored:
+    order = order_of(placed.shown)
     position = order[said.position - 1] if said.position and said.kind != "ranking" else 0
-    ranking = " ".join(map(str, in_set_order(there.shown, said.ranks))) if said.ranks else None
-    last = work.db.scalar(_LAST, {"place": there.id, "at": position}) or 0
+    ranking = " ".join(map(str, in_set_order(placed.shown, said.ranks))) if said.ranks else None
+    last = work.number(_LAST, {"place": placed.id, "position": position})
     stale = said.follows is not None and said.follows != last
-    who = {"worker_id": there.worker_id, "place_id": there.id, "position": position}
-    what = {"kind": said.kind, "grade": said.grade, "ranking": ranking, "key": said.key}
-    when = {"milliseconds": _milliseconds(work, there, said), "at": work.now}
-    links = {"follows": said.follows, "stale": int(stale)}
-    number = new_id(work.db.execute(_ADD_EVENT, {**who, **what, **when, **links}))
+    columns = {
+        "worker_id": placed.worker_id,
+        "place_id": placed.id,
+        "position": position,
+        "kind": said.kind,
+        "grade": said.grade,
+        "ranking": ranking,
+        "milliseconds": _milliseconds(work, placed, said),
+        "at": work.now,
+        "key": said.key,
+        "follows": said.follows,
+        "stale": int(stale),
+    }
+    number = new_id(work.db.execute(_ADD_EVENT, columns))
     work.db.execute(_ADD_RECEIPT, {"event_id": number, "digest": said.digest()})
-    texts = {"reason": said.reason, "passage": said.passage}
     notes = [
         {"event_id": number, "kind": kind, "text": words}
-        for kind, words in texts.items()
+        for kind, words in (("reason", said.reason), ("passage", said.passage))
         if words.strip()
     ]
     if notes:
@@ -291,24 +289,32 @@ def _store(work: Work, there: Found, said: Said) -> _Stored:
     return _Stored(number, work.now, stale)
 
 
-def _milliseconds(work: Work, there: Found, said: Said) -> int:
+def _milliseconds(work: Work, placed: Row, said: Said) -> int:
     """The client's active time, as far as the server's own clock leaves room for it."""
-    spent = int(work.db.scalar(_SPENT, {"assignment": there.assignment_id}) or 0)
-    room = max(0, work.now - there.leased_at - spent)
+    spent = work.number(_SPENT, {"assignment": placed.assignment_id})
+    room = max(0, work.now - placed.leased_at - spent)
     return int(min(round(said.seconds * 1000), room))
 
 
-def _renew(work: Work, there: Found) -> int:
+def _renew(work: Work, placed: Row) -> int:
     """When the lease ends now."""
-    term, _ = lease_of(work, there.batch)
-    until = max(int(there.expires_at), min(work.now + term, int(there.latest_end)))
-    if until > there.expires_at:
-        work.db.execute(_LEASE, {"number": there.assignment_id, "until": until})
+    term, _ = lease_of(work, placed.assignment_kind)
+    until = max(int(placed.expires_at), min(work.now + term, int(placed.latest_end)))
+    if until > placed.expires_at:
+        work.db.execute(_LEASE, {"number": placed.assignment_id, "until": until})
     return until
 
 
 def _reply(
-    work: Work, there: Found, row: _Stored, until: int, *, repeated: bool, late: bool
+    work: Work, placed: Row, stored: _Stored, until: int, *, repeated: bool, late: bool
 ) -> Saved:
-    warn = until - round(work.plan.hit.warn_minutes * MINUTE)
-    return Saved(row.id, row.at, repeated, row.stale, late, bool(there.surplus), until, warn)
+    return Saved(
+        event=stored.id,
+        at=stored.at,
+        repeated=repeated,
+        stale=stored.stale,
+        late=late,
+        surplus=bool(placed.surplus),
+        expires_at=until,
+        warn_at=until - round(work.plan.hit.warn_minutes * MINUTE),
+    )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sqlalchemy import and_, exists, func, not_, select
+from sqlalchemy import ColumnElement, and_, exists, func, not_, select
 
 from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
     document,
     gold,
     judging_set,
@@ -17,77 +18,74 @@ from qrowd.collection.database.schema import (
     place,
     topic,
 )
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 
 S = judging_set.c
 
 
-def unseen(work: Work, worker_id: int, role: str = "gold") -> list[Found]:
-    """The gold sets in use that a worker has never met."""
-    seen = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
-    usable = and_(S.campaign_id == work.campaign, S.role == role, S.open == 1, not_(seen))
-    query = select(S.id, S.topic_id, S.size).where(usable).order_by(S.shuffle, S.id)
-    return list(work.db.execute(query))
-
-
-def draw(
-    work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
-) -> list[Found]:
-    """So many unseen gold sets at random; fewer if there are fewer.
-
-    `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
-    further topics where it can: a topic that comes twice would tell which sets are gold.
-    """
-    left = unseen(work, worker_id, role)
-    mixed = work.random.sample(left, len(left))
-    uses = Counter(topics)
-    if any(times > 1 for times in uses.values()):
-        return mixed[:wanted]
-    chosen: list[Found] = []
-    while mixed and len(chosen) < wanted:
-        one = min(mixed, key=lambda row: uses[row.topic_id])
-        mixed.remove(one)
-        chosen.append(one)
-        uses[one.topic_id] += 1
-    return chosen
-
-
-def grades_of(work: Work, set_id: int) -> dict[int, Found]:
-    """The gold of a set by position: rows with grade, reason, passage."""
-    joined = member.join(gold, gold.c.pair_id == member.c.pair_id)
-    query = select(member.c.position, gold.c.grade, gold.c.reason, gold.c.passage)
-    rows = work.db.execute(query.select_from(joined).where(member.c.set_id == set_id))
-    return {row.position: row for row in rows}
-
-
-def all_grades(work: Work) -> dict[tuple[str, str], int]:
-    """The experts' grades of all check questions, by topic and document."""
-    joined = (
-        gold.join(pair, pair.c.id == gold.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-    )
-    query = select(topic.c.name, document.c.name.label("doc"), gold.c.grade).select_from(joined)
-    rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign))
-    return {(row.name, row.doc): row.grade for row in rows}
+def _usable(work: Work, role: str) -> ColumnElement[bool]:
+    return and_(work.own(judging_set), S.role == role, S.open == 1)
 
 
 def supply(work: Work, role: str = "gold") -> int:
     """How many gold sets are in use."""
-    usable = and_(S.campaign_id == work.campaign, S.role == role, S.open == 1)
-    return int(work.db.scalar(select(func.count()).select_from(judging_set).where(usable)) or 0)
+    return work.count(judging_set, _usable(work, role))
 
 
-def pass_rates(work: Work) -> list[Found]:
+def draw(
+    work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
+) -> list[Row]:
+    """So many gold sets that a worker has never met, at random; fewer if there are fewer.
+
+    `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
+    further topics where it can: a topic that comes twice would tell which sets are gold.
+    """
+    met = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
+    unmet = select(S.id, S.topic_id, S.size).where(_usable(work, role), not_(met))
+    left = work.rows(unmet.order_by(S.shuffle, S.id))
+    mixed = work.random.sample(left, len(left))
+    uses = Counter(topics)
+    if any(times > 1 for times in uses.values()):
+        return mixed[:wanted]
+    chosen: list[Row] = []
+    while mixed and len(chosen) < wanted:
+        row = min(mixed, key=lambda row: uses[row.topic_id])
+        mixed.remove(row)
+        chosen.append(row)
+        uses[row.topic_id] += 1
+    return chosen
+
+
+def grades_of(work: Work, set_id: int) -> dict[int, Row]:
+    """The gold of a set by position: rows with grade, reason, passage."""
+    query = (
+        select(member.c.position, gold.c.grade, gold.c.reason, gold.c.passage)
+        .join_from(member, gold, gold.c.pair_id == member.c.pair_id)
+        .where(member.c.set_id == set_id)
+    )
+    return {row.position: row for row in work.rows(query)}
+
+
+def all_grades(work: Work) -> dict[tuple[str, str], int]:
+    """The experts' grades of all check questions, by topic and document."""
+    query = (
+        select(topic.c.name, document.c.name.label("document"), gold.c.grade)
+        .select_from(NAMED_PAIRS.join(gold, gold.c.pair_id == pair.c.id))
+        .where(work.own(pair))
+    )
+    return {(row.name, row.document): row.grade for row in work.rows(query)}
+
+
+def pass_rates(work: Work) -> list[Row]:
     """Rows (set id, topic id, in use, check, tried, passed) of every gold set that was tried."""
+    check = outcome.c["check"]
     tried = func.count().label("tried")
     passed = func.sum(outcome.c.passed).label("passed")
-    check = outcome.c["check"]
     query = (
         select(S.id, S.topic_id, S.open, check, tried, passed)
         .join_from(judging_set, outcome, outcome.c.set_id == S.id)
-        .where(S.campaign_id == work.campaign, S.role == "gold")
+        .where(work.own(judging_set), S.role == "gold")
         .group_by(S.id, S.topic_id, S.open, check)
         .order_by(S.id, check)
     )
-    return list(work.db.execute(query))
+    return work.rows(query)

@@ -7,11 +7,20 @@ reviewers less than planned is shown to the organiser.
 
 from __future__ import annotations
 
-from sqlalchemy import and_, case, exists, func, select
+from sqlalchemy import case, exists, func, select
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database.schema import answer, assignment, event, judging_set, place, worker
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.schema import (
+    PLACED_SETS,
+    answer,
+    assignment,
+    event,
+    judging_set,
+    place,
+    worker,
+)
+from qrowd.collection.database.states import VALID
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging.assignments import lease
 
 
@@ -21,7 +30,7 @@ def wanted(work: Work) -> bool:
     return share > 0 and work.random.random() < share
 
 
-def lease_review(work: Work, worker_id: int) -> Found | None:
+def lease_review(work: Work, worker_id: int) -> Row | None:
     """A batch of others' sets to review; None where there is nothing or no money."""
     sets = _to_review(work, worker_id)
     if not sets or not ledger.affordable(work, work.plan.pay_of("review")):
@@ -30,71 +39,69 @@ def lease_review(work: Work, worker_id: int) -> Found | None:
     return lease(work, worker_id, "review", chosen, [row.place_id for row in sets])
 
 
-def _to_review(work: Work, worker_id: int) -> list[Found]:
+def _to_review(work: Work, worker_id: int) -> list[Row]:
     """Submitted sets of others, never met by this worker and not reviewed yet, the oldest first."""
     mine, review = place.alias(), place.alias()
     met = exists().where(mine.c.worker_id == worker_id, mine.c.set_id == place.c.set_id)
     done = exists().where(review.c.reviews_id == place.c.id)
     s = judging_set.c
-    joined = place.join(assignment, assignment.c.id == place.c.assignment_id).join(
-        judging_set, s.id == place.c.set_id
-    )
-    ready = and_(
-        assignment.c.campaign_id == work.campaign,
-        assignment.c.state.in_(("submitted", "accepted")),
-        place.c.kind == "count",
-        place.c.held == 1,
-    )
     query = (
         select(s.id, s.topic_id, s.size, place.c.id.label("place_id"))
-        .select_from(joined)
-        .where(ready, ~met, ~done)
+        .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
+        .where(
+            work.own(assignment),
+            assignment.c.state.in_(VALID),
+            place.c.kind == "count",
+            place.c.held == 1,
+            ~met,
+            ~done,
+        )
         .order_by(place.c.id)
     )
-    seen: dict[int, Found] = {}
+    chosen: dict[int, Row] = {}
     for row in work.db.execute(query):
-        seen.setdefault(row.id, row)
-        if len(seen) == work.plan.hit.sets:
+        chosen.setdefault(row.id, row)
+        if len(chosen) == work.plan.hit.sets:
             break
-    return list(seen.values())
+    return list(chosen.values())
 
 
-def agreement(work: Work, worker_id: int | None = None) -> list[Found]:
+def agreement(work: Work, worker_id: int | None = None) -> list[Row]:
     """Rows (worker id, number, compared, agreed): reviewed grades that the reviewer left as is."""
-    reviewed, by = place.alias(), place.alias()
-    one, two, said, thought = answer.alias(), answer.alias(), event.alias(), event.alias()
-    ended = assignment.c.state.in_(("submitted", "accepted"))
+    judged, review = place.alias(), place.alias()
+    first, second = answer.alias(), answer.alias()
+    grade, opinion = event.alias(), event.alias()
     joined = (
-        by.join(reviewed, reviewed.c.id == by.c.reviews_id)
-        .join(assignment, assignment.c.id == by.c.assignment_id)
-        .join(one, one.c.place_id == reviewed.c.id)
-        .join(two, and_(two.c.place_id == by.c.id, two.c.position == one.c.position))
-        .join(said, said.c.id == one.c.event_id)
-        .join(thought, thought.c.id == two.c.event_id)
-        .join(worker, worker.c.id == reviewed.c.worker_id)
+        review.join(judged, judged.c.id == review.c.reviews_id)
+        .join(assignment, assignment.c.id == review.c.assignment_id)
+        .join(first, first.c.place_id == judged.c.id)
+        .join(second, (second.c.place_id == review.c.id) & (second.c.position == first.c.position))
+        .join(grade, grade.c.id == first.c.event_id)
+        .join(opinion, opinion.c.id == second.c.event_id)
+        .join(worker, worker.c.id == judged.c.worker_id)
     )
-    grades = and_(said.c.kind == "grade", thought.c.kind == "grade")
-    agreed = func.sum(case((said.c.grade == thought.c.grade, 1), else_=0)).label("agreed")
+    compared = func.count().label("compared")
+    agreed = func.sum(case((grade.c.grade == opinion.c.grade, 1), else_=0)).label("agreed")
     query = (
-        select(worker.c.id, worker.c.number, func.count().label("compared"), agreed)
+        select(worker.c.id, worker.c.number, compared, agreed)
         .select_from(joined)
-        .where(assignment.c.campaign_id == work.campaign, ended, grades)
+        .where(work.own(assignment), assignment.c.state.in_(VALID))
+        .where(grade.c.kind == "grade", opinion.c.kind == "grade")
         .group_by(worker.c.id, worker.c.number)
         .order_by(worker.c.number)
     )
     if worker_id is not None:
         query = query.where(worker.c.id == worker_id)
-    return list(work.db.execute(query))
+    return work.rows(query)
 
 
-def settle_review(work: Work, row: Found) -> None:
+def settle_review(work: Work, assigned: Row) -> None:
     """After a review: tell the organiser of those who agree too little with their reviewers."""
     judged = place.alias()
     query = select(judged.c.worker_id).join_from(judged, place, place.c.reviews_id == judged.c.id)
-    for worker_id in set(work.db.scalars(query.where(place.c.assignment_id == row.id))):
-        for found in agreement(work, worker_id):
-            if found.agreed < work.plan.techniques.review_agreement * found.compared:
-                text = f"reviewers left {found.agreed} of {found.compared} grades of worker "
-                notices.tell(
-                    work, "reviewed", f"{text}w{found.number} as they were", f"w{found.number}"
-                )
+    for worker_id in set(work.db.scalars(query.where(place.c.assignment_id == assigned.id))):
+        for row in agreement(work, worker_id):
+            if row.agreed < work.plan.techniques.review_agreement * row.compared:
+                name = f"w{row.number}"
+                grades = f"{row.agreed} of {row.compared} grades of worker {name}"
+                notices.tell(work, "reviewed", f"reviewers left {grades} as they were", name)

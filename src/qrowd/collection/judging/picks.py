@@ -11,13 +11,19 @@ from collections.abc import Iterable
 
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, not_, select
 
-from qrowd.collection.database.schema import OPEN_SETS, expertise, judging_set, place
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.schema import (
+    OPEN_SETS,
+    PLACED_SETS,
+    expertise,
+    judging_set,
+    place,
+)
+from qrowd.collection.database.store import Row, Work
 
 S = judging_set.c
-_ROOM: ColumnElement[bool] = literal_column(
-    OPEN_SETS
-)  # written out, so that the index made for it is used
+# written out, so that the index made for it is used
+_ROOM: ColumnElement[bool] = literal_column(OPEN_SETS)
+_SETS = select(S.id, S.topic_id, S.size, S.priority, S.held)
 
 
 def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
@@ -28,75 +34,55 @@ def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
         expertise.c.topic_id == S.topic_id,
         expertise.c.passed == 0,
     )
-    return and_(S.campaign_id == work.campaign, _ROOM, not_(had), not_(failed))
+    return and_(work.own(judging_set), _ROOM, not_(had), not_(failed))
 
 
-def pick(work: Work, worker_id: int, wanted: int) -> list[Found]:
+def pick(work: Work, worker_id: int, wanted: int) -> list[Row]:
     """The next sets of the pool for a worker, at most `wanted`."""
     allowed = open_to(work, worker_id)
-    chosen: list[Found] = []
+    chosen: list[Row] = []
     while len(chosen) < wanted:
-        found = _next(work, allowed, chosen)
-        if found is None:
+        row = _next(work, allowed, chosen)
+        if row is None:
             break
-        chosen.append(found)
+        chosen.append(row)
     return chosen
 
 
-def _next(work: Work, allowed: ColumnElement[bool], chosen: list[Found]) -> Found | None:
-    free = and_(allowed, S.id.not_in([row.id for row in chosen]))
-    first = select(S.id, S.topic_id, S.size, S.priority, S.held).where(free)
-    best = work.db.execute(
-        first.order_by(S.priority.desc(), S.held, S.shuffle).limit(1)
-    ).one_or_none()
+def _next(work: Work, allowed: ColumnElement[bool], chosen: list[Row]) -> Row | None:
+    free = _SETS.where(allowed, S.id.not_in([row.id for row in chosen]))
+    best = work.row(free.order_by(S.priority.desc(), S.held, S.shuffle).limit(1))
     uses = Counter(row.topic_id for row in chosen)
     if best is None or not uses[best.topic_id]:
         return best
-    return _mixed(work, free, best, uses) or best
-
-
-def _mixed(work: Work, free: ColumnElement[bool], best: Found, uses: Counter[int]) -> Found | None:
-    """Among the equals of `best`, one of a topic that the batch has least of."""
-    equal = and_(free, S.priority == best.priority, S.held == best.held)
-    query = select(S.id, S.topic_id, S.size, S.priority, S.held).where(equal).order_by(S.shuffle)
+    # among the equals of the best, one of a topic that the batch has least of
+    equal = free.where(S.priority == best.priority, S.held == best.held).order_by(S.shuffle)
     for most in range(uses[best.topic_id]):
-        used_more = [topic for topic, times in uses.items() if times > most]
-        found = work.db.execute(query.where(S.topic_id.not_in(used_more)).limit(1)).one_or_none()
-        if found is not None:
-            return found
-    return None
+        used_more = [topic_id for topic_id, times in uses.items() if times > most]
+        row = work.row(equal.where(S.topic_id.not_in(used_more)).limit(1))
+        if row is not None:
+            return row
+    return best
 
 
-def pick_topic(work: Work, worker_id: int) -> list[Found]:
-    """All sets of the next topic that nobody owns, for mode owner."""
+def pick_topic(work: Work, worker_id: int) -> list[Row]:
+    """All sets of the next topic that nobody owns, for mode owner; else what came to an own one."""
     allowed = open_to(work, worker_id)
-    owned = select(judging_set.c.topic_id).where(
-        S.campaign_id == work.campaign, S.role == "pool", S.held > 0
-    )
-    first = select(S.topic_id).where(allowed, S.topic_id.not_in(owned.scalar_subquery()))
-    grouped = first.group_by(S.topic_id).order_by(func.max(S.priority).desc(), func.min(S.shuffle))
-    topic = work.db.scalar(grouped.limit(1))
-    if topic is None:
-        return _rest_of_own_topic(work, worker_id, allowed)
-    return _sets_of(work, allowed, int(topic))
-
-
-def _rest_of_own_topic(work: Work, worker_id: int, allowed: ColumnElement[bool]) -> list[Found]:
-    """Sets that were added to a topic which this worker owns."""
-    mine = (
-        select(S.topic_id)
-        .join_from(judging_set, place, place.c.set_id == S.id)
-        .where(place.c.worker_id == worker_id, place.c.held == 1)
-    )
-    topic = work.db.scalar(
-        select(S.topic_id).where(allowed, S.topic_id.in_(mine)).order_by(S.topic_id).limit(1)
-    )
-    return [] if topic is None else _sets_of(work, allowed, int(topic))
-
-
-def _sets_of(work: Work, allowed: ColumnElement[bool], topic: int) -> list[Found]:
-    query = select(S.id, S.topic_id, S.size, S.priority, S.held).where(allowed, S.topic_id == topic)
-    return list(work.db.execute(query.order_by(S.shuffle)))
+    owned = select(S.topic_id).where(work.own(judging_set), S.role == "pool", S.held > 0)
+    unowned = select(S.topic_id).where(allowed, S.topic_id.not_in(owned.scalar_subquery()))
+    best = (func.max(S.priority).desc(), func.min(S.shuffle))
+    topic_id = work.db.scalar(unowned.group_by(S.topic_id).order_by(*best).limit(1))
+    if topic_id is None:
+        mine = (
+            select(S.topic_id)
+            .select_from(PLACED_SETS)
+            .where(place.c.worker_id == worker_id, place.c.held == 1)
+        )
+        grown = select(S.topic_id).where(allowed, S.topic_id.in_(mine))
+        topic_id = work.db.scalar(grown.order_by(S.topic_id).limit(1))
+    if topic_id is None:
+        return []
+    return work.rows(_SETS.where(allowed, S.topic_id == topic_id).order_by(S.shuffle))
 
 
 def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
@@ -104,17 +90,16 @@ def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
 
     For tests and the soak: call it before the lease, with what `pick` gave; it must be empty.
     """
-    query = select(S.id, S.topic_id, S.priority, S.held).where(open_to(work, worker_id))
-    left = {row.id: row for row in work.db.execute(query)}
+    left = {row.id: row for row in work.rows(_SETS.where(open_to(work, worker_id)))}
     uses: Counter[int] = Counter()
     before: list[int] = []
     for number in picked:
-        got = left.pop(number)
-        rank = (-got.priority, got.held, uses[got.topic_id])
+        row = left.pop(number)
+        rank = (-row.priority, row.held, uses[row.topic_id])
         before += [
             other.id
             for other in left.values()
             if (-other.priority, other.held, uses[other.topic_id]) < rank
         ]
-        uses[got.topic_id] += 1
+        uses[row.topic_id] += 1
     return before

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import ColumnElement, exists, select
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database.schema import assignment, judging_set, place
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
+from qrowd.collection.database.states import OPEN
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold, peer_review, picks
 from qrowd.collection.judging.assignments import lease, move
 from qrowd.collection.judging.offer import Offer, show
@@ -49,30 +50,30 @@ def _nothing(code: str) -> Nothing:
 def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
     """The batch that a worker should work on now."""
     sweep(work)
-    refused = _refused(work, worker_id)
-    if refused:
-        return _nothing(refused)
-    row = _open(work, worker_id) or _again(work, worker_id)
-    if row is not None:
-        return show(work, row)
+    refusal = _refusal(work, worker_id)
+    if refusal:
+        return _nothing(refusal)
+    assigned = _open(work, worker_id) or _again(work, worker_id)
+    if assigned is not None:
+        return show(work, assigned)
     if _visit_is_done(work, worker_id):
         return _nothing("visit-done")
     if qualification_needed(work, worker_id):
         return _qualify(work, worker_id)
     if peer_review.wanted(work):
-        offered = peer_review.lease_review(work, worker_id)
-        if offered is not None:
-            return show(work, offered)
+        review = peer_review.lease_review(work, worker_id)
+        if review is not None:
+            return show(work, review)
     return _lease_topic(work, worker_id) if work.plan.owner else _lease_batch(work, worker_id)
 
 
-def _refused(work: Work, worker_id: int) -> str:
+def _refusal(work: Work, worker_id: int) -> str:
     """Why this worker gets nothing, or ""."""
     if work.state != "running":
         return "not-running"
-    found = workers.worker_of(work, worker_id)
-    if found.state in ("failed", "screened-out", "stopped"):
-        return str(found.state)
+    state = str(workers.worker_of(work, worker_id).state)
+    if state in ("failed", "screened-out", "stopped"):
+        return state
     return "consent" if workers.consent_needed(work, worker_id) else ""
 
 
@@ -83,20 +84,23 @@ def _visit_is_done(work: Work, worker_id: int) -> bool:
     since = workers.visit_since(work, worker_id)
     if since is None:
         return False
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
-    done = mine & assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
-    number = work.db.scalar(select(func.count()).select_from(assignment).where(done)) or 0
-    return int(number) >= work.plan.campaign.hits_per_session
+    done = assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
+    return (
+        work.count(assignment, _judged_by(worker_id), done) >= work.plan.campaign.hits_per_session
+    )
 
 
-def _open(work: Work, worker_id: int) -> Found | None:
+def _judged_by(worker_id: int) -> ColumnElement[bool]:
+    return (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
+
+
+def _open(work: Work, worker_id: int) -> Row | None:
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind != "expert")
-    states = assignment.c.state.in_(("active", "finished"))
-    query = select(assignment).where(mine, states).order_by(assignment.c.id).limit(1)
-    return work.db.execute(query).one_or_none()
+    query = select(assignment).where(mine, assignment.c.state.in_(OPEN))
+    return work.row(query.order_by(assignment.c.id).limit(1))
 
 
-def _again(work: Work, worker_id: int) -> Found | None:
+def _again(work: Work, worker_id: int) -> Row | None:
     """The worker's oldest expired batch that still has a place that is wanted."""
     room = exists().where(
         place.c.assignment_id == assignment.c.id,
@@ -107,9 +111,9 @@ def _again(work: Work, worker_id: int) -> Found | None:
     )
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "expired")
     query = select(assignment).where(mine, (assignment.c.kind != "judge") | room)
-    for row in work.db.execute(query.order_by(assignment.c.id)).all():
-        if row.promised or ledger.affordable(work, row.pay):
-            return move(work, row, "offer again")
+    for assigned in work.rows(query.order_by(assignment.c.id)):
+        if assigned.promised or ledger.affordable(work, assigned.pay):
+            return move(work, assigned, "offer again")
     return None
 
 
@@ -122,44 +126,42 @@ def qualification_needed(work: Work, worker_id: int) -> bool:
 
 
 def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
-    chosen = gold.draw(work, worker_id, work.plan.qualification.sets, "qualification")
-    if len(chosen) < work.plan.qualification.sets:
-        notices.tell(
-            work, "qualification-used-up", "there are too few qualification sets for all tries"
-        )
+    wanted = work.plan.qualification.sets
+    chosen = gold.draw(work, worker_id, wanted, "qualification")
+    if len(chosen) < wanted:
+        text = "there are too few qualification sets for all tries"
+        notices.tell(work, "qualification-used-up", text)
         return _nothing("failed")
     return _offer(work, worker_id, "qualification", [(row, "qualification") for row in chosen])
 
 
 # --- new batches ----------------------------------------------------------------------------------
 
+_SETS = select(judging_set.c.id, judging_set.c.topic_id, judging_set.c.size)
+
 
 def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     plan = work.plan
-    first = plan.hit.first_gold if plan.gold_per_hit and _is_first(work, worker_id) else 0
-    wanted = plan.hit.sets - plan.gold_per_hit
-    repeated = _repeat(work, worker_id)
-    chosen = picks.pick(work, worker_id, wanted - len(repeated))
+    is_first = bool(plan.gold_per_hit) and not work.count(assignment, _judged_by(worker_id))
+    first_gold = plan.hit.first_gold if is_first else 0
+    repeated = _repeated(work, worker_id)
+    wanted = plan.hit.sets - plan.gold_per_hit - len(repeated)
+    chosen = picks.pick(work, worker_id, wanted)
     topics = [row.topic_id for row in [*chosen, *repeated]]
-    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first, topics=topics)
-    if len(hidden) < plan.gold_per_hit + first:
+    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first_gold, topics=topics)
+    if len(hidden) < plan.gold_per_hit + first_gold:
         workers.tell_gold_used_up(work, worker_id)
         return _nothing("gold-used-up")
     if not chosen:
         return _nothing("no-work-left")
     mixed = [(row, "count") for row in chosen] + [(row, "repeat") for row in repeated]
     work.random.shuffle(mixed)
-    for row in hidden[first:]:
+    for row in hidden[first_gold:]:
         mixed.insert(work.random.randint(0, len(mixed)), (row, "gold"))
-    return _offer(work, worker_id, "judge", [(row, "gold") for row in hidden[:first]] + mixed)
+    return _offer(work, worker_id, "judge", [(row, "gold") for row in hidden[:first_gold]] + mixed)
 
 
-def _is_first(work: Work, worker_id: int) -> bool:
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
-    return not work.db.scalar(select(func.count()).select_from(assignment).where(mine))
-
-
-def _repeat(work: Work, worker_id: int) -> list[Found]:
+def _repeated(work: Work, worker_id: int) -> list[Row]:
     """Now and then one of the worker's own accepted sets, once more."""
     if not work.plan.hit.repeats or work.random.random() >= work.plan.hit.repeats:
         return []
@@ -168,10 +170,8 @@ def _repeat(work: Work, worker_id: int) -> list[Found]:
     had = exists().where(
         again.c.worker_id == worker_id, again.c.set_id == place.c.set_id, again.c.kind == "repeat"
     )
-    s = judging_set.c
-    joined = place.join(judging_set, s.id == place.c.set_id)
-    query = select(s.id, s.topic_id, s.size).select_from(joined).where(mine, ~had).order_by(s.id)
-    return work.random.sample(found, 1) if (found := list(work.db.execute(query))) else []
+    rows = work.rows(_SETS.select_from(PLACED_SETS).where(mine, ~had).order_by(judging_set.c.id))
+    return work.random.sample(rows, 1) if rows else []
 
 
 def _lease_topic(work: Work, worker_id: int) -> Offer | Nothing:
@@ -185,32 +185,20 @@ def _lease_topic(work: Work, worker_id: int) -> Offer | Nothing:
     return _offer(work, worker_id, "second", [(row, "second") for row in second])
 
 
-def _second(work: Work, worker_id: int) -> list[Found]:
+def _second(work: Work, worker_id: int) -> list[Row]:
     """A random sample of sets that others judged, so far not judged twice."""
     s, again = judging_set.c, place.alias()
-    wanted = round(work.plan.hit.second_share * _judged_sets(work))
+    judged = work.own(judging_set) & (s.role == "pool") & (s.held > 0)
+    wanted = round(work.plan.hit.second_share * work.count(judging_set, judged))
+    left = wanted - work.count(PLACED_SETS, work.own(judging_set), place.c.kind == "second")
     twice = exists().where(again.c.set_id == s.id, again.c.kind == "second")
     mine = exists().where(again.c.set_id == s.id, again.c.worker_id == worker_id)
-    had = (
-        select(func.count())
-        .select_from(place.join(judging_set, s.id == place.c.set_id))
-        .where(s.campaign_id == work.campaign, place.c.kind == "second")
-    )
-    left = wanted - int(work.db.scalar(had) or 0)
-    judged = (s.campaign_id == work.campaign) & (s.role == "pool") & (s.held > 0)
-    query = select(s.id, s.topic_id, s.size).where(judged, ~twice, ~mine).order_by(s.id)
-    found = list(work.db.execute(query))
-    return work.random.sample(found, max(0, min(left, len(found), work.plan.hit.sets)))
-
-
-def _judged_sets(work: Work) -> int:
-    s = judging_set.c
-    judged = (s.campaign_id == work.campaign) & (s.role == "pool") & (s.held > 0)
-    return int(work.db.scalar(select(func.count()).select_from(judging_set).where(judged)) or 0)
+    rows = work.rows(_SETS.where(judged, ~twice, ~mine).order_by(s.id))
+    return work.random.sample(rows, max(0, min(left, len(rows), work.plan.hit.sets)))
 
 
 def _offer(
-    work: Work, worker_id: int, kind: str, sets: Sequence[tuple[Found, str]]
+    work: Work, worker_id: int, kind: str, sets: Sequence[tuple[Row, str]]
 ) -> Offer | Nothing:
     if not ledger.affordable(work, work.plan.pay_of(kind)):
         notices.tell(work, "no-budget", "the budget does not allow another batch; add to it")

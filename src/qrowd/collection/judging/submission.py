@@ -8,22 +8,23 @@ give_back(work, worker_id, key) -> Ended     the worker returns it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import Select, or_, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import assignment, outcome, worker
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.states import OPEN
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold, peer_review
 from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.checks import (
     Missed,
-    Outcome,
     missed_gold,
-    missing,
-    places_of,
+    places_to_judge,
+    problems,
     run_checks,
-    said_relevant,
+    says_relevant,
 )
 from qrowd.collection.judging.offer import answers_of
 from qrowd.collection.people.workers import worker_of
@@ -57,25 +58,24 @@ class Ended:
 
 def finish(work: Work, worker_id: int, key: str) -> Finished:
     """Close the answers and run the checks; again for a finished batch: the same result."""
-    row = by_key(work, worker_id, key)
-    if row.state == "active" and row.expires_at <= work.now:
+    assigned = by_key(work, worker_id, key)
+    if assigned.state == "active" and assigned.expires_at <= work.now:
         sweep(work)
-        row = by_key(work, worker_id, key)
-    if row.state == "expired":
-        row = move(work, row, "late")
-    if row.state != "active":
-        return _finished(work, row)
-    problems = missing(work, row)
-    if problems:
-        raise RuleError("incomplete", "; ".join(sorted({what for _, what in problems})))
-    row = move(work, row, "finish")
-    if row.kind == "qualification":
-        _qualify(work, row)
-    found = run_checks(work, row) if row.kind == "judge" else []
-    if any(not one.passed and one.action == "return" for one in found):
-        _count_failure(work, row)
-        row = move(work, row, "return")
-    return _finished(work, row)
+        assigned = by_key(work, worker_id, key)
+    if assigned.state == "expired":
+        assigned = move(work, assigned, "late")
+    if assigned.state != "active":
+        return _finished(work, assigned)
+    if incomplete := problems(work, assigned):
+        raise RuleError("incomplete", "; ".join(incomplete))
+    assigned = move(work, assigned, "finish")
+    if assigned.kind == "qualification":
+        _qualify(work, assigned)
+    outcomes = run_checks(work, assigned) if assigned.kind == "judge" else []
+    if any(not each.passed and each.action == "return" for each in outcomes):
+        _count_failure(work, assigned)
+        assigned = move(work, assigned, "return")
+    return _finished(work, assigned)
 
 
 def review(work: Work, worker_id: int, key: str) -> Finished:
@@ -83,146 +83,146 @@ def review(work: Work, worker_id: int, key: str) -> Finished:
     return _finished(work, by_key(work, worker_id, key))
 
 
-def _finished(work: Work, row: Found) -> Finished:
-    if row.finished_at is None:
-        raise RuleError("wrong-state", f"this batch is {row.state}, not finished")
-    failed = tuple(sorted({one.check for one in _stored(work, row) if not one.passed}))
-    missed = tuple(missed_gold(work, row))
-    return Finished(row.state, not failed, failed, row.state == "finished", missed)
-
-
-def _stored(work: Work, row: Found) -> list[Outcome]:
-    o = outcome.c
-    columns = (o["check"], o.set_id, o.value, o.at_least, o.passed, o.action)
-    query = select(*columns).where(o.assignment_id == row.id, o.set_id.is_not(None)).order_by(o.id)
-    return [Outcome(*one) for one in work.db.execute(query)]
+def _finished(work: Work, assigned: Row) -> Finished:
+    if assigned.finished_at is None:
+        raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
+    failed = _failed_checks(work, assigned)
+    missed = tuple(missed_gold(work, assigned))
+    return Finished(assigned.state, not failed, failed, assigned.state == "finished", missed)
 
 
 def submit(work: Work, worker_id: int, key: str) -> Ended:
     """Hand in a finished batch; again for one that was handed in: the same result."""
-    row = by_key(work, worker_id, key)
-    if row.state == "active":
+    assigned = by_key(work, worker_id, key)
+    if assigned.state == "active":
         raise RuleError("wrong-state", "finish the batch first")
-    if row.state == "finished":
-        row = conclude(work, move(work, row, "submit"))
-    return ended(work, row)
+    if assigned.state == "finished":
+        assigned = conclude(work, move(work, assigned, "submit"))
+    return ended(work, assigned)
 
 
 def give_back(work: Work, worker_id: int, key: str) -> Ended:
     """Return a batch: its places are open to others, its answers are void, nothing is paid."""
-    row = by_key(work, worker_id, key)
-    if row.state != "returned":
-        row = move(work, row, "return")
-    return ended(work, row)
+    assigned = by_key(work, worker_id, key)
+    if assigned.state != "returned":
+        assigned = move(work, assigned, "return")
+    return ended(work, assigned)
 
 
-def ended(work: Work, row: Found) -> Ended:
+def ended(work: Work, assigned: Row) -> Ended:
     """How a batch ended."""
-    failed = tuple(sorted({one.check for one in _stored(work, row) if not one.passed}))
-    if row.kind != "qualification":
-        return Ended(row.state, row.earned + row.paid, failed)
-    state = worker_of(work, row.worker_id).state
-    left = work.plan.qualification.tries - _tries(work, row.worker_id)
-    qualified = state not in ("new", "failed")
-    return Ended(row.state, row.earned + row.paid, failed, qualified, max(0, left))
+    failed = _failed_checks(work, assigned)
+    earned = assigned.earned + assigned.paid
+    if assigned.kind != "qualification":
+        return Ended(assigned.state, earned, failed)
+    qualified = worker_of(work, assigned.worker_id).state not in ("new", "failed")
+    left = work.plan.qualification.tries - _tries(work, assigned.worker_id)
+    return Ended(assigned.state, earned, failed, qualified, max(0, left))
 
 
-def conclude(work: Work, row: Found) -> Found:
+def conclude(work: Work, assigned: Row) -> Row:
     """What follows a submission: qualification, review, or the plan's action for failed checks."""
-    if row.kind == "qualification":
-        return move(work, row, "accept")
-    if row.kind == "review":
-        peer_review.settle_review(work, row)
-    actions = {one.action for one in _stored(work, row) if not one.passed}
+    if assigned.kind == "qualification":
+        return move(work, assigned, "accept")
+    if assigned.kind == "review":
+        peer_review.settle_review(work, assigned)
+    actions = {row.action for row in _failed_outcomes(work, assigned)}
     if actions & {"exclude", "screen-out"}:
-        return _act_on_failure(work, row, "screen-out" in actions)
+        failures = _count_failure(work, assigned)
+        if "screen-out" in actions and failures >= work.plan.checks.screen_out_after:
+            _set_worker(work, assigned, state="screened-out")
+            return move(work, assigned, "screen out")
+        return move(work, assigned, "exclude")
     if "stop" in actions:
-        _set_worker(work, row.worker_id, state="stopped")
-        notices.tell(work, "stopped", "a check stopped serving this worker", f"w{row.worker_id}")
+        _set_worker(work, assigned, state="stopped")
+        name = f"w{assigned.worker_id}"
+        notices.tell(work, "stopped", "a check stopped serving this worker", name)
     automatic = work.plan.campaign.accept == "automatic"
-    return move(work, row, "accept") if automatic else row
+    return move(work, assigned, "accept") if automatic else assigned
 
 
-def _act_on_failure(work: Work, row: Found, screening: bool) -> Found:
-    failures = _count_failure(work, row)
-    if screening and failures >= work.plan.checks.screen_out_after:
-        _set_worker(work, row.worker_id, state="screened-out")
-        return move(work, row, "screen out")
-    return move(work, row, "exclude")
+def _failed_outcomes(work: Work, assigned: Row) -> list[Row]:
+    """The stored outcomes of checks that failed."""
+    mine = (outcome.c.assignment_id == assigned.id) & outcome.c.set_id.is_not(None)
+    columns = (outcome.c["check"], outcome.c.action)
+    return work.rows(select(*columns).where(mine, outcome.c.passed == 0))
 
 
-def _count_failure(work: Work, row: Found) -> int:
-    failures = int(worker_of(work, row.worker_id).failed_hits) + 1
-    _set_worker(work, row.worker_id, failed_hits=failures)
+def _failed_checks(work: Work, assigned: Row) -> tuple[str, ...]:
+    return tuple(sorted({row.check for row in _failed_outcomes(work, assigned)}))
+
+
+def _count_failure(work: Work, assigned: Row) -> int:
+    failures = int(worker_of(work, assigned.worker_id).failed_hits) + 1
+    _set_worker(work, assigned, failed_hits=failures)
     return failures
 
 
-def _set_worker(work: Work, worker_id: int, **values: object) -> None:
-    work.db.execute(update(worker).where(worker.c.id == worker_id).values(**values))
+def _set_worker(work: Work, assigned: Row, **columns: object) -> None:
+    work.update(worker, worker.c.id == assigned.worker_id, **columns)
 
 
 # --- qualification --------------------------------------------------------------------------------
 
 
-def right_share(work: Work, row: Found) -> float:
+def _right_share(work: Work, assigned: Row) -> float:
     """The share of the counted pairs of a qualification that were right; broken ones left out."""
     rel, right, counted = work.plan.scale.relevant_from, 0, 0
-    for one in places_of(work, row):
-        known, given = gold.grades_of(work, one.set_id), answers_of(work, one.id)
-        asked = sorted(known)[:1] if work.plan.qualification.gold == "one" else sorted(known)
-        for at in asked:
-            said = given.get(at)
-            if said is None or said.kind != "broken":
-                expert = known[at].grade
-                counted += 1
-                right += said is not None and said_relevant(said, expert, rel) == (expert >= rel)
+    for row in places_to_judge(work, assigned):
+        experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
+        positions = sorted(experts)
+        if work.plan.qualification.gold == "one":
+            positions = positions[:1]
+        for at in positions:
+            answered, grade = answers.get(at), experts[at].grade
+            if answered is not None and answered.kind == "broken":
+                continue
+            counted += 1
+            if answered is not None:
+                right += says_relevant(answered, grade, rel) == (grade >= rel)
     return right / counted if counted else 1.0
 
 
-def _qualify(work: Work, row: Found) -> None:
-    if right_share(work, row) >= work.plan.qualification.pass_share - 1e-12:
-        _set_worker(work, row.worker_id, state="qualified")
-    elif _tries(work, row.worker_id) >= work.plan.qualification.tries:
-        _set_worker(work, row.worker_id, state="failed")
+def _qualify(work: Work, assigned: Row) -> None:
+    if _right_share(work, assigned) >= work.plan.qualification.pass_share - 1e-12:
+        _set_worker(work, assigned, state="qualified")
+    elif _tries(work, assigned.worker_id) >= work.plan.qualification.tries:
+        _set_worker(work, assigned, state="failed")
 
 
 def _tries(work: Work, worker_id: int) -> int:
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "qualification")
-    done = assignment.c.finished_at.is_not(None)
-    return len(work.db.execute(select(assignment.c.id).where(mine, done)).all())
+    return work.count(assignment, mine, assignment.c.finished_at.is_not(None))
 
 
 # --- what time does -------------------------------------------------------------------------------
 
 
-def due(work: Work) -> list[Found]:
-    """Open assignments whose lease is over."""
-    late = (assignment.c.expires_at <= work.now) & (assignment.c.state.in_(("active", "finished")))
-    mine = assignment.c.campaign_id == work.campaign
-    return list(work.db.execute(select(assignment).where(mine, late).order_by(assignment.c.id)))
-
-
-def lapsed(work: Work) -> list[Found]:
-    """Assignments whose promise is kept no longer: late answers or appeals are over."""
-    late = round(work.plan.hit.late_hours * HOUR)
-    appeals = round(work.plan.pay.appeal_days * DAY)
-    over = or_(
-        (assignment.c.state == "expired") & (assignment.c.expires_at <= work.now - late),
-        (assignment.c.state == "refused") & (assignment.c.ended_at <= work.now - appeals),
-    )
-    mine = (assignment.c.campaign_id == work.campaign) & (assignment.c.promised > 0)
-    return list(work.db.execute(select(assignment).where(mine, over).order_by(assignment.c.id)))
-
-
 def sweep(work: Work) -> int:
     """Do what is due: expire, submit what was finished, give back promises; how many there were."""
-    rows = due(work)
-    for row in rows:
-        if row.state == "active":
-            move(work, row, "expire")
+    over = (assignment.c.expires_at <= work.now) & assignment.c.state.in_(OPEN)
+    due = work.rows(_assignments(work).where(over))
+    for assigned in due:
+        if assigned.state == "active":
+            move(work, assigned, "expire")
         else:
-            conclude(work, move(work, row, "submit"))
-    kept = lapsed(work)
-    for row in kept:
-        ledger.release(work, row, "lapsed")
-    return len(rows) + len(kept)
+            conclude(work, move(work, assigned, "submit"))
+    lapsed = _lapsed(work)
+    for assigned in lapsed:
+        ledger.release(work, assigned, "lapsed")
+    return len(due) + len(lapsed)
+
+
+def _lapsed(work: Work) -> list[Row]:
+    """Assignments whose promise is kept no longer: late answers or appeals are over."""
+    late = work.now - round(work.plan.hit.late_hours * HOUR)
+    appeals = work.now - round(work.plan.pay.appeal_days * DAY)
+    over = or_(
+        (assignment.c.state == "expired") & (assignment.c.expires_at <= late),
+        (assignment.c.state == "refused") & (assignment.c.ended_at <= appeals),
+    )
+    return work.rows(_assignments(work).where(assignment.c.promised > 0, over))
+
+
+def _assignments(work: Work) -> Select[Any]:
+    return select(assignment).where(work.own(assignment)).order_by(assignment.c.id)
