@@ -13,7 +13,7 @@ from qrowd.collection.books.progress import by_topic_and_votes, counts, status
 from qrowd.collection.database.schema import judging_set, note, worker
 from qrowd.collection.judging import gold, submission
 from qrowd.collection.office import worker_record
-from qrowd.collection.office.consequences import consequence
+from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import day_of, outlook, spent_of
 from qrowd.collection.office.todo import needs
 from qrowd.collection.plan.sections import DAY, Pay

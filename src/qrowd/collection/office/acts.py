@@ -1,17 +1,19 @@
-"""What an organiser can do, and how each act is taken back: one table, `ACTS`.
+"""What an organiser can do, how each act is taken back, and what it would cost: one table, `ACTS`.
 
 `do` changes the campaign and returns what `undo` needs to know; `undo` brings back the state
 before, except where others have filled a place meanwhile (the answers are then surplus), and for a
-refusal, which is undone by accepting the batch. What was paid out cannot be taken back. Extensions
-and answers to appeals have functions of their own (`extending`, `appeals`); here is their undo.
+refusal, which is undone by accepting the batch. What was paid out cannot be taken back. `foretell`
+says in words what would follow, for pages and commands. Extensions, releases and replies to appeals
+have functions of their own (`extension`, `publishing.release`, `adjudication.appeals`); here is
+their undo.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, select, update
+from sqlalchemy import ColumnElement, and_, case, func, select, update
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books import ledger
@@ -22,138 +24,208 @@ from qrowd.collection.database.schema import (
     document,
     judging_set,
     pair,
+    place,
     topic,
     worker,
 )
-from qrowd.collection.database.store import Work
+from qrowd.collection.database.store import Found, Work
+from qrowd.collection.judging import gold
 from qrowd.collection.judging.assignments import by_id, kept, move
 from qrowd.collection.material import clarification
 from qrowd.collection.material.campaign_rows import set_priorities, withdraw
+from qrowd.collection.office.extension import cost_of_target, pool_sets
+from qrowd.collection.office.pace import outlook
 from qrowd.collection.people import workers
-from qrowd.collection.record.act import Act, Details, register
+from qrowd.collection.record.act import (
+    Act,
+    Consequence,
+    Details,
+    as_number,
+    as_priorities,
+    as_text,
+    as_worker,
+    as_workers,
+    register,
+)
 from qrowd.errors import RuleError
+
+
+def consequence(work: Work, name: str, details: Mapping[str, Any]) -> Consequence:
+    """What the act of this name would do."""
+    foretell = ACTS[name].foretell if name in ACTS else None
+    if foretell is None:
+        raise RuleError("not-found", f"there is no act {name!r} here")
+    try:
+        return foretell(work, dict(details))
+    except KeyError as missing:
+        raise RuleError("bad-value", f"say {missing.args[0]}") from None
+
 
 # --- the campaign's state -------------------------------------------------------------------------
 
 
-def _set_state(work: Work, state: str, allowed: tuple[str, ...]) -> Details:
-    now = work.db.scalar(select(campaign.c.state).where(campaign.c.id == work.campaign))
-    if now not in allowed:
+def _launch(work: Work, _: Details) -> Details:
+    return _set_state(work, "running", "draft")
+
+
+def _pause(work: Work, _: Details) -> Details:
+    return _set_state(work, "paused", "running")
+
+
+def _resume(work: Work, _: Details) -> Details:
+    return _set_state(work, "running", "paused")
+
+
+def _close(work: Work, _: Details) -> Details:
+    return _set_state(work, "closed", "running", "paused")
+
+
+def _set_state(work: Work, state: str, *sources: str) -> Details:
+    own = campaign.c.id == work.campaign
+    now = work.db.scalar(select(campaign.c.state).where(own))
+    if now not in sources:
         raise RuleError("wrong-state", f"this campaign is {now}")
-    work.db.execute(update(campaign).where(campaign.c.id == work.campaign).values(state=state))
+    work.db.execute(update(campaign).where(own).values(state=state))
     return {"before": now}
 
 
-def _state_back(work: Work, details: Details) -> None:
+def _undo_state(work: Work, details: Details) -> None:
     before = details["before"]
-    if before == "draft" and _leased(work):
-        raise RuleError("not-allowed", "work was given out already; pause the campaign instead")
-    _set_state(work, before, ("draft", "running", "paused", "closed"))
-
-
-def _leased(work: Work) -> bool:
     own = assignment.c.campaign_id == work.campaign
-    return work.db.scalar(select(assignment.c.id).where(own).limit(1)) is not None
+    if before == "draft" and work.db.scalar(select(assignment.c.id).where(own).limit(1)):
+        raise RuleError("not-allowed", "work was given out already; pause the campaign instead")
+    _set_state(work, before, "draft", "running", "paused", "closed")
 
 
-# --- targets, gold, priorities, budget ------------------------------------------------------------
+def _foretell_launch(work: Work, _: Details) -> Consequence:
+    shown, pace = work.plan.pay.shown, outlook(work)
+    follows = (
+        f"Workers can begin: {pace.wanted:,} judgements are wanted.",
+        f"If all goes as planned, {shown(pace.expected)} of {shown(pace.budget)} are spent.",
+        "It can be undone until the first batch is given out.",
+    )
+    return Consequence("Launch this campaign?", "Launch", follows, pace.expected)
+
+
+def _foretell_pause(work: Work, _: Details) -> Consequence:
+    a = assignment.c
+    ongoing = (a.campaign_id == work.campaign) & a.state.in_(("active", "finished"))
+    n = int(work.db.scalar(select(func.count()).select_from(assignment).where(ongoing)) or 0)
+    follows = ("Nobody gets a new batch.", f"{n:,} open batches can be finished and are paid.")
+    return Consequence("Pause this campaign?", "Pause", follows)
+
+
+def _foretell_resume(work: Work, _: Details) -> Consequence:
+    free = work.plan.pay.shown(ledger.balance(work).free)
+    follows = ("Workers get batches again.", f"At most {free} can be promised: what is free now.")
+    return Consequence("Resume this campaign?", "Resume", follows)
+
+
+def _foretell_close(work: Work, _: Details) -> Consequence:
+    follows = (
+        "Nobody gets a new batch, and workers are told that it is over.",
+        "Open batches can be finished; appeals and payments go on.",
+    )
+    return Consequence("Close this campaign?", "Close", follows)
+
+
+# --- sets: targets, gold, priorities --------------------------------------------------------------
 
 
 def _raise_target(work: Work, details: Details) -> Details:
     """Another target of the pool's open sets (of one topic, where it is named)."""
-    wanted, own = int(details["target"]), pool_sets(work, details.get("topic"))
-    before = _targets(work, own)
+    own, s = pool_sets(work, details.get("topic")), judging_set.c
+    before: list[list[int]] = []  # first set, last set, target; neighbours with equal ones together
+    for row in work.db.execute(select(s.id, s.target).where(own).order_by(s.id)):
+        if before and before[-1][2] == row.target:
+            before[-1][1] = row.id
+        else:
+            before.append([row.id, row.id, row.target])
     if not before:
         raise RuleError("not-found", "there is no open set of that topic")
-    _set_target(work, wanted, own)
+    _set_target(work, int(details["target"]), own)
     return {"before": before}
 
 
-def _targets(work: Work, own: ColumnElement[bool]) -> list[list[int]]:
-    """The targets as they are: first set, last set, target; neighbours with equal ones together."""
-    s, found = judging_set.c, list[list[int]]()
-    for row in work.db.execute(select(s.id, s.target).where(own).order_by(s.id)):
-        if found and found[-1][2] == row.target:
-            found[-1][1] = row.id
-        else:
-            found.append([row.id, row.id, row.target])
-    return found
-
-
-def _set_target(work: Work, wanted: int, own: ColumnElement[bool]) -> None:
-    """Never below what is held."""
-    if wanted < 0:
-        raise RuleError("malformed", "a target must be at least 0")
-    held = judging_set.c.held
-    lowest = case((held > wanted, held), else_=wanted)
-    work.db.execute(update(judging_set).where(own).values(target=lowest))
-
-
-def pool_sets(work: Work, name: str | None = None) -> ColumnElement[bool]:
-    """The pool's sets that are offered (of one topic, where it is named)."""
-    s = judging_set.c
-    own = and_(s.campaign_id == work.campaign, s.role == "pool", s.open == 1)
-    if name is None:
-        return own
-    named = (topic.c.campaign_id == work.campaign) & (topic.c.name == name)
-    return and_(own, s.topic_id.in_(select(topic.c.id).where(named)))
-
-
-def _target_back(work: Work, details: Details) -> None:
+def _undo_raise_target(work: Work, details: Details) -> None:
     own = pool_sets(work, details.get("topic"))
     for first, last, target in details["before"]:
         _set_target(work, int(target), and_(own, judging_set.c.id.between(first, last)))
 
 
+def _set_target(work: Work, target: int, sets: ColumnElement[bool]) -> None:
+    if target < 0:
+        raise RuleError("malformed", "a target must be at least 0")
+    held = judging_set.c.held
+    never_below_held = case((held > target, held), else_=target)
+    work.db.execute(update(judging_set).where(sets).values(target=never_below_held))
+
+
+def _foretell_raise_target(work: Work, details: Details) -> Consequence:
+    target, topic_name = int(details["target"]), details.get("topic") or None
+    cost = cost_of_target(work, target, topic_name)
+    where = f"topic {topic_name}" if topic_name else "every topic"
+    follows = (
+        f"{target} judgements are wanted of each document of {where}.",
+        f"{cost.pairs:,} documents get more: {cost.judgements:,} judgements in about "
+        f"{cost.batches:,} batches.",
+        "Where more is held already, it stays.",
+    )
+    return Consequence(f"Ask for {target} judgements?", "Set the target", follows, cost.amount)
+
+
 def _retire_gold(work: Work, details: Details) -> Details:
-    return _use_gold(work, int(details["set"]), 0)
-
-
-def _use_gold(work: Work, number: int, in_use: int) -> Details:
-    own = and_(judging_set.c.id == number, judging_set.c.campaign_id == work.campaign)
-    query = select(judging_set.c.open).where(own, judging_set.c.role != "pool")
-    now = work.db.scalar(query)
-    if now is None:
-        raise RuleError("not-found", f"there is no gold set {number}")
-    if now == in_use:
-        raise RuleError(
-            "conflict", f"gold set {number} is {'in use' if now else 'retired'} already"
-        )
-    work.db.execute(update(judging_set).where(own).values(open=in_use))
+    _use_gold(work, int(details["set"]), 0)
     return {}
 
 
-def _gold_back(work: Work, details: Details) -> None:
+def _undo_retire_gold(work: Work, details: Details) -> None:
     _use_gold(work, int(details["set"]), 1)
 
 
+def _use_gold(work: Work, number: int, in_use: int) -> None:
+    now = _gold_set(work, number).open
+    if now == in_use:
+        state = "in use" if now else "retired"
+        raise RuleError("conflict", f"gold set {number} is {state} already")
+    work.db.execute(update(judging_set).where(judging_set.c.id == number).values(open=in_use))
+
+
+def _gold_set(work: Work, number: int) -> Found:
+    s = judging_set.c
+    own = and_(s.id == number, s.campaign_id == work.campaign, s.role != "pool")
+    row = work.db.execute(select(judging_set).where(own)).one_or_none()
+    if row is None:
+        raise RuleError("not-found", f"there is no gold set {number}")
+    return row
+
+
+def _foretell_retire_gold(work: Work, details: Details) -> Consequence:
+    number = _gold_set(work, int(details["set"])).id
+    left = gold.supply(work) - 1
+    each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
+    follows = (
+        "It is given to nobody any more; what was decided by it stays.",
+        f"{left} gold sets are left: {each} batches for each worker.",
+    )
+    return Consequence(f"Retire gold set {number}?", "Retire", follows)
+
+
 def _prioritise(work: Work, details: Details) -> Details:
-    """`priorities`: rows of topic, document, priority."""
-    before = _priorities(work)
-    given = {(t, d): float(p) for t, d, p in details["priorities"]}
-    found = set_priorities(work, given)
-    return {"found": found, "before": [[t, d, before.get((t, d), 0.0)] for t, d in given]}
-
-
-def _priorities_back(work: Work, details: Details) -> None:
-    set_priorities(work, {(t, d): p for t, d, p in details["before"]})
-
-
-def _priorities(work: Work) -> dict[tuple[str, str], float]:
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
     query = select(topic.c.name, document.c.name.label("doc"), pair.c.priority).select_from(joined)
     rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign, pair.c.priority != 0))
-    return {(row.name, row.doc): row.priority for row in rows}
+    before = {(row.name, row.doc): row.priority for row in rows}
+    wanted = {(name, doc): float(priority) for name, doc, priority in details["priorities"]}
+    return {
+        "found": set_priorities(work, wanted),
+        "before": [[*names, before.get(names, 0.0)] for names in wanted],
+    }
 
 
-def _fund(work: Work, details: Details) -> Details:
-    ledger.fund(work, int(details["amount"]))
-    return {}
-
-
-def _only_by_its_function(work: Work, details: Details) -> Details:
-    raise RuleError("not-allowed", "this act has a function of its own")
+def _undo_prioritise(work: Work, details: Details) -> None:
+    set_priorities(work, {(name, doc): priority for name, doc, priority in details["before"]})
 
 
 # --- workers --------------------------------------------------------------------------------------
@@ -162,9 +234,7 @@ def _only_by_its_function(work: Work, details: Details) -> Details:
 def _screen_out(work: Work, details: Details) -> Details:
     """No more batches for a worker; an open one ends with screen-out pay."""
     before = _set_worker(work, details, "screened-out")
-    number = workers.worker_by_number(work, int(details["worker"])).id
-    own = (assignment.c.worker_id == number) & assignment.c.state.in_(("active", "finished"))
-    rows = work.db.execute(select(assignment).where(own).order_by(assignment.c.id)).all()
+    rows = _ongoing(work, workers.worker_by_number(work, int(details["worker"])).id)
     for row in rows:
         move(work, row, "screen out")
     return {**before, "batches": [kept(row) for row in rows]}
@@ -175,40 +245,189 @@ def _stop(work: Work, details: Details) -> Details:
     return _set_worker(work, details, "stopped")
 
 
-def _set_worker(work: Work, details: Details, state: str) -> Details:
-    found = workers.worker_by_number(work, int(details["worker"]))
-    if found.state == state:
-        raise RuleError("conflict", f"worker w{found.number} is {state} already")
-    work.db.execute(update(worker).where(worker.c.id == found.id).values(state=state))
-    return {"before": found.state}
-
-
 def _readmit(work: Work, details: Details) -> None:
+    """After being screened out or stopped; the latter has no batches to give back."""
     _set_worker(work, details, details["before"])
     for batch in details.get("batches", ()):
         back = "reopen" if batch["before"] == "active" else "reopen finished"
         _take_back(work, batch, back)
 
 
-def _bonus(work: Work, details: Details) -> Details:
-    found = workers.worker_by_number(work, int(details["worker"]))
-    ledger.bonus(work, found.id, int(details["amount"]))
-    return {}
+def _set_worker(work: Work, details: Details, state: str) -> Details:
+    row = workers.worker_by_number(work, int(details["worker"]))
+    if row.state == state:
+        raise RuleError("conflict", f"worker w{row.number} is {state} already")
+    work.db.execute(update(worker).where(worker.c.id == row.id).values(state=state))
+    return {"before": row.state}
 
 
-def _bonus_back(work: Work, details: Details) -> None:
-    found = workers.worker_by_number(work, int(details["worker"]))
-    amount = int(details["amount"])
-    due = {row.id: row.amount for row in ledger.owed(work)}
-    if due.get(found.id, 0) < amount:
-        raise RuleError("not-allowed", "this bonus was paid already")
-    ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=found.id)
+def _ongoing(work: Work, worker_id: int) -> list[Found]:
+    a = assignment.c
+    own = (a.worker_id == worker_id) & a.state.in_(("active", "finished"))
+    return list(work.db.execute(select(assignment).where(own).order_by(a.id)))
+
+
+def _foretell_screen_out(work: Work, details: Details) -> Consequence:
+    row, pay = workers.worker_by_number(work, int(details["worker"])), work.plan.pay
+    ends = "The open batch ends, its answers are void, its places are free again."
+    promised = [batch.promised for batch in _ongoing(work, row.id)]
+    follows = (
+        f"Worker w{row.number} gets no more batches.",
+        *([ends] if promised else []),
+        "Accepted work stays, and is paid.",
+    )
+    freed = sum(amount - min(pay.minor(pay.screen_out), amount) for amount in promised)
+    return Consequence(f"Screen out worker w{row.number}?", "Screen out", follows, -freed)
+
+
+def _foretell_stop(work: Work, details: Details) -> Consequence:
+    number = workers.worker_by_number(work, int(details["worker"])).number
+    follows = ("No more batches are given; an open one can be finished and is paid.",)
+    return Consequence(f"Give worker w{number} no more work?", "Stop", follows)
 
 
 def _message(work: Work, details: Details) -> Details:
-    found = workers.worker_by_number(work, int(details["worker"]))
-    workers.write_message(work, found.id, str(details.pop("text")), from_worker=False)
+    worker_id = workers.worker_by_number(work, int(details["worker"])).id
+    # not into the record, which keeps what is erased with a person
+    text = str(details.pop("text"))
+    workers.write_message(work, worker_id, text, from_worker=False)
     return {}
+
+
+def _foretell_message(work: Work, details: Details) -> Consequence:
+    number = workers.worker_by_number(work, int(details["worker"])).number
+    text = str(details.get("text", ""))
+    quoted = f"“{text[:300]}{'…' if len(text) > 300 else ''}”"
+    follows = (quoted, "It is on the worker's page at once.")
+    return Consequence(f"Write to worker w{number}?", "Send", follows, final=True)
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def _accept(work: Work, details: Details) -> Details:
+    return _move(work, details, "accept")
+
+
+def _exclude(work: Work, details: Details) -> Details:
+    return _move(work, details, "exclude")
+
+
+def _refuse(work: Work, details: Details) -> Details:
+    return _move(work, details, "refuse")
+
+
+def _move(work: Work, details: Details, name: str) -> Details:
+    row = by_id(work, int(details["assignment"]))
+    move(work, row, name)
+    return kept(row)
+
+
+def _take_back(work: Work, before: Mapping[str, Any], move_name: str) -> None:
+    """A batch as it was: state, places (where they are open), promise and debt."""
+    row = by_id(work, int(before["assignment"]))
+    if row.paid != before["paid"]:
+        raise RuleError("not-allowed", "this batch was paid since; that cannot be taken back")
+    moved = move(work, row, move_name, ended_at=before["ended_at"])
+    ledger.take_back(work, moved, promised=before["promised"], earned=before["earned"])
+
+
+def _undo_accept(work: Work, details: Details) -> None:
+    _take_back(work, details, "take back accept")
+
+
+def _undo_exclude(work: Work, details: Details) -> None:
+    accepted = details["before"] == "accepted"
+    _take_back(work, details, "restore" if accepted else "take back exclude")
+
+
+def _undo_refuse(work: Work, details: Details) -> None:
+    move(work, by_id(work, int(details["assignment"])), "restore")
+
+
+def _foretell_accept(work: Work, details: Details) -> Consequence:
+    row, owner = _batch_and_owner(work, details)
+    follows = (f"The answers count, {work.plan.pay.shown(row.promised)} are owed to {owner}.",)
+    return Consequence(f"Accept this batch of {owner}?", "Accept", follows)
+
+
+def _foretell_exclude(work: Work, details: Details) -> Consequence:
+    row, owner = _batch_and_owner(work, details)
+    again, cost = _judged_again(work, row)
+    pay = work.plan.pay.shown(row.promised)
+    paid = f"The worker is paid: {pay}." if row.promised else "What was paid stays paid."
+    return Consequence(f"Exclude this batch of {owner}?", "Exclude", (again, paid), cost)
+
+
+def _foretell_refuse(work: Work, details: Details) -> Consequence:
+    row, owner = _batch_and_owner(work, details)
+    again, cost = _judged_again(work, row)
+    follows = (
+        again,
+        f"The worker is not paid and can appeal for {work.plan.pay.appeal_days:g} days; "
+        f"until then {work.plan.pay.shown(row.promised)} are kept.",
+        "Undone, a refusal becomes an acceptance.",
+    )
+    return Consequence(f"Refuse this batch of {owner}?", "Refuse", follows, cost)
+
+
+def _batch_and_owner(work: Work, details: Details) -> tuple[Found, str]:
+    row = by_id(work, int(details["assignment"]))
+    return row, f"worker w{workers.worker_of(work, row.worker_id).number}"
+
+
+def _judged_again(work: Work, row: Found) -> tuple[str, int]:
+    """What is judged again where a batch is void, and what that costs."""
+    held = (place.c.assignment_id == row.id) & (place.c.held == 1)
+    sets = int(work.db.scalar(select(func.count()).select_from(place).where(held)) or 0)
+    each = work.plan.hit.sets - work.plan.gold_per_hit
+    cost = round(sets / each * work.plan.pay_of("judge"))
+    return f"The answers are void; {sets} sets are judged again by somebody else.", cost
+
+
+# --- money ----------------------------------------------------------------------------------------
+
+
+def _fund(work: Work, details: Details) -> Details:
+    ledger.fund(work, int(details["amount"]))
+    return {}
+
+
+def _undo_fund(work: Work, details: Details) -> None:
+    ledger.fund(work, -int(details["amount"]))
+
+
+def _foretell_fund(work: Work, details: Details) -> Consequence:
+    amount, shown = int(details["amount"]), work.plan.pay.shown
+    total = shown(ledger.balance(work).budget + amount)
+    button = f"Add {shown(amount)}" if amount > 0 else f"Take out {shown(-amount)}"
+    follows = (f"The budget becomes {total}.",)
+    words = f"Up to {total} may then be spent in all."
+    return Consequence(f"{button}?", button, follows, words=words)
+
+
+def _bonus(work: Work, details: Details) -> Details:
+    worker_id = workers.worker_by_number(work, int(details["worker"])).id
+    ledger.bonus(work, worker_id, int(details["amount"]))
+    return {}
+
+
+def _undo_bonus(work: Work, details: Details) -> None:
+    worker_id = workers.worker_by_number(work, int(details["worker"])).id
+    amount = int(details["amount"])
+    due = {row.id: row.amount for row in ledger.owed(work)}
+    if due.get(worker_id, 0) < amount:
+        raise RuleError("not-allowed", "this bonus was paid already")
+    ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=worker_id)
+
+
+def _foretell_bonus(work: Work, details: Details) -> Consequence:
+    number = workers.worker_by_number(work, int(details["worker"])).number
+    amount = int(details["amount"])
+    shown = work.plan.pay.shown(amount)
+    follows = ("It is owed at once, and paid with the next settlement.",)
+    question = f"Give worker w{number} a bonus of {shown}?"
+    return Consequence(question, f"Give {shown}", follows, amount)
 
 
 def _settle(work: Work, details: Details) -> Details:
@@ -218,71 +437,106 @@ def _settle(work: Work, details: Details) -> Details:
     return {"workers": numbers, "amount": ledger.settle(work, ids)}
 
 
-# --- batches --------------------------------------------------------------------------------------
+def _foretell_settle(work: Work, details: Details) -> Consequence:
+    numbers = {int(number) for number in details["workers"]}
+    amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
+    total = work.plan.pay.shown(sum(amounts))
+    follows = (
+        f"{len(amounts):,} workers are marked as paid: {total} in all.",
+        "Pay them first: no money is sent from here.",
+    )
+    return Consequence(f"Mark {total} as paid?", "Mark as paid", follows, final=True)
 
 
-def _moving(act: str) -> Callable[[Work, Details], Details]:
-    def do(work: Work, details: Details) -> Details:
-        row = by_id(work, int(details["assignment"]))
-        move(work, row, act)
-        return kept(row)
-
-    return do
-
-
-def _take_back(work: Work, before: Mapping[str, Any], how: str) -> None:
-    """A batch as it was: state, places (where they are open), promise and debt."""
-    row = by_id(work, int(before["assignment"]))
-    if row.paid != before["paid"]:
-        raise RuleError("not-allowed", "this batch was paid since; that cannot be taken back")
-    moved = move(work, row, how, ended_at=before["ended_at"])
-    ledger.take_back(work, moved, promised=before["promised"], earned=before["earned"])
-
-
-def _accept_back(work: Work, details: Details) -> None:
-    _take_back(work, details, "take back accept")
-
-
-def _exclude_back(work: Work, details: Details) -> None:
-    how = "restore" if details["before"] == "accepted" else "take back exclude"
-    _take_back(work, details, how)
-
-
-def _refuse_back(work: Work, details: Details) -> None:
-    move(work, by_id(work, int(details["assignment"])), "restore")
+# --- appeals --------------------------------------------------------------------------------------
 
 
 def _reopen_appeal(work: Work, details: Details) -> None:
     """An appeal is open again; a batch that was accepted for it is refused again."""
-    values = {"answered_at": None, "won": None, "reply": ""}
-    work.db.execute(update(appeal).where(appeal.c.id == details["appeal"]).values(**values))
+    reopened = update(appeal).values(answered_at=None, won=None, reply="")
+    work.db.execute(reopened.where(appeal.c.id == details["appeal"]))
     if details.get("batch"):
         _take_back(work, details["batch"], "refuse again")
 
 
+def _foretell_answer_appeal(work: Work, details: Details) -> Consequence:
+    number, won = int(details["appeal"]), bool(details.get("won"))
+    row = work.db.execute(select(appeal).where(appeal.c.id == number)).one_or_none()
+    if row is None:
+        raise RuleError("not-found", f"there is no appeal {number}")
+    author = f"worker w{workers.worker_of(work, row.worker_id).number}"
+    follows = [f"{author.capitalize()} reads the answer on the own page."]
+    cost = 0
+    if won and row.kind == "refusal":
+        batch = by_id(work, row.assignment_id)
+        follows.append(f"The batch is accepted, and {work.plan.pay.shown(batch.pay)} are owed.")
+        cost = 0 if batch.promised else batch.pay
+    elif won:
+        follows.append("The check question stays in use until its set is retired.")
+    question = f"Answer {author}: {'you are right' if won else 'it stays as it is'}?"
+    return Consequence(question, "Send the answer", tuple(follows), cost)
+
+
+# do, undo, foretell, what it needs, what it changes. Names are stored in the record: permanent.
 ACTS: dict[str, Act] = {
-    "launch": Act(lambda w, _: _set_state(w, "running", ("draft",)), _state_back, "state"),
-    "pause": Act(lambda w, _: _set_state(w, "paused", ("running",)), _state_back, "state"),
-    "resume": Act(lambda w, _: _set_state(w, "running", ("paused",)), _state_back, "state"),
-    "close": Act(lambda w, _: _set_state(w, "closed", ("running", "paused")), _state_back, "state"),
-    "raise target": Act(_raise_target, _target_back),
-    "retire gold": Act(_retire_gold, _gold_back, "set {set}"),
-    "prioritise": Act(_prioritise, _priorities_back),
-    "fund": Act(_fund, lambda w, d: ledger.fund(w, -int(d["amount"])), adds=True),
-    "screen out": Act(_screen_out, _readmit, "worker {worker}"),
-    "stop": Act(_stop, _readmit, "worker {worker}"),
-    "accept": Act(_moving("accept"), _accept_back, "batch {assignment}"),
-    "exclude": Act(_moving("exclude"), _exclude_back, "batch {assignment}"),
-    "refuse": Act(_moving("refuse"), _refuse_back, "batch {assignment}"),
-    "extend": Act(_only_by_its_function, withdraw, adds=True),
-    "answer appeal": Act(_only_by_its_function, _reopen_appeal, "appeal {appeal}"),
-    "bonus": Act(_bonus, _bonus_back, "bonus {worker}", adds=True),
-    "message": Act(_message, subject="message {worker}"),
-    "settle": Act(_settle),
-    "release": Act(_only_by_its_function),
-    "draw sample": Act(expert_sample.draw, expert_sample.put_back, adds=True),
+    "launch": Act(_launch, _undo_state, _foretell_launch, {}, "state"),
+    "pause": Act(_pause, _undo_state, _foretell_pause, {}, "state"),
+    "resume": Act(_resume, _undo_state, _foretell_resume, {}, "state"),
+    "close": Act(_close, _undo_state, _foretell_close, {}, "state"),
+    "raise target": Act(
+        _raise_target,
+        _undo_raise_target,
+        _foretell_raise_target,
+        {"target": as_number},
+        optional={"topic": as_text},
+    ),
+    "retire gold": Act(
+        _retire_gold, _undo_retire_gold, _foretell_retire_gold, {"set": as_number}, "set {set}"
+    ),
+    "prioritise": Act(_prioritise, _undo_prioritise, None, {"priorities": as_priorities}),
+    "fund": Act(_fund, _undo_fund, _foretell_fund, {"amount": as_number}, adds=True),
+    "screen out": Act(
+        _screen_out, _readmit, _foretell_screen_out, {"worker": as_worker}, "worker {worker}"
+    ),
+    "stop": Act(_stop, _readmit, _foretell_stop, {"worker": as_worker}, "worker {worker}"),
+    "accept": Act(
+        _accept, _undo_accept, _foretell_accept, {"assignment": as_number}, "batch {assignment}"
+    ),
+    "exclude": Act(
+        _exclude, _undo_exclude, _foretell_exclude, {"assignment": as_number}, "batch {assignment}"
+    ),
+    "refuse": Act(
+        _refuse, _undo_refuse, _foretell_refuse, {"assignment": as_number}, "batch {assignment}"
+    ),
+    "extend": Act(None, withdraw, adds=True),
+    "answer appeal": Act(None, _reopen_appeal, _foretell_answer_appeal, {}, "appeal {appeal}"),
+    "bonus": Act(
+        _bonus,
+        _undo_bonus,
+        _foretell_bonus,
+        {"worker": as_worker, "amount": as_number},
+        "bonus {worker}",
+        adds=True,
+    ),
+    "message": Act(
+        _message,
+        None,
+        _foretell_message,
+        {"worker": as_worker, "text": as_text},
+        "message {worker}",
+    ),
+    "settle": Act(_settle, None, _foretell_settle, optional={"workers": as_workers}),
+    "release": Act(None),
+    "draw sample": Act(
+        expert_sample.draw, expert_sample.put_back, optional={"size": as_number}, adds=True
+    ),
     clarification.ACT: Act(
-        clarification.clarify, clarification.take_back, "topic {topic}", adds=True
+        clarification.clarify,
+        clarification.take_back,
+        None,
+        {"topic": as_text, "text": as_text},
+        "topic {topic}",
+        adds=True,
     ),
 }
 register(ACTS)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.database.schema import document, judging_set, pair, topic
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added, add, highest
-from qrowd.collection.office.acts import pool_sets
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
 from qrowd.collection.plan.rows import Material
 from qrowd.collection.record import audit
@@ -29,26 +28,14 @@ class Cost:
     free: int
 
 
-def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
-    each = work.plan.hit.sets - work.plan.gold_per_hit
-    batches = math.ceil(sets / each)
-    amount = batches * work.plan.pay_of("judge")
-    return Cost(pairs, judgements, batches, amount, balance(work).free)
-
-
-def new_pairs(work: Work, material: Material) -> list[tuple[str, str]]:
-    """The pairs of a pool that the campaign does not have yet."""
+def cost_of_pool(work: Work, material: Material) -> Cost:
+    """What judging those pairs of a pool would cost that the campaign does not have yet."""
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
     query = select(topic.c.name, document.c.name.label("doc")).select_from(joined)
     rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign))
-    known = {(row.name, row.doc) for row in rows}
-    return [one for one in dict.fromkeys(material.pool) if one not in known]
-
-
-def cost_of_pool(work: Work, material: Material) -> Cost:
-    """What judging the new pairs would cost."""
-    fresh = new_pairs(work, material)
+    present = {(row.name, row.doc) for row in rows}
+    fresh = [names for names in dict.fromkeys(material.pool) if names not in present]
     sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
     return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
 
@@ -56,11 +43,28 @@ def cost_of_pool(work: Work, material: Material) -> Cost:
 def cost_of_target(work: Work, target: int, topic_name: str | None = None) -> Cost:
     """What a raised target (of one topic) would cost."""
     s = judging_set.c
-    more = target - s.target
-    own = and_(pool_sets(work, topic_name), s.target < target)
-    query = select(func.sum(more), func.sum(more * s.size), func.sum(s.size)).where(own)
-    sets, judgements, pairs = (int(one or 0) for one in work.db.execute(query).one())
+    added = target - s.target
+    lower = and_(pool_sets(work, topic_name), s.target < target)
+    query = select(func.sum(added), func.sum(added * s.size), func.sum(s.size)).where(lower)
+    sets, judgements, pairs = (int(total or 0) for total in work.db.execute(query).one())
     return _cost(work, pairs, sets, judgements)
+
+
+def pool_sets(work: Work, topic_name: str | None = None) -> ColumnElement[bool]:
+    """The pool's sets that are offered (of one topic, where it is named)."""
+    s = judging_set.c
+    own = and_(s.campaign_id == work.campaign, s.role == "pool", s.open == 1)
+    if topic_name is None:
+        return own
+    named = (topic.c.campaign_id == work.campaign) & (topic.c.name == topic_name)
+    return and_(own, s.topic_id.in_(select(topic.c.id).where(named)))
+
+
+def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
+    each = work.plan.hit.sets - work.plan.gold_per_hit
+    batches = math.ceil(sets / each)
+    amount = batches * work.plan.pay_of("judge")
+    return Cost(pairs, judgements, batches, amount, balance(work).free)
 
 
 def extend(work: Work, who: str, material: Material, seen: int | None = None) -> Added:
@@ -73,10 +77,10 @@ def extend(work: Work, who: str, material: Material, seen: int | None = None) ->
     if problem:
         raise RuleError("bad-value", f"gold: {problem}")
     before = {f"after_{name}": last for name, last in highest(work).items()}
-    done = add(work, material)
+    added = add(work, material)
     after = {f"last_{name}": last for name, last in highest(work).items()}
-    audit.record(work, who, "extend", {**vars(done), **before, **after})
-    return done
+    audit.record(work, who, "extend", {**vars(added), **before, **after})
+    return added
 
 
 def raise_target(work: Work, who: str, target: int, topic_name: str | None = None) -> int:

@@ -147,7 +147,7 @@ def undo(number: Number, member: Manager) -> Done:
 
 def take_back(work: Work, member: Member, number: int) -> int:
     """Undo an act, for somebody who may do it; the number of the new act."""
-    scope = scope_of(audit.found(work, number).act)
+    scope = scope_of(audit.act_numbered(work, number).act)
     if scope not in member.who.scopes:
         raise RuleError("no-access", lacking(scope))
     return audit.undo(work, member.who.name, number)

@@ -13,11 +13,11 @@ from fastapi import Response
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.store import Work
 from qrowd.collection.office import extension as extending
-from qrowd.collection.office.acts import ACTS
-from qrowd.collection.office.consequences import Consequence, consequence
+from qrowd.collection.office.acts import ACTS, consequence
 from qrowd.collection.plan.files import extension
 from qrowd.collection.plan.rows import Material
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import Consequence
 from qrowd.errors import QrowdError, RuleError
 from qrowd.io.source import refuse_bomb
 from qrowd.web.access import Member

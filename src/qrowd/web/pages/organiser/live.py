@@ -11,7 +11,7 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
-from qrowd.collection.office.consequences import consequence
+from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import outlook
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit

@@ -66,7 +66,7 @@ def take_back(name: str, number: int, visit: Visiting) -> Response:
     """Undo an act."""
     member = visit.organiser(name, "manage")
     with member.store.write(member.campaign) as work:
-        undone = audit.found(work, number).act
+        undone = audit.act_numbered(work, number).act
         manage.take_back(work, member, number)
     back = own_address(visit.text("back"), campaign_address(name))
     return visit.go(back, told=f"Taken back: {undone}.")
