@@ -110,8 +110,8 @@ def test_a_question_blocks_nobody(
         asked.append(question)
         return True
 
-    for verb in ("act", "extend", "pay"):
-        monkeypatch.setattr(f"qrowd.cli.campaign.{verb}.confirmed", answer)
+    for room in ("office", "plan"):
+        monkeypatch.setattr(f"qrowd.cli.campaign.{room}.confirmed", answer)
     said(capsys, "extend c.db --target 5")
     said(capsys, "act c.db settle")
     assert len(asked) == 2

@@ -1,4 +1,4 @@
-"""The `qrowd` command: finds its verbs, and turns errors into one line and an exit code."""
+"""The `qrowd` command: the list of its verbs; errors become one line and an exit code."""
 
 from __future__ import annotations
 
@@ -12,20 +12,71 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from qrowd import __version__
-from qrowd.cli.verbs import Verbs
+from qrowd.cli.verbs import Verb, Verbs
 from qrowd.errors import QrowdError
 
-_NOT_VERBS = frozenset(
-    {"correction", "files", "main", "method_commands", "options", "output", "verbs"}
-)
+# What `qrowd --help` lists, without importing a command: a test says that it is their own text.
+VERBS = {
+    "aware": Verb(
+        "aware:command",
+        "Score runs under each assessor, then merge the scores instead of the judgements (AWARE).",
+    ),
+    "campaign": Verb("campaign:command", "Collect judgements: campaigns on SQLite or PostgreSQL."),
+    "check": Verb(
+        "check:command",
+        short_help="Say what files are, what is in them, and whether they fit together.",
+    ),
+    "compare": Verb(
+        "compare:command",
+        "Compare rankings of systems with a reference ranking, or systems with each other.",
+    ),
+    "content": Verb("content:command", "Look at the documents' texts."),
+    "demo": Verb("demo:command", "Run everything on a simulated collection and write a report."),
+    "evaluate": Verb(
+        "evaluate:command",
+        "Score runs under qrels, under each assessor, or under uncertain relevance.",
+    ),
+    "experiment": Verb(
+        "experiment:command",
+        "Compare approaches on a grid of panels, topic sets, measures and run sets.",
+    ),
+    "judges": Verb(
+        "judges:command",
+        "Compare machine judges with a few human labels, one line per judge, the best first.",
+    ),
+    "loop": Verb(
+        "loop:command", "Ask for votes one by one, merge after each, and score against gold."
+    ),
+    "measures": Verb("measures:command", "List the measures, or describe one."),
+    "merge": Verb("merge:command", "Merge the judgements of many assessors into qrels."),
+    "methods": Verb("methods:command", "List the merging methods, or describe one."),
+    "quality": Verb(
+        "quality:command",
+        "Find out whom to trust: assessors, agreement, spam, and checks on gold.",
+    ),
+    "rank": Verb(
+        "rank:command",
+        "Merge rankings and preferences of many assessors into one consensus ranking.",
+    ),
+    "report": Verb(
+        "report:command",
+        "Write a one-page HTML report: how good the assessors are, which systems are best, "
+        "how sure.",
+    ),
+    "sample": Verb(
+        "sample:command",
+        "Choose pairs for a human to judge, with the probability of each being chosen.",
+    ),
+    "score": Verb("score:command", "Score merged labels against gold."),
+    "serve": Verb(
+        "serve:command",
+        "Run the web application on the campaigns in PLACE: a folder, or a database file.",
+    ),
+    "simulate": Verb("simulate:command", "Simulate a collection with known truth."),
+}
 
 
-@click.group(
-    cls=Verbs,
-    package="qrowd.cli",
-    others=_NOT_VERBS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="qrowd")
 def command() -> None:
     """Turn the judgements of many assessors into relevance judgements and scores you can trust.
@@ -40,7 +91,7 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line: whatever fails is told in one line, with an exit code."""
+    """Run the command line: whatever fails is one line, with an exit code."""
     warnings.showwarning = _say_warning
     sys.stderr = sys.stderr or _nowhere()
     if sys.stdout is None:

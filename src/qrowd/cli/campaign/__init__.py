@@ -1,4 +1,8 @@
-"""`qrowd campaign`: collect judgements. One module per verb, named like it."""
+"""`qrowd campaign`: collect judgements. Verbs by subject, in modules named like those of campaigns.
+
+What campaigns need is imported by each verb when it runs: it takes half a second, and belongs to an
+extra that may be missing where `--help` is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,33 @@ from importlib.util import find_spec
 
 import click
 
-from qrowd.cli.verbs import Verbs
+from qrowd.cli.campaign import database, office, plan, publishing, robots
+from qrowd.cli.verbs import Family
 from qrowd.errors import MissingExtraError
 
-_NOT_VERBS = frozenset({"opening"})
 
-
-@click.group(cls=Verbs, package=__name__, others=_NOT_VERBS)
+@click.group(
+    cls=Family,
+    commands=[
+        plan.check,
+        plan.new,
+        plan.extend,
+        office.status,
+        office.act,
+        office.links,
+        office.pay,
+        office.review,
+        office.forget,
+        robots.robots,
+        publishing.export,
+        publishing.import_,
+        publishing.release,
+        database.backup,
+        database.restore,
+        database.move,
+        database.upgrade,
+    ],
+)
 def command() -> None:
     """Collect judgements: campaigns on SQLite or PostgreSQL.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from qrowd.errors import UsageError
+
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 database_argument = click.argument("database")
 campaign_option = click.option(
@@ -34,7 +34,7 @@ def opened(database: str, *, new: bool = False) -> Iterator[Store]:
         store.engine.dispose()
 
 
-def who() -> str:
+def user() -> str:
     """Who is at the keyboard, for the audit."""
     try:
         return getpass.getuser()
@@ -44,8 +44,6 @@ def who() -> str:
 
 def confirmed(question: str, yes: bool) -> bool:
     """Whether to go on; asks on a terminal, and without one wants --yes."""
-    from qrowd.errors import UsageError
-
     if yes:
         return True
     if not sys.stdin.isatty():

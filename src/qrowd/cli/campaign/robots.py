@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+import qrowd as q
 from qrowd.cli.campaign.opening import campaign_option, database_argument, opened
 from qrowd.cli.options import json_option, quiet_option, seed_option
 from qrowd.cli.output import say, show_json
+from qrowd.errors import InputError
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 @seed_option
 @json_option
 @quiet_option
-def command(
+def robots(
     database: str,
     name: str | None,
     number: int,
@@ -76,77 +78,76 @@ def command(
     from qrowd.web.robots.habits import CALM, STORM
     from qrowd.web.robots.rehearsal import Crowd
 
-    known = None
-    if truth is not None:
-        from qrowd.io.qrels import read_qrels
-
-        known = read_qrels(truth)
-    crowd = Crowd(robots=number, habits=STORM if storm else CALM, truth=known, seed=seed)
+    crowd = Crowd(
+        robots=number,
+        habits=STORM if storm else CALM,
+        truth=q.read_qrels(truth) if truth is not None else None,
+        seed=seed,
+    )
     with opened(database) as store:
-        chosen = store.only(name)
+        campaign = store.only(name)
         if address is None:
-            _dry_run(store, chosen, crowd, method, as_json, quiet)
+            _rehearse(store, campaign, crowd, method, as_json, quiet)
         else:
-            _load(store, chosen, crowd, address, speed, as_json)
+            _load(store, campaign, crowd, address, speed, as_json)
 
 
-def _dry_run(
-    store: Store, name: str, crowd: Crowd, method: str, as_json: bool, quiet: bool
+def _rehearse(
+    store: Store, campaign: str, crowd: Crowd, method: str, as_json: bool, quiet: bool
 ) -> None:
     from qrowd.web.robots.rehearsal import dry_run
 
-    def told(requests: int) -> None:
+    def progress(requests: int) -> None:
         if requests % 500 == 0:
             say(f"{requests:,} requests", quiet)
 
-    found = dry_run(store, name, crowd, method=method, told=told)
-    with store.read(name) as work:
+    rehearsal = dry_run(store, campaign, crowd, method=method, told=progress)
+    with store.read(campaign) as work:
         plan = work.plan
-    show_json(_dict(found)) if as_json else click.echo(_text(plan, found))
+    if as_json:
+        low, high = rehearsal.accuracy_interval()
+        parts = {key: value for key, value in vars(rehearsal).items() if key != "labels"}
+        show_json({**parts, "accuracy": rehearsal.labels["accuracy"], "low": low, "high": high})
+    else:
+        click.echo(_text(plan, rehearsal))
 
 
-def _dict(found: Rehearsal) -> dict[str, Any]:
-    low, high = found.accuracy_interval()
-    figures = {"accuracy": found.labels["accuracy"], "low": low, "high": high}
-    parts = {key: value for key, value in vars(found).items() if key != "labels"}
-    return {**parts, **figures}
-
-
-def _text(plan: Plan, found: Rehearsal) -> str:
-    low, high = found.accuracy_interval()
-    robots = ", ".join(f"{n} {kind}" for kind, n in found.robots.items())
-    batches = ", ".join(f"{n} {state}" for state, n in found.batches.items()) or "none"
-    ends = ", ".join(f"{n} {why}" for why, n in found.left.items())
+def _text(plan: Plan, rehearsal: Rehearsal) -> str:
+    low, high = rehearsal.accuracy_interval()
+    robots = ", ".join(f"{n} {kind}" for kind, n in rehearsal.robots.items())
+    batches = ", ".join(f"{n} {state}" for state, n in rehearsal.batches.items()) or "none"
+    ends = ", ".join(f"{n} {why}" for why, n in rehearsal.left.items())
     return "\n".join(
         [
             f"robots    {robots}",
             f"batches   {batches}",
             f"stopped   {ends}",
-            f"cost      {plan.pay.shown(found.spent)} "
-            f"for {found.judgements:,} judgements that count",
-            f"time      {found.hours:,.1f} hours",
-            f"accuracy  {found.labels['accuracy']:.3f} of merged grades "
+            f"cost      {plan.pay.shown(rehearsal.spent)} "
+            f"for {rehearsal.judgements:,} judgements that count",
+            f"time      {rehearsal.hours:,.1f} hours",
+            f"accuracy  {rehearsal.labels['accuracy']:.3f} of merged grades "
             f"(95 % over topics: {low:.3f} to {high:.3f})",
         ]
     )
 
 
-def _load(store: Store, name: str, crowd: Crowd, address: str, speed: float, as_json: bool) -> None:
-    from qrowd.errors import InputError
+def _load(
+    store: Store, campaign: str, crowd: Crowd, address: str, speed: float, as_json: bool
+) -> None:
     from qrowd.web.robots.crowd import by_content, make_robots, truth_of
     from qrowd.web.robots.driving import load, summary
 
-    with store.read(name) as work:
+    with store.read(campaign) as work:
         truth = by_content(work, truth_of(work, crowd.truth))
-    robots = make_robots(store, name, crowd.robots, truth, habits=crowd.habits, seed=crowd.seed)
+    robots = make_robots(store, campaign, crowd.robots, truth, habits=crowd.habits, seed=crowd.seed)
     timings = load(address, robots, speed=speed)
-    found = summary(timings)
-    if not found:
+    requests = summary(timings)
+    if not requests:
         raise InputError(f"{address}: no server answers there; start one with `qrowd serve`")
     if as_json:
-        show_json({"requests": found, "failed": timings.failed})
+        show_json({"requests": requests, "failed": timings.failed})
         return
     click.echo(f"{'request':12}{'number':>8}{'median ms':>12}{'99 % ms':>10}")
-    for kind, (number, median, high) in found.items():
+    for kind, (number, median, high) in requests.items():
         click.echo(f"{kind:12}{number:>8,}{median:>12.1f}{high:>10.1f}")
     click.echo(f"replies of 500 and above, or none: {len(timings.failed)}")

@@ -1,0 +1,324 @@
+"""What an organiser sees and does while a campaign runs: `status`, `act`, `links`, `pay` and more."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import click
+
+from qrowd.cli.campaign.opening import (
+    campaign_option,
+    confirmed,
+    database_argument,
+    opened,
+    user,
+    yes_option,
+)
+from qrowd.cli.options import json_option, output_option
+from qrowd.cli.output import say, show, show_json
+from qrowd.errors import RuleError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from qrowd.collection.books.progress import Status
+    from qrowd.collection.plan.sections import Plan
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option("--topics", "per_topic", is_flag=True, help="Also one line per topic.")
+@click.option("--acts", is_flag=True, help="Also what organisers did, with the numbers to undo.")
+@json_option
+def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json: bool) -> None:
+    """Show how a campaign is going: coverage, money, batches, workers, what needs a decision.
+
+    \b
+    Examples:
+      qrowd campaign status campaign.db
+      qrowd campaign status campaign.db --topics --acts
+      qrowd campaign status campaign.db --json
+    """
+    from qrowd.collection.books import progress
+    from qrowd.collection.office.pace import outlook
+    from qrowd.collection.office.todo import needs
+    from qrowd.collection.record import audit
+
+    with opened(database) as store, store.read(store.only(name)) as work:
+        state = progress.status(work)
+        pace = outlook(work)
+        history = audit.acts(work)
+        plan = work.plan
+        decisions = [need.text for need in needs(work, pace)]
+    if as_json:
+        ahead = {"per_day": pace.per_day, "ready_at": pace.ready_at, "expected": pace.expected}
+        show_json({**asdict(state), **ahead, "notices": decisions})
+        return
+    click.echo(pace.sentence(plan.pay))
+    click.echo(_status_text(plan, state))
+    if per_topic:
+        for topic in state.topics:
+            click.echo(f"  {topic.topic}\t{topic.held} of {topic.wanted}")
+    for decision in decisions:
+        click.echo(f"needs a decision: {decision}")
+    for row in reversed(history) if acts else ():
+        when = datetime.fromtimestamp(row.at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+        click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{row.details}")
+
+
+def _status_text(plan: Plan, state: Status) -> str:
+    money, shown = state.money, plan.pay.shown
+    batches = ", ".join(f"{n} {name}" for name, n in state.assignments.items()) or "none yet"
+    workers = ", ".join(f"{n} {name}" for name, n in state.workers.items()) or "none yet"
+    votes = ", ".join(f"{n:,} with {votes}" for votes, n in state.by_votes.items())
+    return (
+        f"{state.name}: {state.state}; {state.share:.1%} done ({state.held:,} of {state.wanted:,} "
+        f"judgements given out or done)\n"
+        f"documents  {votes} judgements\n"
+        f"money      {shown(money.budget)}: {shown(money.free)} free, {shown(money.promised)} "
+        f"promised, {shown(money.owed)} owed, {shown(money.settled)} settled\n"
+        f"batches    {batches}\n"
+        f"workers    {workers}"
+    )
+
+
+@click.command()
+@database_argument
+@click.argument("act", required=False)
+@click.argument("details", nargs=-1, metavar="[KEY=VALUE]...")
+@campaign_option
+@click.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
+@yes_option
+def act(
+    database: str,
+    act: str | None,
+    details: tuple[str, ...],
+    name: str | None,
+    undone: int | None,
+    yes: bool,
+) -> None:
+    """Launch, pause, resume or close a campaign, raise a target, send a bonus, and more.
+
+    Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;
+    fund amount=CENTS; `screen out`, stop worker=N; accept, exclude, refuse assignment=N; bonus
+    worker=N amount=CENTS; message worker=N text=...; settle [workers=1,2]. Each may have a
+    reason=... Amounts are in cents (the currency's smallest unit). Asks before doing what cannot
+    be undone.
+
+    \b
+    Examples:
+      qrowd campaign act campaign.db pause
+      qrowd campaign act campaign.db "raise target" target=4
+    """
+    from qrowd.collection.office.acts import ACTS
+    from qrowd.collection.record import audit
+
+    if (act is None) == (undone is None):
+        raise UsageError("say what to do, or --undo NUMBER")
+    if act is not None and act not in ACTS:
+        raise UnknownNameError.among("act", act, ACTS)
+    for detail in details:
+        if "=" not in detail:
+            raise UsageError(f"expected KEY=VALUE, got {detail!r}")
+    values = dict(detail.split("=", 1) for detail in details)
+    final = act is not None and ACTS[act].undo is None
+    if final and not confirmed(f"{act} cannot be undone. Do it?", yes):
+        return
+    with opened(database) as store, store.write(store.only(name)) as work:
+        if undone is not None:
+            say(f"act {audit.undo(work, user(), undone)}: act {undone} is undone")
+            return
+        number = audit.perform(work, user(), str(act), values, sure=final)
+    say(f"act {number}: {act}" + ("" if final else f"; undo it with --undo {number}"))
+
+
+@click.command()
+@database_argument
+@click.argument("people", nargs=-1, required=True, metavar="PERSON...")
+@campaign_option
+@click.option(
+    "--address",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    metavar="URL",
+    help="Where `qrowd serve` can be reached.",
+)
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long a link lets its person in.",
+)
+@output_option
+def links(
+    database: str,
+    people: tuple[str, ...],
+    name: str | None,
+    address: str,
+    days: float,
+    output: str | None,
+) -> None:
+    """Make a signed link for each person of your own panel; links expire.
+
+    \b
+    Examples:
+      qrowd campaign links campaign.db ann bob --days 14
+    """
+    from qrowd.collection.people.visits import make_link
+
+    if not all(person.strip() for person in people):
+        raise UsageError("a person needs a name that is not empty")
+    with opened(database) as store, store.read(store.only(name)) as work:
+        signed = [make_link(work, person, days) for person in people]
+        page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
+    show({"person": list(people), "link": [page + quote(link, safe="") for link in signed]}, output)
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option("--settle", is_flag=True, help="Mark all of it as paid; this cannot be undone.")
+@output_option
+@yes_option
+def pay(database: str, name: str | None, settle: bool, output: str | None, yes: bool) -> None:
+    """List what each worker is owed, with the platform's id, and mark it as paid.
+
+    \b
+    Examples:
+      qrowd campaign pay campaign.db -o owed.tsv
+      qrowd campaign pay campaign.db --settle --yes
+    """
+    from sqlalchemy import select
+
+    from qrowd.collection.books import ledger
+    from qrowd.collection.database.schema import person
+    from qrowd.collection.record import audit
+
+    with opened(database) as store:
+        campaign = store.only(name)
+        with store.read(campaign) as work:
+            debts = ledger.owed(work)
+            pay = work.plan.pay
+            people = {row.worker_id: row for row in work.db.execute(select(person))}
+        total = sum(debt.amount for debt in debts)
+        if settle and debts and confirmed(f"Mark {pay.shown(total)} as paid?", yes):
+            with store.write(campaign) as work:
+                if ledger.owed(work) != debts:
+                    raise RuleError("conflict", "what is owed has changed meanwhile; try again")
+                workers = {"workers": [debt.number for debt in debts]}
+                audit.perform(work, user(), "settle", workers, sure=True)
+            say(f"{pay.shown(total)} settled")
+    creditors = [people.get(debt.id) for debt in debts]
+    table = {
+        "worker": [f"w{debt.number}" for debt in debts],
+        "platform": [row.platform if row else "" for row in creditors],
+        "id": [row.platform_id if row else "" for row in creditors],
+        "amount": [f"{debt.amount / 10**pay.digits:.{pay.digits}f}" for debt in debts],
+        "currency": [pay.currency for _ in debts],
+    }
+    show(table, output)
+    if not debts:
+        say("nothing is owed")
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Draw this many judgements at random for experts to judge again.",
+)
+@click.option("--disputed", is_flag=True, help="List what judges disagree on instead.")
+@click.option(
+    "--decide", metavar="FILE", help="Decisions: TSV with topic, doc, grade, and optionally reason."
+)
+@click.option("--expert", default="expert", show_default=True, help="Who decided.")
+@output_option
+def review(
+    database: str,
+    name: str | None,
+    sample: int | None,
+    disputed: bool,
+    decide: str | None,
+    expert: str,
+    output: str | None,
+) -> None:
+    """List what an expert should judge, take the decisions, and estimate the error rate.
+
+    The list shows nobody's grades: experts judge blind. The error rate is that of the random
+    sample, with a 95 % interval; disputed documents are no sample and are left out of it.
+
+    \b
+    Examples:
+      qrowd campaign review campaign.db --sample 20 -o sample.tsv
+      qrowd campaign review campaign.db --disputed
+    """
+    from qrowd.collection.adjudication import expert_sample
+    from qrowd.collection.plan.files import gold_rows
+
+    with opened(database) as store, store.write(store.only(name)) as work:
+        if sample is not None:
+            say(f"{expert_sample.draw_sample(work, sample)} judgements drawn")
+        for row in gold_rows(decide) if decide else ():
+            if row.grade is not None:
+                pair = expert_sample.pair_named(work, row.topic, row.document)
+                expert_sample.decide(work, expert, pair, row.grade, row.reason)
+        rows = expert_sample.disputed(work) if disputed else expert_sample.to_judge(work)
+        rate = expert_sample.error_rate(work)
+    names = ("topic", "doc", "votes", "relevant") if disputed else ("topic", "doc")
+    show({key: [getattr(row, key) for row in rows] for key in names}, output)
+    if rate.judged:
+        say(
+            f"error rate {rate.rate:.1%} ({rate.low:.1%} to {rate.high:.1%}): {rate.wrong} of "
+            f"{rate.judged} sampled judgements differ from the expert's"
+        )
+
+
+@click.command()
+@database_argument
+@click.argument("worker", required=False, metavar="[WORKER]")
+@campaign_option
+@click.option("--void", is_flag=True, help="Take the answers out of the results, too.")
+@click.option(
+    "--despite-release", "despite", is_flag=True, help="Void answers that a release holds, too."
+)
+@yes_option
+def forget(
+    database: str, worker: str | None, name: str | None, void: bool, despite: bool, yes: bool
+) -> None:
+    """Erase the person behind WORKER (as in w7); without it, list those who asked for it.
+
+    Names, ids, addresses, messages and free text are gone from the database's files and from later
+    backups and exports; answers stay under a number that means nothing, unless --void. It waits
+    until everything is settled. Erase earlier backups yourself.
+
+    \b
+    Examples:
+      qrowd campaign forget campaign.db
+    """
+    from qrowd.collection.office import erasure
+
+    with opened(database) as store:
+        campaign = store.only(name)
+        if worker is None:
+            with store.read(campaign) as work:
+                waiting = erasure.waiting(work)
+            show({"worker": [f"w{row.number}" for row in waiting]})
+            return
+        if not worker.removeprefix("w").isdecimal():
+            raise UsageError(f"a worker is named like w7, got {worker!r}")
+        number = int(worker.removeprefix("w"))
+        objection = ""
+        if void:
+            with store.read(campaign) as work:
+                objection = erasure.released(work, number)
+        if objection and not despite:
+            raise UsageError(f"{objection}; to do it all the same, add --despite-release")
+        if confirmed(f"Erase the person behind {worker}? This cannot be undone.", yes):
+            erasure.forget(store, campaign, number, who=user(), void=void, despite=despite)
+            say(f"{worker} is forgotten")

@@ -1,0 +1,247 @@
+"""`qrowd campaign check`, `new` and `extend`: what is asked for, what it costs, and more of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import click
+
+from qrowd.cli.campaign.opening import (
+    campaign_option,
+    confirmed,
+    database_argument,
+    opened,
+    user,
+    yes_option,
+)
+from qrowd.cli.options import json_option
+from qrowd.cli.output import say, show_json
+from qrowd.errors import UsageError
+
+if TYPE_CHECKING:
+    from qrowd.collection.office.extension import Cost
+    from qrowd.collection.plan.forecast import Forecast
+    from qrowd.collection.plan.rows import Material
+    from qrowd.collection.plan.sections import Plan
+
+
+@click.command()
+@click.argument("plan")
+@json_option
+def check(plan: str, as_json: bool) -> None:
+    """Show what a plan costs, takes and pays, and how often good and bad workers would pass.
+
+    Needs no database and no server. "Survives" is the chance to fail fewer of so many batches
+    than screen a worker out.
+
+    \b
+    Examples:
+      qrowd campaign check plan.toml
+      qrowd campaign check plan.toml --json
+    """
+    from qrowd.collection.plan.forecast import forecast
+
+    read, rows = _read(plan)
+    outcome = forecast(read, rows)
+    if as_json:
+        show_json(asdict(outcome))
+    else:
+        click.echo(_forecast_text(read, outcome))
+
+
+@click.command()
+@click.argument("plan")
+@click.option(
+    "-o",
+    "--output",
+    "database",
+    required=True,
+    metavar="DATABASE",
+    help="A file, made if it is not there, or a PostgreSQL URL.",
+)
+@click.option("--launch", is_flag=True, help="Start it at once; otherwise it is a draft.")
+def new(plan: str, database: str, launch: bool) -> None:
+    """Make a campaign from a plan file and the files that it names.
+
+    What cannot be met (too little gold, a target above the workers, a gold set that nobody can
+    pass) is refused, with the line of the plan. A database can hold several campaigns.
+
+    \b
+    Examples:
+      qrowd campaign new plan.toml -o another.db
+    """
+    from qrowd.collection.material.campaign_rows import create_campaign
+    from qrowd.collection.plan.forecast import forecast
+    from qrowd.collection.record import audit
+
+    read, rows = _read(plan)
+    with opened(database, new=True) as store:
+        create_campaign(store, read, rows)
+        if launch:
+            with store.write(read.campaign.name) as work:
+                audit.launch(work, user())
+    outcome = forecast(read, rows)
+    say(
+        f"campaign {read.campaign.name!r} in {database}: {outcome.pairs:,} pairs, "
+        f"{outcome.sets:,} sets, {outcome.batches:,} batches, {read.pay.shown(outcome.cost)}"
+    )
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
+
+
+@click.command()
+@database_argument
+@campaign_option
+@click.option("--topics", metavar="FILE", help="More topics.")
+@click.option("--documents", metavar="FILE", help="More documents.")
+@click.option("--pool", metavar="FILE", help="More pairs to judge.")
+@click.option("--runs", multiple=True, metavar="FILE", help="Runs whose top documents to judge.")
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many documents of each run.",
+)
+@click.option("--gold", metavar="FILE", help="More gold sets.")
+@click.option("--priorities", metavar="FILE", help="Priorities of pairs; higher comes first.")
+@click.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True, max=1e12),
+    metavar="AMOUNT",
+    help="Money to add.",
+)
+@yes_option
+def extend(
+    database: str,
+    name: str | None,
+    topics: str | None,
+    documents: str | None,
+    pool: str | None,
+    runs: tuple[str, ...],
+    depth: int,
+    gold: str | None,
+    priorities: str | None,
+    target: int | None,
+    budget: float | None,
+    yes: bool,
+) -> None:
+    """Add to a campaign while it runs; shows the cost and asks before doing it.
+
+    New pairs get sets of their own: what was given out stays as it is.
+
+    \b
+    Examples:
+      qrowd campaign extend campaign.db --target 4 --yes
+      qrowd campaign extend campaign.db --budget 50
+    """
+    from qrowd.collection.office import extension
+    from qrowd.collection.plan import files
+    from qrowd.collection.record import audit
+
+    rows = files.extension(
+        topics=topics, documents=documents, pool=pool, runs=runs, depth=depth, gold=gold
+    )
+    grows = bool(rows.topics or rows.pool or rows.gold or rows.documents)
+    if not grows and (target, budget, priorities) == (None, None, None):
+        raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
+    if budget is not None and not isfinite(budget):
+        raise UsageError("--budget must be an amount of money")
+    ranks = (
+        [[*pair, value] for pair, value in files.priority_rows(priorities)] if priorities else []
+    )
+    with opened(database) as store:
+        campaign = store.only(name)
+        with store.read(campaign) as work:  # nobody waits for the answer to a question
+            costs = [extension.cost_of_pool(work, rows)] if grows else []
+            costs += [extension.cost_of_target(work, target)] if target is not None else []
+            plan = work.plan
+        if any(cost.judgements for cost in costs) and not _agreed(plan, costs, yes):
+            return
+        with store.write(campaign) as work:
+            if budget is not None:
+                amount = plan.pay.minor(budget)
+                number = audit.perform(work, user(), "fund", {"amount": amount})
+                say(f"act {number}: {plan.pay.shown(amount)} added")
+            if grows:
+                added = extension.extend(work, user(), rows)
+                say(
+                    f"{added.topics} topics, {added.documents} documents, {added.pairs} pairs added"
+                )
+            if target is not None:
+                say(f"act {extension.raise_target(work, user(), target)}: target {target}")
+            if ranks:
+                audit.perform(work, user(), "prioritise", {"priorities": ranks})
+                say(f"{len(ranks):,} priorities set")
+
+
+def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
+    shown = plan.pay.shown
+    for cost in costs:
+        say(
+            f"{cost.pairs:,} documents, {cost.judgements:,} judgements, {cost.batches:,} batches: "
+            f"{shown(cost.amount)}; {shown(cost.free)} is free"
+        )
+    return confirmed("Add this?", yes)
+
+
+def _read(file: str) -> tuple[Plan, Material]:
+    """A plan that can be met, and the rows of the files that it names."""
+    from qrowd.collection.plan.files import gather
+    from qrowd.collection.plan.forecast import refuse_unmeetable
+    from qrowd.collection.plan.toml import read_plan
+
+    plan = read_plan(file)
+    rows = gather(plan, file)
+    refuse_unmeetable(plan, rows, file)
+    return plan, rows
+
+
+def _forecast_text(plan: Plan, outcome: Forecast) -> str:
+    shown = plan.pay.shown
+    lines = [
+        f"{outcome.pairs:,} pairs of {outcome.topics:,} topics in {outcome.sets:,} sets; "
+        f"{outcome.judgements:,} judgements in {outcome.batches:,} batches",
+        f"cost      {shown(outcome.cost)} of {shown(outcome.budget)}",
+    ]
+    if outcome.likely_cost > outcome.cost:
+        reasons = [
+            (plan.qualification.sets and plan.pay.qualification, "qualifications are paid"),
+            (outcome.passing, "batches that fail a check are paid and done again"),
+        ]
+        why = ", ".join(reason for holds, reason in reasons if holds)
+        lines.append(f"likely    {shown(outcome.likely_cost)}: {why}")
+    lines += [
+        f"wage      {shown(outcome.hourly)} an hour: "
+        f"{outcome.minutes_per_batch:.1f} minutes a batch",
+        f"work      {outcome.hours:,.1f} hours in all, {outcome.workers_needed:,} workers at least",
+    ]
+    if not plan.preferences and not plan.owner:
+        crowd = "with workers like those of `qrowd simulate`"
+        lines.append(f"accuracy  {outcome.accuracy:.0%} of documents by majority, {crowd}")
+    if outcome.batches_per_worker is not None:
+        lines.append(
+            f"gold      {outcome.gold_sets} sets: {outcome.batches_per_worker} batches a worker"
+        )
+    lines += _passing_table(plan, outcome)
+    if outcome.better_gold:
+        lines.append(
+            f"gold sets of grades {outcome.better_gold} would tell good workers from others better"
+        )
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in outcome.warnings)])
+
+
+def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:
+    if not outcome.passing:
+        return []
+    tested = bool(plan.qualification.sets)
+    head = f"{'worker':20}{'passes a batch':>16}{'survives 1':>12}{'5':>8}{'10':>8}"
+    lines = ["", head + (f"{'qualifies':>12}" if tested else "")]
+    for row in outcome.passing:
+        first, five, ten = row.survives
+        line = f"{row.worker:20}{row.batch:>16.1%}{first:>12.1%}{five:>8.1%}{ten:>8.1%}"
+        lines.append(line + (f"{row.qualification:>12.1%}" if tested else ""))
+    return [*lines, ""]

@@ -1,0 +1,174 @@
+"""`qrowd campaign export`, `import` and `release`: what leaves a campaign, and what comes in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from qrowd.cli.campaign.opening import (
+    campaign_option,
+    confirmed,
+    database_argument,
+    opened,
+    user,
+    yes_option,
+)
+from qrowd.cli.options import json_option
+from qrowd.cli.output import say, show
+from qrowd.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from qrowd.collection.database.store import Store
+
+
+@click.command()
+@database_argument
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    help="The folder to write to; made if it is not there.",
+)
+@campaign_option
+@click.option(
+    "--merge",
+    metavar="METHOD",
+    default="mv",
+    show_default=True,
+    help="The method that makes qrels and probabilities; none for no such files.",
+)
+@click.option("--parquet", is_flag=True, help="Tables as Parquet, too.")
+@json_option
+def export(
+    database: str, folder: str, name: str | None, merge: str, parquet: bool, as_json: bool
+) -> None:
+    """Write judgements, orders, gold, qrels and a manifest with checksums; at any time.
+
+    The files are of one moment, whoever is working meanwhile. Assessors are numbers: no names.
+
+    \b
+    Examples:
+      qrowd campaign export campaign.db -o results
+      qrowd campaign export campaign.db -o results --merge ds --parquet
+    """
+    from qrowd.collection.publishing import export
+    from qrowd.registry import get
+
+    method = None if merge == "none" else get(merge)
+    if method is not None and method.card.level != "judgements":
+        raise UsageError(f"--merge: {merge} does not merge judgements; see `qrowd methods`")
+    with opened(database) as store, store.read(store.only(name)) as work:
+        files = export.export(work, folder, parquet=parquet, merge=method)
+    columns = {key: [getattr(file, key) for file in files] for key in ("name", "rows", "sha256")}
+    show(columns, None, as_json)
+
+
+@click.command("import")
+@database_argument
+@click.argument("file")
+@campaign_option
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(("machine", "expert")),
+    default="machine",
+    show_default=True,
+    help="Whose judgements they are.",
+)
+def import_(database: str, file: str, name: str | None, kind: str) -> None:
+    """Import judgements made elsewhere, such as those of machine judges or experts.
+
+    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds and time. They
+    are exported with the others and never count towards a target. All of it comes in, or nothing.
+
+    \b
+    Examples:
+      qrowd campaign import campaign.db machine.tsv
+    """
+    from qrowd.collection.publishing.imports import import_judgements
+
+    with opened(database) as store, store.write(store.only(name)) as work:
+        counts = import_judgements(work, file, kind)
+    say(f"{counts.judgements:,} judgements of {counts.assessors:,} assessors")
+    if counts.unknown:
+        say(f"note: {counts.unknown:,} rows are of pairs that the campaign does not have")
+
+
+@click.command()
+@database_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FOLDER",
+    help="A new folder to write to, or a file that ends in .zip.",
+)
+@campaign_option
+@click.option(
+    "--method",
+    default="mv",
+    show_default=True,
+    metavar="METHOD",
+    help="The method that makes the qrels.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    help="A run to include; repeatable.  [default: the runs that were uploaded to the "
+    "server of this database]",
+)
+@yes_option
+@json_option
+def release(
+    database: str,
+    output: str,
+    name: str | None,
+    method: str,
+    runs: tuple[str, ...],
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Write what a campaign publishes: a folder or zip that `qrowd report` reads alone.
+
+    Topics, pool, documents' ids (their texts if the plan says so), qrels, judgements and orders
+    without times and reasons under numbers that mean nothing, runs, the consent text, a datasheet,
+    a manifest with checksums. It is written down and cannot be taken back, so you are asked.
+
+    \b
+    Examples:
+      qrowd campaign release campaign.db -o published.zip --yes
+    """
+    from qrowd.collection.publishing import release
+    from qrowd.web.tasks import figures_of
+
+    figures = figures_of(method)
+    with opened(database) as store:
+        campaign = store.only(name)
+        if not confirmed("A release cannot be taken back. Make it?", yes):
+            return
+        paths = _runs(store, campaign, runs)
+        published = release.release(
+            store, campaign, output, figures, who=user(), runs=paths, sure=True
+        )
+    show({"file": list(published.files), "rows": list(published.files.values())}, None, as_json)
+
+
+def _runs(store: Store, campaign: str, files: tuple[str, ...]) -> list[Path]:
+    """The runs that were named, or uploaded."""
+    from sqlalchemy.engine import make_url
+
+    for file in files:
+        if not Path(file).is_file():
+            raise InputError("there is no such run; name a file", file=file)
+    if files or not store.is_sqlite:
+        return [Path(file) for file in files]
+    with store.read(campaign) as work:
+        number = work.campaign
+    # where a server of this database keeps them (qrowd.web.folders); looked at, not made
+    folder = Path(str(make_url(store.url).database)).parent / "files" / str(number) / "runs"
+    return sorted(folder.iterdir()) if folder.is_dir() else []

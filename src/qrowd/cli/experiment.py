@@ -1,0 +1,454 @@
+"""`qrowd experiment`: a grid of approaches, panels, topic sets and measures.
+
+What experiments need takes half a second to import: each verb imports it when it runs.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qrowd.cli.options import json_option, output_option, quiet_option
+from qrowd.cli.output import save_pictures, say, show
+from qrowd.cli.verbs import Family
+from qrowd.errors import UsageError
+from qrowd.io.atomic import written
+from qrowd.rendering import Table, cell, latex, latex_text
+
+if TYPE_CHECKING:
+    from qrowd.experiments.plan import Plan
+    from qrowd.experiments.results import Results
+    from qrowd.experiments.run import Book
+
+on_option = click.option(
+    "--on",
+    default="threads",
+    show_default=True,
+    metavar="WHERE",
+    help="Where it is computed: threads, processes, dask (on this machine), or tcp://HOST:PORT of "
+    "a Dask scheduler.",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of threads, processes or Dask workers. Default: as many as there are cores.",
+)
+statistic_option = click.option(
+    "--statistic",
+    default="",
+    metavar="NAME",
+    help="tau_ap, tau or rmse, or a figure of labels. Default: the plan's first.",
+)
+group_option = click.option(
+    "--topics",
+    "group",
+    default="",
+    metavar="GROUP",
+    help="A group of topic sets of the plan. Default: its first.",
+)
+
+
+@click.group(cls=Family)
+def command() -> None:
+    """Compare approaches on a grid of panels, topic sets, measures and run sets.
+
+    A plan file (TOML) says what is crossed with what; presets repeat published experiments. Results
+    are a folder with one Parquet file of cells; a run that was stopped goes on with `resume`.
+    """
+
+
+@command.command()
+@click.argument("name", required=False)
+@json_option
+def presets(name: str | None, as_json: bool) -> None:
+    """List the presets, or print the plan of one.
+
+    \b
+    Examples:
+      qrowd experiment presets
+      qrowd experiment presets trec21-aware
+    """
+    from qrowd.experiments.presets import names, preset
+
+    if name:
+        click.echo(preset(name).text, nl=False)
+        return
+    about = [preset(each).experiment.about for each in names()]
+    show({"preset": names(), "about": about}, None, as_json)
+
+
+# --- computing ------------------------------------------------------------------------------------
+
+
+@command.command()
+@click.argument("plan")
+@click.option("-o", "--output", metavar="FOLDER", help="Default: the plan's name.")
+@click.option(
+    "--topics",
+    multiple=True,
+    metavar="GROUP",
+    help="Only this group of topic sets of the plan. Repeatable.",
+)
+@click.option("--judgements", metavar="FILE", help="Judgements instead of the plan's.")
+@click.option("--gold", metavar="FILE", help="Qrels instead of the plan's.")
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="NAME=FILES",
+    help="Run sets instead of the plan's. Repeatable.",
+)
+@click.option(
+    "--part", metavar="K/N", help="Compute the K-th of N parts only, for a cluster; then join them."
+)
+@on_option
+@workers_option
+@quiet_option
+def run(
+    plan: str,
+    output: str | None,
+    topics: tuple[str, ...],
+    judgements: str | None,
+    gold: str | None,
+    runs: tuple[str, ...],
+    part: str | None,
+    on: str,
+    workers: int | None,
+    quiet: bool,
+) -> None:
+    """Compute the cells of PLAN, a TOML file or the name of a preset, into a folder.
+
+    What is finished is kept: a run that was stopped goes on where it was, with the same command or
+    with `qrowd experiment resume`.
+
+    \b
+    Examples:
+      qrowd experiment run grid.toml -o results
+      qrowd experiment run grid.toml -o results --part 3/32
+    """
+    from qrowd.experiments.presets import plan_of
+
+    grid = _with_own_files(plan_of(plan), judgements, gold, runs).only(topics)
+    _compute(grid, output or grid.experiment.name, on, workers, part, quiet)
+
+
+@command.command()
+@click.argument("folder")
+@on_option
+@workers_option
+@quiet_option
+def resume(folder: str, on: str, workers: int | None, quiet: bool) -> None:
+    """Compute what FOLDER lacks. Finished tasks are kept, and none is counted twice.
+
+    \b
+    Examples:
+      qrowd experiment resume results
+    """
+    _compute(_book(folder).plan, folder, on, workers, None, quiet)
+
+
+@command.command()
+@click.argument("folder")
+@click.argument("more", nargs=-1)
+@quiet_option
+def join(folder: str, more: tuple[str, ...], quiet: bool) -> None:
+    """Join the parts in FOLDER, and in other folders of the same plan, to one Parquet file.
+
+    \b
+    Examples:
+      qrowd experiment join results
+    """
+    from qrowd.experiments import run
+
+    say(str(run.join(_book(folder), more)), quiet)
+
+
+def _with_own_files(
+    plan: Plan, judgements: str | None, gold: str | None, runs: tuple[str, ...]
+) -> Plan:
+    """The plan with one's own files, which are relative to the working folder."""
+    data = plan.data
+    if judgements:
+        data = replace(data, judgements=str(Path(judgements).resolve()))
+    if gold:
+        data = replace(data, gold=str(Path(gold).resolve()))
+    if judgements or gold or runs:
+        data = replace(data, made=False)
+    named = [text.partition("=") for text in runs]
+    if not all(name and path for name, _, path in named):
+        raise UsageError("--runs takes NAME=FILES, as in T08=runs/")
+    own = {name: str(Path(path).resolve()) for name, _, path in named}
+    return replace(plan, data=data, runs=own or plan.runs)
+
+
+def _compute(
+    plan: Plan, folder: str, on: str, workers: int | None, part: str | None, quiet: bool
+) -> None:
+    """Run what a folder lacks, and say what came of it."""
+    from qrowd.experiments import run
+
+    book = run.run(
+        plan, folder, on=on, workers=workers or 0, part=_part(part), told=_progress(quiet)
+    )
+    say(f"\r{book.caption}" if sys.stderr.isatty() else book.caption, quiet)
+    left = len(book.missing)
+    if left:
+        say(
+            f"{left} of {len(book.keys)} tasks are left; when all parts are done: "
+            f"qrowd experiment join {folder}",
+            quiet,
+        )
+    else:
+        say(f"{folder}/cells.parquet: all {len(book.keys)} tasks", quiet)
+
+
+def _part(text: str | None) -> tuple[int, int]:
+    """`3/32` as (3, 32)."""
+    if text is None:
+        return 1, 1
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"--part must be like 3/32: the third of 32 parts, got {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def _progress(quiet: bool) -> Callable[[str], None]:
+    """What shows progress: one line that changes on a terminal, else a line now and then."""
+    live = sys.stderr.isatty()
+    wait = 0.2 if live else 10
+    last = 0.0
+
+    def show_line(line: str) -> None:
+        nonlocal last
+        if quiet or time.monotonic() - last < wait:
+            return
+        last = time.monotonic()
+        click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
+
+    return show_line
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+@command.command()
+@click.argument("folder")
+@click.option("--single", is_flag=True, help="Single assessors against gold: mean tau and tau_AP.")
+@click.option(
+    "--differences",
+    is_flag=True,
+    help="Single assessors: random relevance less relevance as judged, with 95 % "
+    "intervals over topics.",
+)
+@click.option("--agreement", is_flag=True, help="The assessors' agreement with gold by topic.")
+@click.option(
+    "--significance",
+    is_flag=True,
+    help="Significant differences between runs: gold as it is, and random.",
+)
+@click.option(
+    "--against",
+    metavar="APPROACH",
+    help="Every approach less this one, with 95 % intervals over topics; `single` is the "
+    "mean of single assessors (certain gold).",
+)
+@click.option(
+    "--less-topics",
+    metavar="GROUP",
+    help="Every approach on --topics less on this group of topic sets, with 95 % "
+    "intervals over topics.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=int,
+    metavar="N",
+    help="With intervals: panels of this size only. Repeatable.",
+)
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="With intervals: this measure only. Repeatable.",
+)
+@click.option(
+    "--gold",
+    "golds",
+    multiple=True,
+    metavar="KIND",
+    help="With intervals: certain or random gold only. Repeatable.",
+)
+@statistic_option
+@group_option
+@output_option
+@json_option
+@quiet_option
+def table(
+    folder: str,
+    single: bool,
+    differences: bool,
+    agreement: bool,
+    significance: bool,
+    against: str | None,
+    less_topics: str | None,
+    sizes: tuple[int, ...],
+    measures: tuple[str, ...],
+    golds: tuple[str, ...],
+    statistic: str,
+    group: str,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Means by approach and panel size; the caption says what is real and what simulated.
+
+    With -o, the suffix .tex writes LaTeX. The tables of single assessors, agreement and
+    significance are computed from the data.
+
+    \b
+    Examples:
+      qrowd experiment table results
+      qrowd experiment table results --single
+      qrowd experiment table results --against mv --size 2 --size 3
+    """
+    flags = (single, differences, agreement, significance)
+    if sum(flags) + (against is not None) + (less_topics is not None) > 1:
+        raise UsageError(
+            "--single, --differences, --agreement, --significance, --against and "
+            "--less-topics are one table each"
+        )
+    book = _book(folder)
+    where: dict[str, Any] = {"size": list(sizes), "measure": list(measures), "gold": list(golds)}
+    where = {name: values for name, values in where.items() if values}
+    if book.plan.labels.folds:
+        if any((*flags, less_topics, group, where)):
+            raise UsageError(
+                f"{book.folder} has labels: of these options only --against and --statistic are "
+                "for it"
+            )
+        columns, caption = _of_labels(book, against, statistic)
+    elif any(flags):
+        columns, caption = _of_data(book, flags), book.caption
+    else:
+        results = _results(folder, statistic, group)
+        columns, caption = _of_cells(results, against, less_topics, where), results.caption
+    say(caption, quiet)
+    if not output or not output.endswith(".tex"):
+        show(columns, output, as_json)
+        return
+    rows = [
+        [latex_text(cell(value)) for value in row] for row in zip(*columns.values(), strict=True)
+    ]
+    with written(output) as beside:
+        beside.write_text(latex([latex_text(name) for name in columns], rows, caption), "utf-8")
+
+
+def _of_labels(book: Book, against: str | None, statistic: str) -> tuple[Table, str]:
+    from qrowd.experiments.results import LabelResults
+
+    results = LabelResults.of(book)
+    columns = results.against(against, statistic) if against else results.table()
+    return columns, results.caption
+
+
+def _of_data(book: Book, flags: tuple[bool, ...]) -> Table:
+    """The table of the one flag that is set: single, differences, agreement or significance."""
+    from qrowd.experiments import results, singles
+    from qrowd.experiments.inputs import load
+
+    tables = (
+        singles.single_assessors,
+        singles.single_differences,
+        results.agreement,
+        results.significance,
+    )
+    return tables[flags.index(True)](load(book.plan))
+
+
+def _of_cells(
+    results: Results, against: str | None, less_topics: str | None, where: dict[str, Any]
+) -> Table:
+    from qrowd.experiments import results as figures
+    from qrowd.experiments.inputs import load
+    from qrowd.experiments.singles import with_singles
+
+    if against == figures.SINGLE:
+        results = with_singles(results, load(results.book.plan))
+    if against:
+        return figures.against(results, against, **where)
+    if less_topics:
+        return figures.against_topics(results, less_topics, **where)
+    return figures.by_size(results)
+
+
+@command.command()
+@click.argument("folder")
+@statistic_option
+@group_option
+@output_option
+@json_option
+@quiet_option
+def anova(
+    folder: str, statistic: str, group: str, output: str | None, as_json: bool, quiet: bool
+) -> None:
+    """The analysis of variance of a finished experiment: panel sizes are the subject.
+
+    Factors are approach, measure, run set and gold, where there are several, and their pairs.
+    `strength` is omega squared; `low` and `high` are its 95 % interval over topics, where topic
+    sets leave topics out.
+
+    \b
+    Examples:
+      qrowd experiment anova results --statistic rmse --topics half
+    """
+    results = _results(folder, statistic, group)
+    say(results.caption, quiet)
+    show(results.anova_columns(), output, as_json)
+
+
+@command.command()
+@click.argument("folder")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Where the SVG files go.")
+@statistic_option
+@group_option
+@quiet_option
+def plot(folder: str, output: str, statistic: str, group: str, quiet: bool) -> None:
+    """Draw main effects, interactions, lines by panel size and by number of topics, as SVG files.
+
+    Also every single assessor against gold. Pictures of all statistics and groups of topic sets are
+    drawn, unless one is named; a file's name begins with these.
+
+    \b
+    Examples:
+      qrowd experiment plot results -o pictures
+      qrowd experiment plot results -o pictures --statistic tau_ap
+    """
+    from qrowd.experiments.effects import pictures
+    from qrowd.experiments.inputs import load
+
+    book = _book(folder)
+    if book.plan.labels.folds:
+        raise UsageError(f"{folder} has labels, and no panels: see qrowd experiment table")
+    save_pictures(pictures(book, load(book.plan), statistic, group), output, quiet)
+
+
+def _book(folder: str) -> Book:
+    from qrowd.experiments.run import Book
+
+    return Book.read(folder)
+
+
+def _results(folder: str, statistic: str, group: str) -> Results:
+    """The cells of a folder on one statistic and group of topic sets."""
+    from qrowd.experiments.results import Results
+
+    return Results.of(_book(folder), statistic, group)
