@@ -134,7 +134,7 @@ def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, d
     from qrowd.collection.judging import events, queue, submission
     from qrowd.collection.judging import offer as showing
     from qrowd.collection.people import workers as people
-    from qrowd.web.sanitising import reader_of_text, text_of
+    from qrowd.web.sanitiser import reader_of_text, text_of
 
     with store.write(NAME) as work:
         number = people.enter(work, "own", f"worker {worker}").id

@@ -25,9 +25,9 @@ from typing import Any
 from benchmarks._live_campaign import make_campaign
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
-from qrowd.web import jobs
-from qrowd.web.folders import Place
-from qrowd.web.passwords import new_account
+from qrowd.web import jobs, tasks
+from qrowd.web.accounts import new_account
+from qrowd.web.files import CampaignFiles
 from qrowd.web.settings import Settings
 
 LOGIN, PASSWORD = "benchmark", "a long password"
@@ -78,7 +78,7 @@ def prepare(folder: Path, database: str, given: Any) -> None:
             if found is None:
                 jobs.ask(work, kind, {"method": given.method})
         cpu = time.process_time()
-        if found is None and jobs.run_one(store, folder):
+        if found is None and tasks.run_one(store, folder):
             print(f"{'job ' + kind:34}{time.process_time() - cpu:9.1f} s CPU", flush=True)
     store.engine.dispose()
 
@@ -90,7 +90,7 @@ def made_campaign(folder: Path, database: str, given: Any) -> Store:
     store = make_campaign(database, workers=given.workers, judgements=given.judgements, pool=pool)
     with store.write("large") as work:
         new_account(work.db, work.now, LOGIN, PASSWORD, administrator=True)
-    place = Place(store, folder, 1)
+    place = CampaignFiles(store, folder, 1)
     for number in range(RUNS):
         lines = [run_line(t, d, number, pool) for t in range(100) for d in range(DEPTH)]
         (place.runs / f"s{number}.run").write_text("\n".join(lines) + "\n")

@@ -34,9 +34,8 @@ from qrowd.collection.database import verification
 from qrowd.collection.database.schema import assignment, event, judging_set
 from qrowd.collection.database.store import Store
 from qrowd.web.robots.crowd import by_content, make_robots, truth_of
-from qrowd.web.robots.driving import Connection, Timings, load, summary
-from qrowd.web.robots.habits import EAGER, STORM
-from qrowd.web.robots.robot import Call, Robot
+from qrowd.web.robots.robot import EAGER, STORM, Call, Robot
+from qrowd.web.robots.traffic import Connection, Timings, load, summary
 
 
 @dataclass

@@ -17,8 +17,8 @@ from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.events import Said
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.people import workers
-from qrowd.web.folders import Place
-from qrowd.web.passwords import new_account
+from qrowd.web.accounts import new_account
+from qrowd.web.files import CampaignFiles
 from qrowd.web.trial import launch_campaign, material, plan_text
 
 PASSWORD = "a long password"
@@ -53,7 +53,7 @@ def serve_disputed(folder: Path) -> Iterator[Site]:
         with store.write("try") as work:
             _accounts(work)
             expert_sample.draw_sample(work, 4)
-            runs = Place(store, settings.folder, work.campaign).runs
+            runs = CampaignFiles(store, settings.folder, work.campaign).runs
         for name, step in (("bm25", 1), ("dense", -1)):
             rows = [
                 f"{topic} Q0 {doc} {at} {99 - at} {name}\n"

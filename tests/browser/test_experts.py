@@ -16,7 +16,7 @@ from tests.browser.serving import Site, serve_campaign
 from tests.browser.test_accessibility import problems
 from tests.browser.walking import start
 
-from qrowd.web import jobs
+from qrowd.web import tasks
 from qrowd.web.trial import material, plan_text
 
 
@@ -29,7 +29,7 @@ def disputed(tmp_path: Path) -> Iterator[Site]:
 
 def run_jobs(site: Site, folder: Path) -> None:
     """What the process for jobs would do."""
-    while jobs.run_one(site.store, folder):
+    while tasks.run_one(site.store, folder):
         pass
 
 

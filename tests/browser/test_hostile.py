@@ -13,7 +13,7 @@ from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
 from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
-from qrowd.web.drawing import draw_one, undrawn_documents
+from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
 [campaign]

@@ -17,9 +17,9 @@ from tests.collection.making import PLAN, make_site, material, wrong
 
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.record import audit
-from qrowd.web import jobs
-from qrowd.web.folders import Place
-from qrowd.web.passwords import new_account
+from qrowd.web import jobs, tasks
+from qrowd.web.accounts import new_account
+from qrowd.web.files import CampaignFiles
 
 PASSWORD = "a long password"
 PAGES = (
@@ -55,8 +55,8 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             audit.perform(work, "ann", "accept", {"assignment": number})
         for kind in ("quality", "systems"):
             jobs.ask(work, kind, {"method": "mv"})
-    _add_runs(Place(made.store, folder, 1).runs)
-    while jobs.run_one(made.store, folder):
+    _add_runs(CampaignFiles(made.store, folder, 1).runs)
+    while tasks.run_one(made.store, folder):
         pass
     made.store.engine.dispose()
     with serve(settings) as store:
@@ -121,7 +121,7 @@ def test_a_result_says_when_it_is_there(browser: Browser, office: Site) -> None:
     page.get_by_role("button", name="Merge", exact=True).click()
     expect(page.get_by_text("It is being worked out in the background.")).to_be_visible()
     folder = Path(str(office.store.engine.url.database)).parent
-    assert jobs.run_one(office.store, folder)
+    assert tasks.run_one(office.store, folder)
     expect(page.get_by_text("It is ready.")).to_be_visible()
     page.get_by_role("link", name="Show it").click()
     expect(page.get_by_text("by ds.")).to_be_visible()

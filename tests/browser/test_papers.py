@@ -14,7 +14,7 @@ from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
 from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
-from qrowd.web.drawing import draw_one, undrawn_documents
+from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
 [campaign]

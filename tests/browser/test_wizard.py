@@ -20,9 +20,9 @@ from tests.collection.conftest import postgresql, url
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
-from qrowd.web import jobs
-from qrowd.web.pages.organiser.questions import ORDER
-from qrowd.web.robots import trying
+from qrowd.web import tasks
+from qrowd.web.pages.drafts import ORDER
+from qrowd.web.robots import rehearsal
 from qrowd.web.settings import Settings, set_up_code
 
 __all__ = ["postgresql", "url"]
@@ -70,7 +70,7 @@ def working(store: Store, settings: Settings) -> Iterator[None]:
 
     def work() -> None:
         while not stop.wait(0.2):
-            jobs.run_one(store, settings.folder)
+            tasks.run_one(store, settings.folder)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
@@ -120,7 +120,7 @@ def answer_all(hands: Hands, paths: dict[str, Path]) -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry runs of a few robots."""
     for name, value in (("TIMES", 2), ("MOST_JUDGEMENTS", 30), ("LEAST_ROBOTS", 6)):
-        monkeypatch.setattr(trying, name, value)
+        monkeypatch.setattr(rehearsal, name, value)
 
 
 @pytest.mark.usefixtures("quick")

@@ -13,7 +13,7 @@ pytest.importorskip("sqlalchemy", reason="campaigns need the extra serve")
 
 
 def test_from_qualification_to_qrels(tmp_path: Path) -> None:
-    from qrowd.web.robots.showing import demo_campaign
+    from qrowd.web.robots.demo import demo_campaign
 
     section = demo_campaign(tmp_path, seed=0)
     judgements = q.read_judgements(tmp_path / "campaign" / "judgements.tsv")

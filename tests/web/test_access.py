@@ -13,7 +13,7 @@ from tests.web.serving import API, Server
 
 from qrowd.collection.database.schema import rate
 from qrowd.collection.record import audit
-from qrowd.web import passwords
+from qrowd.web import accounts
 from qrowd.web.access import COOKIE, FORGERY_HEADER
 from qrowd.web.app import LARGEST_BODY, SMALL_BODY
 from qrowd.web.settings import secret_of, set_up_code
@@ -89,8 +89,8 @@ def test_nobody_waits_for_a_password_to_be_hashed(
                 tries.append(other.submit(lambda: server.site.work(audit.last_act)).result())
 
     with store.transaction() as db:
-        passwords.new_account(db, store.clock(), "ann", "a long password", administrator=True)
-    monkeypatch.setattr(passwords, "_hasher", Slow())
+        accounts.new_account(db, store.clock(), "ann", "a long password", administrator=True)
+    monkeypatch.setattr(accounts, "_hasher", Slow())
     assert server.client.post("/api/sign-in", json=SECRET).status_code == 200
     assert len(tries) == 1
 

@@ -15,7 +15,7 @@ from tests.web.test_work import judge
 from qrowd.collection.adjudication import appeals, cases, expert_sample
 from qrowd.collection.judging import submission
 from qrowd.collection.record import audit
-from qrowd.web import jobs, neighbours
+from qrowd.web import neighbours, tasks
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
@@ -301,10 +301,10 @@ def test_which_systems_a_decision_moves(disputed: Server) -> None:
     path = f"{API}/results/decisions"
     for why in ("decided nothing", "no runs"):
         disputed.client.post(path, json=ask, headers=organiser)
-        jobs.run_one(disputed.site.store, disputed.settings.folder)
+        tasks.run_one(disputed.site.store, disputed.settings.folder)
         number = disputed.client.post(path, json=ask, headers=organiser).json()["number"] - 1
         state = disputed.client.get(f"{API}/jobs/{number}", headers=organiser).json()
-        jobs.run_one(disputed.site.store, disputed.settings.folder)
+        tasks.run_one(disputed.site.store, disputed.settings.folder)
         assert why in state["problem"]
         with disputed.site.store.write("tiny") as work:
             expert_sample.decide(work, "eve", expert_sample.pair_named(work, "t1", "d1-2"), 2)
@@ -313,7 +313,7 @@ def test_which_systems_a_decision_moves(disputed: Server) -> None:
         expert_sample.decide(work, "eve", expert_sample.pair_named(work, "t1", "d1-2"), 0, "no")
     before = _means(disputed, organiser)
     disputed.client.post(path, json=ask, headers=organiser)
-    assert jobs.run_one(disputed.site.store, disputed.settings.folder)
+    assert tasks.run_one(disputed.site.store, disputed.settings.folder)
     found = disputed.client.get(path, headers=organiser).json()["result"]
     rows = {row["run"]: row for row in found["systems"]}
     assert set(rows) == {"mine", "theirs"}
@@ -329,7 +329,7 @@ def _means(server: Server, organiser: dict[str, str]) -> dict[str, float]:
     import qrowd as q
 
     server.client.post(f"{API}/results/merge", json={"method": "mv"}, headers=organiser)
-    assert jobs.run_one(server.site.store, server.settings.folder)
+    assert tasks.run_one(server.site.store, server.settings.folder)
     folder = next(server.settings.folder.rglob("merged.qrels")).parent
     runs = q.read_runs(folder.parent / "runs")
     scores = q.evaluate(runs, q.read_qrels(folder / "merged.qrels"), ["AP"])
@@ -342,10 +342,10 @@ def test_neighbours_by_text(disputed: Server, monkeypatch: pytest.MonkeyPatch) -
         pair = expert_sample.pair_named(work, "t0", "d0-1")
         eve = _known(work)
         cases.decide(work, eve, pair, 1)
-        found = neighbours.neighbours(work, eve, pair)
-        assert found.found
-        assert found.found[0].alike > 0
-        assert all(one.grade is None for one in found.found)
+        documents = neighbours.neighbours(work, eve, pair).documents
+        assert documents
+        assert documents[0].alike > 0
+        assert all(one.grade is None for one in documents)
 
         def missing(_: Any) -> Any:
             from qrowd.errors import MissingExtraError
@@ -388,7 +388,7 @@ def test_the_organisers_page_about_experts(disputed: Server) -> None:
     decide(eve, row.topic, row.doc, grade="1", step="decide", code="borderline", clarify="print")
     _runs(disputed)
     assert ada.post(f"{page}/effect").status_code == 303
-    assert jobs.run_one(disputed.site.store, disputed.settings.folder)
+    assert tasks.run_one(disputed.site.store, disputed.settings.folder)
     text = words(ada.get(page))
     assert "of the judgements are wrong about relevance" in text
     assert "borderline" in text

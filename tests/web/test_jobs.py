@@ -25,9 +25,9 @@ from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.robots.driving import Clock, in_process
 from qrowd.web.robots.rehearsal import Crowd, judge
 from qrowd.web.robots.robot import Call
+from qrowd.web.robots.traffic import Clock, in_process
 from qrowd.web.settings import Settings
 
 
@@ -49,8 +49,8 @@ def test_results_come_from_jobs(judged: Server) -> None:
     assert (asked.status_code, asked.json()["state"]) == (202, "waiting")
     again = client.post(f"{API}/results/merge", json={"method": "ds"}, headers=organiser)
     assert again.json()["number"] == asked.json()["number"]
-    assert jobs.run_one(store, judged.settings.folder)
-    assert not jobs.run_one(store, judged.settings.folder)
+    assert tasks.run_one(store, judged.settings.folder)
+    assert not tasks.run_one(store, judged.settings.folder)
     found = client.get(f"{API}/results/merge", headers=organiser).json()
     assert found["result"]["method"] == "ds"
     assert found["age"] == 0
@@ -68,7 +68,7 @@ def test_quality_systems_and_export(judged: Server) -> None:
     assert stored.json() == {"name": "mine.run", "runs": 1, "topics": 3}
     for kind in ("quality", "systems", "export"):
         assert client.post(f"{API}/results/{kind}", json={}, headers=organiser).status_code == 202
-        assert jobs.run_one(store, judged.settings.folder)
+        assert tasks.run_one(store, judged.settings.folder)
         job_row = client.get(f"{API}/results/{kind}", headers=organiser)
         assert job_row.status_code == 200, kind
     systems = client.get(f"{API}/results/systems", headers=organiser).json()["result"]["systems"]
@@ -113,7 +113,7 @@ def test_files_that_unpack_to_too_much_are_refused(
 def test_a_failed_job_says_why(server: Server) -> None:
     organiser = server.token("organiser")
     made = server.client.post(f"{API}/results/merge", json={"method": "mv"}, headers=organiser)
-    jobs.run_one(server.site.store, server.settings.folder)
+    tasks.run_one(server.site.store, server.settings.folder)
     found = server.client.get(f"{API}/jobs/{made.json()['number']}", headers=organiser).json()
     assert (found["state"], "no judgements yet" in found["problem"]) == ("failed", True)
     wrong = server.client.post(f"{API}/results/nonsense", json={}, headers=organiser)
@@ -130,7 +130,7 @@ def test_no_error_of_a_job_ends_the_process(
     monkeypatch.setitem(tasks.TASKS, "merge", broken)
     with server.site.store.write("tiny") as work:
         number = jobs.ask(work, "merge", {"method": "mv"})
-    assert jobs.run_one(server.site.store, server.settings.folder)
+    assert tasks.run_one(server.site.store, server.settings.folder)
     with server.site.store.read("tiny") as work:
         row = jobs.state_of(work, number)
     assert (row.state, "nobody foresaw this" in row.problem) == ("failed", True)
@@ -149,9 +149,9 @@ def test_what_is_due_may_fail_and_jobs_go_on(
             stop.set()
         raise FileNotFoundError("a file that was removed meanwhile")
 
-    monkeypatch.setattr(jobs, "sweep_all", broken)
-    monkeypatch.setattr(jobs, "PAUSE", 0.01)
-    jobs.work_forever(Settings.of_folder(tmp_path), stop)
+    monkeypatch.setattr(tasks, "sweep_all", broken)
+    monkeypatch.setattr(tasks, "PAUSE", 0.01)
+    tasks.work_forever(Settings.of_folder(tmp_path), stop)
     assert len(calls) == 2
 
 
@@ -194,9 +194,9 @@ def test_a_job_whose_process_died_is_taken_again_then_given_up(server: Server) -
 
 def test_what_is_due_is_done(server: Server) -> None:
     server.site.next(server.site.worker("ann"))
-    assert jobs.sweep_all(server.site.store) == 0
+    assert tasks.sweep_all(server.site.store) == 0
     server.site.clock.forward(11)
-    assert jobs.sweep_all(server.site.store) == 1
+    assert tasks.sweep_all(server.site.store) == 1
 
 
 def test_jobs_are_rows(server: Server) -> None:
@@ -252,7 +252,7 @@ def test_the_process_for_jobs_ends_with_a_server_that_was_killed(
     stop = threading.Event()
     late = threading.Timer(20, stop.set)  # so that a failure does not hang
     late.start()
-    jobs.work_forever(Settings.of_folder(tmp_path), stop)
+    tasks.work_forever(Settings.of_folder(tmp_path), stop)
     late.cancel()
     assert not stop.is_set()
 

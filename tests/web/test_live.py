@@ -22,7 +22,7 @@ from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import assignment, campaign, judging_set
 from qrowd.collection.judging import submission
 from qrowd.collection.record import audit
-from qrowd.web import jobs
+from qrowd.web import jobs, tasks
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
@@ -122,7 +122,7 @@ def test_every_page_before_and_after_results(office: Server, tmp_path: Path) -> 
     for kind in ("quality", "merge", "systems"):
         wanted = {"forgery": token, "kind": kind, "method": "mv", "back": f"{AT}/quality"}
         assert "worked out in the background" in office.client.post(f"{AT}/find", data=wanted).text
-    while jobs.run_one(office.site.store, office.settings.folder):
+    while tasks.run_one(office.site.store, office.settings.folder):
         pass
     pages = {page: office.client.get(AT + page).text for page in PAGES}
     assert "Krippendorff" in pages[""]
@@ -370,17 +370,17 @@ def test_a_draft_is_launched(tmp_path: Path) -> None:
 def test_results_are_refreshed_by_themselves(office: Server) -> None:
     store, folder, clock = office.site.store, office.settings.folder, office.site.clock
     office.site.work(accept_all)
-    assert jobs.refresh_all(store, folder) == 0  # too early
+    assert tasks.refresh_all(store, folder) == 0  # too early
     clock.forward(16)
-    assert jobs.refresh_all(store, folder) == 1
-    assert jobs.refresh_all(store, folder) == 0  # it waits already
+    assert tasks.refresh_all(store, folder) == 1
+    assert tasks.refresh_all(store, folder) == 0  # it waits already
     with store.read("tiny") as work:
         first = jobs.newest(work, "quality")
     assert first is not None
     assert '"auto"' in first.parameters
-    assert jobs.run_one(store, folder)
+    assert tasks.run_one(store, folder)
     clock.forward(16)
-    assert jobs.refresh_all(store, folder) == 0  # nothing new came in
+    assert tasks.refresh_all(store, folder) == 0  # nothing new came in
     office.site.whole(office.site.worker("eve"))
     clock.forward(16)
-    assert jobs.refresh_all(store, folder) == 1
+    assert tasks.refresh_all(store, folder) == 1

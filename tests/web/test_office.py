@@ -15,10 +15,9 @@ from tests.web.serving import API, Server
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import member_role
 from qrowd.web.access import FORGERY_HEADER
-from qrowd.web.membership import take_role
-from qrowd.web.pages.organiser.frame import own_address
-from qrowd.web.pages.organiser.pictures import placed
-from qrowd.web.passwords import new_account
+from qrowd.web.accounts import new_account, take_role
+from qrowd.web.pages.frame import own_address
+from qrowd.web.pages.quality import embedded
 from qrowd.web.settings import set_up_code
 
 PASSWORD = "a long password"
@@ -126,7 +125,7 @@ def test_a_worker_in_the_same_browser(server: Server) -> None:
 def test_pictures_have_no_styles() -> None:
     svg = '<svg><text style="font: 10px sans-serif; text-anchor: middle">a</text>'
     svg += '<g style="fill: var(--c-one); stroke-width: 2"/></svg>'
-    assert placed(svg) == (
+    assert embedded(svg) == (
         '<svg><text font-size="10px" text-anchor="middle">a</text>'
         '<g fill="var(--c-one)" stroke-width="2"/></svg>'
     )

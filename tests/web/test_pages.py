@@ -12,9 +12,9 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 
 from tests.web.serving import API, Server
 
-from qrowd.web.pages import judging, reader
-from qrowd.web.sanitising import original_of_html, reader_of_html, reader_of_text, text_of
-from qrowd.web.texts import catalogue, language_of, languages
+from qrowd.web.pages import reader
+from qrowd.web.pages.templates import FOLDER, catalogue, language_of, languages
+from qrowd.web.sanitiser import original_of_html, reader_of_html, reader_of_text, text_of
 
 HOLES = re.compile(r"\{(\w+)\}")
 
@@ -32,7 +32,7 @@ def test_languages_have_the_same_sentences_with_the_same_holes() -> None:
 
 
 def test_scripts_ask_for_sentences_that_there_are() -> None:
-    scripts = [path.read_text("utf-8") for path in (judging.FOLDER / "static").glob("*.js")]
+    scripts = [path.read_text("utf-8") for path in (FOLDER / "static").glob("*.js")]
     code = re.sub(r"^\s*//.*$", "", "\n".join(scripts), flags=re.M)
     asked = set(re.findall(r'\bt\("([^"]+)"', code))
     assert len(asked) > 100
@@ -40,7 +40,7 @@ def test_scripts_ask_for_sentences_that_there_are() -> None:
 
 
 def test_the_page_needs_little_and_nothing_from_elsewhere() -> None:
-    files = [path.read_bytes() for path in (judging.FOLDER / "static").iterdir()]
+    files = [path.read_bytes() for path in (FOLDER / "static").iterdir()]
     assert sum(len(gzip.compress(one)) for one in files) < 60_000
     assert not [one for one in files if re.search(rb"https?://(?!www\.w3\.org)", one)]
 

@@ -15,8 +15,8 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.web import drawing, pictures
-from qrowd.web.sanitising import can_be_shown
+from qrowd.web import pictures, tasks
+from qrowd.web.sanitiser import can_be_shown
 
 DIGEST = "ab" * 32
 
@@ -70,11 +70,11 @@ def test_jobs_draw_what_nobody_has_asked_for_yet(tmp_path: Path) -> None:
     plan = parse_plan("[campaign]\nname = 'p'\n[sets]\nsize = 1\n[hit]\nsets = 1\ngold = 0")
     one = DocumentRow("d", pdf([["text"]]), "", "", "application/pdf")
     create_campaign(store, plan, Material([TopicRow("t", "q")], [one], [("t", "d")]))
-    undrawn = drawing.undrawn_documents(store, tmp_path)
+    undrawn = tasks.undrawn_documents(store, tmp_path)
     assert len(undrawn) == 1
-    assert drawing.draw_one(store, tmp_path, undrawn)
-    assert not drawing.draw_one(store, tmp_path, undrawn)
-    assert drawing.undrawn_documents(store, tmp_path) == []
+    assert tasks.draw_one(store, tmp_path, undrawn)
+    assert not tasks.draw_one(store, tmp_path, undrawn)
+    assert tasks.undrawn_documents(store, tmp_path) == []
     store.engine.dispose()
 
 

@@ -16,9 +16,9 @@ from qrowd.cli.main import main
 from qrowd.collection.adjudication import expert_sample
 from qrowd.reporting.released import study_of
 from qrowd.simulation.setting import Setting
-from qrowd.web import jobs
-from qrowd.web.robots.driving import Clock
+from qrowd.web import tasks
 from qrowd.web.robots.rehearsal import Crowd, judge
+from qrowd.web.robots.traffic import Clock
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def result(server: Server, kind: str, method: str) -> Any:
     organiser = server.token("organiser")
     asked = server.client.post(f"{API}/results/{kind}", json={"method": method}, headers=organiser)
     assert asked.status_code == 202
-    assert jobs.run_one(server.site.store, server.settings.folder)
+    assert tasks.run_one(server.site.store, server.settings.folder)
     return server.client.get(f"{API}/results/{kind}", headers=organiser).json()["result"]
 
 
@@ -62,7 +62,7 @@ def make(server: Server, method: str) -> Any:
     assert (unsure.status_code, unsure.json()["error"]["code"]) == (409, "ask-twice")
     wanted = {"method": method, "sure": True}
     assert server.client.post(f"{API}/releases", json=wanted, headers=organiser).status_code == 202
-    assert jobs.run_one(server.site.store, server.settings.folder)
+    assert tasks.run_one(server.site.store, server.settings.folder)
     found = server.client.get(f"{API}/releases", headers=organiser).json()
     assert found[-1]["here"] is True
     return server.client.get(f"{API}/releases/{found[-1]['number']}/zip", headers=organiser)
@@ -149,7 +149,7 @@ def test_the_page_of_releases(judged: Server) -> None:
     made = ada.post(page, method="mv", sure="yes")
     assert made.status_code == 303
     assert "A release is being made." in words(ada.get(page))
-    assert jobs.run_one(judged.site.store, judged.settings.folder)
+    assert tasks.run_one(judged.site.store, judged.settings.folder)
     assert "Release 1 as zip" in ada.get(page).text
     zipped = ada.get(f"{page}/1/zip")
     assert zipped.content[:2] == b"PK"

@@ -35,7 +35,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import workers
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.web.access import new_token
-from qrowd.web.folders import drafts_in
+from qrowd.web.files import drafts_in
 
 # the first pattern that fits says who may
 OWNERS = (

@@ -14,7 +14,7 @@ from tests.collection.making import PLAN, make_site
 from tests.web.serving import API, Server
 from tests.web.test_contract import belongs_to, operations
 
-from qrowd.web import jobs
+from qrowd.web import tasks
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings, set_up_code
 
@@ -231,11 +231,11 @@ def _objections(walk: Walk, eve: dict[str, str]) -> None:
 def _results(walk: Walk, admin: dict[str, str]) -> None:
     walk("POST", f"{API}/runs", admin, files={"file": ("a.run", "t0 Q0 d0-0 1 1 a\n")})
     asked = walk("POST", f"{API}/results/merge", admin, method="mv")
-    assert jobs.run_one(walk.server.site.store, walk.server.settings.folder)
+    assert tasks.run_one(walk.server.site.store, walk.server.settings.folder)
     assert walk("GET", f"{API}/jobs/{asked['number']}", admin)["state"] == "done"
     walk("GET", f"{API}/results/merge", admin)
     walk("GET", f"{API}/files/merged.qrels", admin)
     walk("POST", f"{API}/releases", admin, sure=True)
-    assert jobs.run_one(walk.server.site.store, walk.server.settings.folder)
+    assert tasks.run_one(walk.server.site.store, walk.server.settings.folder)
     made = walk("GET", f"{API}/releases", admin)
     walk("GET", f"{API}/releases/{made[0]['number']}/zip", admin)

@@ -18,11 +18,11 @@ from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.record.act import checked
 from qrowd.errors import RuleError
-from qrowd.web import jobs
+from qrowd.web import tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.folders import drafts_in
-from qrowd.web.pages.organiser.questions import QUESTIONS
-from qrowd.web.robots import trying
+from qrowd.web.files import drafts_in
+from qrowd.web.pages.drafts import STEP_PAGES
+from qrowd.web.robots import rehearsal
 
 UPLOADS = {
     **{step: step for step in ("topics", "documents", "pool", "gold", "qualification")},
@@ -94,7 +94,7 @@ def test_a_wrong_file_in_every_upload(wizard: Wizard, step: str, tmp_path: Path)
 
 
 def test_every_question_has_its_page_from_the_start(wizard: Wizard) -> None:
-    for step in (*QUESTIONS, "passing", "rehearsal", "launch", "plan"):
+    for step in (*STEP_PAGES, "passing", "rehearsal", "launch", "plan"):
         assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
     assert wizard.desk.get(f"{wizard.address}/nothing").status_code == 404
     assert "There are no topics yet" not in words(wizard.desk.get(f"{wizard.address}/topics"))
@@ -149,16 +149,16 @@ def test_a_dry_run_then_launch(
     wizard: Wizard, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("TIMES", 2), ("MOST_JUDGEMENTS", 30), ("LEAST_ROBOTS", 6)):
-        monkeypatch.setattr(trying, name, value)
+        monkeypatch.setattr(rehearsal, name, value)
     wizard.whole(paths)
-    for step in QUESTIONS:
+    for step in STEP_PAGES:
         assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
     server = wizard.server
     odd = wizard.answer("rehearsal", crowd="mixed", per_hour="none")
     assert "how many come in an hour" in words(odd)
     assert wizard.answer("rehearsal", crowd="careful", per_hour="20").status_code == 303
     assert "It will start soon" in words(wizard.desk.get(f"{wizard.address}/rehearsal"))
-    assert jobs.run_one(server.site.store, server.settings.folder)
+    assert tasks.run_one(server.site.store, server.settings.folder)
     done = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
     assert "2 dry runs on 1 topics" in done
     assert "of the merged grades are right" in done

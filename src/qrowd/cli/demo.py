@@ -85,7 +85,7 @@ def _campaign(folder: Path, seed: int, quiet: bool) -> list[Section]:
     if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
         say("no campaign: pip install 'qrowd[serve]' to see one", quiet)
         return []
-    from qrowd.web.robots.showing import demo_campaign
+    from qrowd.web.robots.demo import demo_campaign
 
     say("robots judge a small campaign, from qualification to qrels", quiet)
     return [demo_campaign(folder, seed)]

@@ -129,7 +129,7 @@ def _free(host: str, port: int) -> bool:
 def _welcome(settings: object) -> None:
     """Where to go, and how to make the first account."""
     from qrowd.collection.database.opening import open_store
-    from qrowd.web.passwords import no_account_yet
+    from qrowd.web.accounts import no_account_yet
     from qrowd.web.settings import Settings, set_up_code
 
     assert isinstance(settings, Settings)

@@ -14,15 +14,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from qrowd.collection.database.schema import account, campaign, member_role, token
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.store import Store, Work
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 
@@ -39,8 +40,8 @@ DAY = 86_400_000
 
 
 @dataclass(frozen=True)
-class Who:
-    """The bearer of a token. An administrator's token has no campaign: it opens all of them."""
+class Bearer:
+    """Who has a token. An administrator's token has no campaign: it opens all of them."""
 
     token: str
     role: str
@@ -86,16 +87,42 @@ def new_token(
         raise RuleError("bad-value", f"scopes of {role} are {', '.join(allowed)}; not {unknown[0]}")
     plain = secrets.token_urlsafe(32)
     expires = None if days is None else now + round(days * DAY)
-    values = {"role": role, "campaign_id": campaign_id, "worker_id": worker_id}
-    more = {"account_id": account_id, "scopes": " ".join(chosen), "expires_at": expires}
-    db.execute(insert(token).values(hash=hashed(plain), made_at=now, **values, **more))
+    row = insert(token).values(
+        hash=hashed(plain),
+        made_at=now,
+        role=role,
+        campaign_id=campaign_id,
+        worker_id=worker_id,
+        account_id=account_id,
+        scopes=" ".join(chosen),
+        expires_at=expires,
+    )
+    db.execute(row)
     return plain
 
 
 def revoke(db: Connection, now: int, plain: str) -> None:
     """Make a token useless."""
-    mine = token.c.hash == hashed(plain)
-    db.execute(update(token).where(mine).values(revoked_at=now))
+    db.execute(update(token).where(token.c.hash == hashed(plain)).values(revoked_at=now))
+
+
+def give_cookie(response: Response, settings: Settings, plain: str, role: str) -> None:
+    """Let a browser keep a token."""
+    response.set_cookie(
+        COOKIE if role == "worker" else OFFICE_COOKIE,
+        plain,
+        max_age=30 * 86400,
+        httponly=True,
+        samesite="lax",
+        secure=settings.secure_cookies,
+    )
+
+
+def sign_out(response: Response, store: Store, bearer: Bearer) -> None:
+    """Make a token useless, also in the browser that has it."""
+    with store.transaction() as db:
+        revoke(db, store.clock(), bearer.token)
+    response.delete_cookie(COOKIE if bearer.role == "worker" else OFFICE_COOKIE)
 
 
 _TOKEN = (
@@ -116,30 +143,45 @@ _TOKEN = (
 _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 
 
-def find(store: Store, plain: str) -> Who:
+def bearer_of(store: Store, plain: str) -> Bearer:
     """Who has this token; an error where nobody has, or it is no longer good."""
     with store.snapshot() as db:
         row = db.execute(_TOKEN, {"hash": hashed(plain)}).one_or_none()
-    gone = row is None or row.revoked_at is not None
-    if row is None or gone or (row.expires_at is not None and row.expires_at <= store.clock()):
+    over = row is not None and row.expires_at is not None and row.expires_at <= store.clock()
+    if row is None or over or row.revoked_at is not None:
         raise RuleError("no-sign-in", "this sign-in is not valid any more; please sign in again")
-    ids = (row.campaign_id, row.worker_id, row.account_id)
-    own = row.campaign_id is None and row.account_id is not None and not row.administrator
-    return Who(plain, row.role, frozenset(row.scopes.split()), *ids, row.login or row.role, own)
+    return Bearer(
+        token=plain,
+        role=row.role,
+        scopes=frozenset(row.scopes.split()),
+        campaign=row.campaign_id,
+        worker=row.worker_id,
+        account=row.account_id,
+        name=row.login or row.role,
+        plain_account=row.campaign_id is None
+        and row.account_id is not None
+        and not row.administrator,
+    )
 
 
-def as_member(store: Store, who: Who, number: int, role: str) -> Who:
+def as_member(store: Store, bearer: Bearer, number: int, role: str) -> Bearer:
     """Who asks, with the role that the account has in this campaign, if it has one there."""
-    if not who.plain_account:
-        return who
-    mine = (member_role.c.account_id == who.account) & (member_role.c.campaign_id == number)
+    if not bearer.plain_account:
+        return bearer
+    mine = (member_role.c.account_id == bearer.account) & (member_role.c.campaign_id == number)
     with store.snapshot() as db:
         rows = {row.role: row for row in db.execute(select(member_role).where(mine))}
     if not rows:
-        return who
+        return bearer
     row = rows.get(role) or next(iter(rows.values()))
-    held = {"role": row.role, "campaign": number, "worker": row.worker_id}
-    return replace(who, **held, scopes=frozenset(SCOPES[row.role]), plain_account=False)
+    return replace(
+        bearer,
+        role=row.role,
+        campaign=number,
+        worker=row.worker_id,
+        scopes=frozenset(SCOPES[row.role]),
+        plain_account=False,
+    )
 
 
 # --- what routes ask for --------------------------------------------------------------------------
@@ -157,20 +199,25 @@ def settings_of(request: Request) -> Settings:
     return settings
 
 
-def signed_in(request: Request) -> Who:
+def signed_in(request: Request) -> Bearer:
     """Who asks; an error where nobody is signed in, or the request may be forged."""
+    plain = header_token(request)
+    if plain is None:
+        plain = cookie_token(request)
+        if not plain:
+            raise RuleError("no-sign-in", "please sign in, or open your link again")
+        if request.method not in SAFE_METHODS:
+            refuse_forged(request, plain, request.headers.get(FORGERY_HEADER, ""))
+    return bearer_of(store_of(request), plain)
+
+
+def header_token(request: Request) -> str | None:
+    """The token in the header for programs; None where there is no such header."""
     header = request.headers.get("Authorization", "")
-    if header.startswith("Bearer "):
-        return find(store_of(request), header.removeprefix("Bearer ").strip())
-    plain = cookie_of(request)
-    if not plain:
-        raise RuleError("no-sign-in", "please sign in, or open your link again")
-    if request.method not in SAFE_METHODS:
-        _refuse_forged(request, plain)
-    return find(store_of(request), plain)
+    return header.removeprefix("Bearer ").strip() if header.startswith("Bearer ") else None
 
 
-def cookie_of(request: Request) -> str:
+def cookie_token(request: Request) -> str:
     """The token in a cookie: a worker's on the pages for workers, else an organiser's first."""
     path = request.url.path
     worker = request.cookies.get(COOKIE, "")
@@ -179,17 +226,17 @@ def cookie_of(request: Request) -> str:
     return request.cookies.get(OFFICE_COOKIE, "") or worker
 
 
-def _refuse_forged(request: Request, plain: str) -> None:
-    refuse_forged(request, plain, request.headers.get(FORGERY_HEADER, ""))
-
-
 def refuse_forged(request: Request, plain: str, sent: str) -> None:
     """Cookies are sent along by other sites' forms too; our own pages know the forgery token."""
     right = forgery_token(settings_of(request), plain)
-    origin = request.headers.get("Origin")
-    known = (settings_of(request).address, f"{request.url.scheme}://{request.url.netloc}")
-    if not hmac.compare_digest(sent.encode(), right.encode()) or origin not in (None, *known):
+    if not hmac.compare_digest(sent.encode(), right.encode()) or is_foreign(request):
         raise RuleError("no-access", "this request did not come from our page; reload it")
+
+
+def is_foreign(request: Request) -> bool:
+    """Whether a browser says that another site's page sent this."""
+    own = (settings_of(request).address, f"{request.url.scheme}://{request.url.netloc}")
+    return request.headers.get("Origin") not in (None, *own)
 
 
 async def _store(request: Request) -> Store:  # async: otherwise it would run in a thread
@@ -200,7 +247,7 @@ async def _settings(request: Request) -> Settings:
     return settings_of(request)
 
 
-Signed = Annotated[Who, Depends(signed_in)]
+Signed = Annotated[Bearer, Depends(signed_in)]
 TheStore = Annotated[Store, Depends(_store)]
 TheSettings = Annotated[Settings, Depends(_settings)]
 
@@ -209,73 +256,82 @@ TheSettings = Annotated[Settings, Depends(_settings)]
 class Member:
     """Somebody signed in, in one campaign, with a role there."""
 
-    who: Who
+    bearer: Bearer
     store: Store
     campaign: int
 
     @property
+    def name(self) -> str:
+        """What acts are recorded under."""
+        return self.bearer.name
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What this one may do."""
+        return self.bearer.scopes
+
+    @property
     def worker(self) -> int:
         """The number that answers stand under."""
-        assert self.who.worker is not None
-        return self.who.worker
+        assert self.bearer.worker is not None
+        return self.bearer.worker
+
+    def read(self) -> AbstractContextManager[Work]:
+        """A snapshot of the campaign."""
+        return self.store.read(self.campaign)
+
+    def write(self) -> AbstractContextManager[Work]:
+        """A transaction on the campaign."""
+        return self.store.write(self.campaign)
+
+    def refuse_without(self, scope: str) -> None:
+        """An error unless the token allows this."""
+        if scope not in self.scopes:
+            raise RuleError("no-access", f"this token does not allow that: it lacks {scope!r}")
 
 
-def campaign_id(store: Store, name: str) -> int:
-    """A campaign's number by its name."""
+def member_of(store: Store, bearer: Bearer, name: str, role: str, scope: str) -> Member:
+    """Somebody in a campaign; an error unless it is this role, with this scope."""
     with store.snapshot() as db:
-        found = db.scalar(_CAMPAIGN, {"name": name})
-    if found is None:
+        number = db.scalar(_CAMPAIGN, {"name": name})
+    if number is None:
         raise RuleError("not-found", "there is no such campaign")
-    return int(found)
+    bearer = as_member(store, bearer, number, role)
+    if bearer.campaign != number and not bearer.administrator:
+        raise RuleError("not-found", "there is no such campaign")
+    if bearer.role != role:
+        raise RuleError("no-access", f"only the campaign's {role} may do that")
+    member = Member(bearer, store, number)
+    member.refuse_without(scope)
+    return member
 
 
-def member(role: str, scope: str) -> Callable[[str, Request], Member]:
+def _member(role: str, scope: str) -> Any:
     """A dependency: only this role, with this scope, in the campaign of the route's `name`."""
 
     def check(name: str, request: Request) -> Member:
         return member_of(store_of(request), signed_in(request), name, role, scope)
 
-    return check
+    return Depends(check)
 
 
-def member_of(store: Store, who: Who, name: str, role: str, scope: str) -> Member:
-    """Somebody in a campaign; an error unless it is this role, with this scope."""
-    number = campaign_id(store, name)
-    found = as_member(store, who, number, role)
-    elsewhere = found.campaign != number and not found.administrator
-    if elsewhere or found.role != role:
-        raise RuleError("not-found" if elsewhere else "no-access", _refused(role, elsewhere))
-    if scope not in found.scopes:
-        raise RuleError("no-access", lacking(scope))
-    return Member(found, store, number)
+Worker = Annotated[Member, _member("worker", "work")]
+Expert = Annotated[Member, _member("expert", "judge")]
+Reader = Annotated[Member, _member("organiser", "read")]
+Manager = Annotated[Member, _member("organiser", "manage")]
+Payer = Annotated[Member, _member("organiser", "pay")]
+Keeper = Annotated[Member, _member("organiser", "people")]
+Exporter = Annotated[Member, _member("organiser", "export")]
 
 
-def lacking(scope: str) -> str:
-    """Why a token without this scope is refused."""
-    return f"this token does not allow that: it lacks {scope!r}"
-
-
-def _refused(role: str, elsewhere: bool) -> str:
-    return "there is no such campaign" if elsewhere else f"only the campaign's {role} may do that"
-
-
-Worker = Annotated[Member, Depends(member("worker", "work"))]
-Expert = Annotated[Member, Depends(member("expert", "judge"))]
-Reader = Annotated[Member, Depends(member("organiser", "read"))]
-Manager = Annotated[Member, Depends(member("organiser", "manage"))]
-Payer = Annotated[Member, Depends(member("organiser", "pay"))]
-Keeper = Annotated[Member, Depends(member("organiser", "people"))]
-Exporter = Annotated[Member, Depends(member("organiser", "export"))]
-
-
-def administrator(who: Signed) -> Who:
+def administrator(bearer: Signed) -> Bearer:
     """Somebody to whom all campaigns are open."""
-    if not who.administrator or "manage" not in who.scopes:
+    if not bearer.administrator or "manage" not in bearer.scopes:
         raise RuleError("no-access", "only an administrator of this server may do that")
-    return who
+    return bearer
 
 
-Administrator = Annotated[Who, Depends(administrator)]
+Administrator = Annotated[Bearer, Depends(administrator)]
 
 
 def roles_of(db: Connection, account_id: int) -> list[tuple[str, int, str]]:

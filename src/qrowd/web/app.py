@@ -15,40 +15,51 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError
 from qrowd.web import access, problems
-from qrowd.web.api import (
-    accounts,
-    campaigns,
-    experts,
-    extensions,
-    manage,
-    members,
-    own,
+from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work
+from qrowd.web.api import workers as api_workers
+from qrowd.web.pages import (
+    acts,
+    adjudication,
+    decisions,
+    drafts,
+    judging,
+    launch,
+    live,
+    office,
+    quality,
+    reader,
     releases,
-    results,
-    work,
     workers,
 )
-from qrowd.web.pages import judging, reader
-from qrowd.web.pages.expert import objections, pair, queue
-from qrowd.web.pages.organiser import accounts as account_pages
-from qrowd.web.pages.organiser import (
-    acting,
-    adjudicated,
-    findings,
-    grading,
-    home,
-    inviting,
-    launching,
-    live,
-    publishing,
-    quality,
-    record,
-    signing,
-    wizard,
-)
-from qrowd.web.pages.organiser import workers as worker_pages
+from qrowd.web.pages.templates import FOLDER
 from qrowd.web.settings import Settings
 
+API = (
+    accounts.router,
+    accounts.members,
+    campaigns.router,
+    work.router,
+    own.router,
+    experts.router,
+    manage.router,
+    api_workers.router,
+    manage.extensions,
+    results.router,
+)
+PAGES = (
+    judging.router,
+    reader.router,
+    office.router,
+    launch.router,  # before drafts, whose addresses end in the name of any step
+    drafts.router,
+    live.router,
+    quality.router,
+    workers.router,
+    acts.router,
+    decisions.router,
+    releases.router,
+    adjudication.router,
+)
 DESCRIPTION = """
 Send `Authorization: Bearer TOKEN`. A token comes from `/api/campaigns/{name}/enter` (a worker's
 link), `/api/sign-in` (an account) or `/api/campaigns/{name}/tokens` (a program, with scopes).
@@ -70,12 +81,12 @@ HEADERS = {
 
 def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     """The application over the settings' database, which is opened (and made) here."""
-    held = store or open_store(settings.database, new=True)
+    opened = store or open_store(settings.database, new=True)
 
     @asynccontextmanager
     async def closing(_: FastAPI) -> AsyncIterator[None]:
         yield
-        held.engine.dispose()
+        opened.engine.dispose()
 
     app = FastAPI(
         title="qrowd",
@@ -87,38 +98,12 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         lifespan=closing,
     )
-    app.state.store, app.state.settings = held, settings
+    app.state.store, app.state.settings = opened, settings
     problems.install(app)
     app.add_middleware(Guard)
-    api = (
-        accounts,
-        members,
-        campaigns,
-        work,
-        own,
-        experts,
-        manage,
-        workers,
-        extensions,
-        results,
-        releases,
-    )
-    running = (
-        live,
-        findings,
-        quality,
-        worker_pages,
-        inviting,
-        acting,
-        record,
-        adjudicated,
-        publishing,
-    )
-    before = (signing, account_pages, home, launching, grading, wizard)
-    pages = (judging, reader, *before, *running, queue, pair, objections)
-    for part in (*api, *pages):
-        app.include_router(part.router)
-    app.mount("/static", judging.Static(directory=judging.FOLDER / "static"))
+    for router in (*API, *PAGES):
+        app.include_router(router)
+    app.mount("/static", judging.Static(directory=FOLDER / "static"))
     return app
 
 
@@ -139,9 +124,9 @@ class Guard:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                held = MutableHeaders(scope=message)
+                headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    held.setdefault(name, value)
+                    headers.setdefault(name, value)
             await send(message)
 
         answer = await _refused(Request(scope)) or self.app
@@ -153,28 +138,25 @@ async def _refused(request: Request) -> Response | None:
     if "Transfer-Encoding" in request.headers:
         message = "say how long the body is (Content-Length)"
         return problems.refusal("length-required", message, 411)
-    given = request.headers.get("Content-Length", "0")
-    length = int(given) if given.isdecimal() and len(given) < 20 else LARGEST_UPLOAD + 1
+    stated = request.headers.get("Content-Length", "0")
+    length = int(stated) if stated.isdecimal() and len(stated) < 20 else LARGEST_UPLOAD + 1
     if length > SMALL_BODY:
         most = await run_in_threadpool(_most, request)
         if length > most:
-            return problems.refusal("too-large", _too_large(most), 413)
+            hint = "; sign in to send more" if most == SMALL_BODY else ""
+            message = f"a request has at most {most // 2**20} MB{hint}"
+            return problems.refusal("too-large", message, 413)
     return None
 
 
 def _most(request: Request) -> int:
     """The largest body that whoever asks may send; it is read before the routes know who asks."""
-    header = request.headers.get("Authorization", "")
-    bearer = header.startswith("Bearer ")
-    plain = header.removeprefix("Bearer ").strip() if bearer else access.cookie_of(request)
+    plain = access.header_token(request)
     try:
-        who = access.find(request.app.state.store, plain)
+        bearer = access.bearer_of(
+            request.app.state.store, access.cookie_token(request) if plain is None else plain
+        )
     except QrowdError:
         return SMALL_BODY
-    drafts = who.administrator and request.url.path.startswith("/drafts")
+    drafts = bearer.administrator and request.url.path.startswith("/drafts")
     return LARGEST_UPLOAD if drafts else LARGEST_BODY
-
-
-def _too_large(most: int) -> str:
-    who_may = "; sign in to send more" if most == SMALL_BODY else ""
-    return f"a request has at most {most // 2**20} MB{who_may}"

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import qrowd as q
+from qrowd.collection.adjudication import cases
+from qrowd.comparison.systems import mean_interval
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
 from qrowd.quality.consensus import consensus_gain
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
 from qrowd.reporting.sections.judgements import assessor_section
-
-if TYPE_CHECKING:
-    from qrowd.web.tasks import Material
+from qrowd.web.judgements import Snapshot, grades_of, qrels_of
 
 CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
 MARKS = 1000  # assessors in a picture: a page must stay light
 SUSPICIOUS = ("adversarial", "random", "uniform")
+LEVEL = 0.95  # of intervals around what decisions move
+MOST_DECISIONS = 200  # that are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -43,57 +45,62 @@ class Systems:
     pictures: Mapping[str, Figure]
 
 
-def quality(material: Material, method: Any) -> Quality:
+# --- assessors ------------------------------------------------------------------------------------
+
+
+def quality(snapshot: Snapshot, method: q.Merger) -> Quality:
     """Assessors on their judgements and check questions; agreement on what counts only."""
-    judgements, together = material.judgements, material.together or material.judgements
-    given = q.NOTHING if material.truth is None else q.Given(gold=material.truth)
-    table = q.assessors(together, given, merge=method, gold_rel=material.relevant_from)
-    topics = len(judgements.topics) > 1
-    agreed = q.agreement(judgements, resample="topics" if topics else "pairs")
-    merged = method.fit(judgements, material.given())
+    judgements = snapshot.judgements
+    given = q.NOTHING if snapshot.truth is None else q.Given(gold=snapshot.truth)
+    table = q.assessors(snapshot.together, given, merge=method, gold_rel=snapshot.relevant_from)
+    over = "topics" if len(judgements.topics) > 1 else "pairs"
+    merged = method.fit(judgements, snapshot.given())
     summary = {
         "judgements": len(judgements),
         "pairs": len(judgements.pairs),
         "assessors": len(judgements.assessors),
-        "agreement": agreed.table(),
-        "over": "topics" if topics else "pairs",
-        "gain": _gain(material, method),
+        "agreement": q.agreement(judgements, resample=over).table(),
+        "over": over,
+        "gain": _gain(snapshot, method),
         "kinds": dict(Counter(str(kind) for kind in table["type"])),
         "suspects": _suspects(table),
-        "disputed": disputed(judgements, merged, material.gold),
+        "disputed": disputed(judgements, merged, snapshot.gold),
     }
-    drawn = {
-        "votes": lambda: figures.votes_per_pair(np.diff(judgements.pair_starts)),
-        "workload": lambda: figures.workload(judgements.per_assessor),
-        "assessors": lambda: _of_busiest(table, lambda few: _scatter(few, repr(method))),
-        "speed": lambda: _of_busiest(table, figures.speed_of),
-    }
-    return Quality(table, summary, _pictures(drawn))
+    pictures = _pictures(
+        {
+            "votes": lambda: figures.votes_per_pair(np.diff(judgements.pair_starts)),
+            "workload": lambda: figures.workload(judgements.per_assessor),
+            "assessors": lambda: _of_busiest(table, lambda few: _scatter(few, repr(method))),
+            "speed": lambda: _of_busiest(table, figures.speed_of),
+        }
+    )
+    return Quality(table, summary, pictures)
 
 
-def _gain(material: Material, method: Any) -> dict[str, Any] | None:
+def _gain(snapshot: Snapshot, method: q.Merger) -> dict[str, Any] | None:
     """Single answers against merged ones on check questions, of which the method knows nothing."""
-    if material.checks is None or material.truth is None:
+    if snapshot.checks is None or snapshot.truth is None:
         return None
-    merged = method.fit(material.checks)
-    found = consensus_gain(material.checks, merged, material.truth, gold_rel=material.relevant_from)
-    return None if found is None else asdict(found)
+    gain = consensus_gain(
+        snapshot.checks,
+        method.fit(snapshot.checks),
+        snapshot.truth,
+        gold_rel=snapshot.relevant_from,
+    )
+    return None if gain is None else asdict(gain)
 
 
 def _suspects(table: q.AssessorTable) -> list[list[Any]]:
     """Whose answers tell nothing or mislead: name, kind, informedness, judgements."""
-    kinds = table["type"]
     worst = np.argsort(table["informedness"], kind="stable")
-    chosen = [at for at in worst if kinds[at] in SUSPICIOUS][:SUSPECTS]
-    names = table.assessors.names
     return [
         [
-            str(names[at]),
-            str(kinds[at]),
+            str(table.assessors.names[at]),
+            str(table["type"][at]),
             float(table["informedness"][at]),
             int(table["judgements"][at]),
         ]
-        for at in chosen
+        for at in [at for at in worst if table["type"][at] in SUSPICIOUS][:SUSPECTS]
     ]
 
 
@@ -115,9 +122,9 @@ def disputed(
     order = np.lexsort((-votes, np.abs(2 * yes - votes) / np.maximum(votes, 1)))
     chosen = order[open_still[order]][:most]
     belief = merged.posterior[:, relevant].sum(axis=1)
-    names = (judgements.pairs.topic_names, judgements.pairs.document_names)
+    topics, documents = judgements.pairs.topic_names, judgements.pairs.document_names
     return [
-        [str(names[0][at]), str(names[1][at]), int(votes[at]), int(yes[at]), float(belief[at])]
+        [str(topics[at]), str(documents[at]), int(votes[at]), int(yes[at]), float(belief[at])]
         for at in chosen
     ]
 
@@ -131,13 +138,25 @@ def _of_busiest(
     chosen = np.sort(np.argsort(-table["judgements"], kind="stable")[:MARKS])
     columns = {name: column[chosen] for name, column in table.columns.items()}
     figure = draw(q.AssessorTable(Index(table.assessors.names[chosen]), columns))
-    more = f" The {MARKS:,} busiest of {len(table):,} are shown."
-    return figure and replace(figure, caption=figure.caption + more)
+    note = f" The {MARKS:,} busiest of {len(table):,} are shown."
+    return figure and replace(figure, caption=figure.caption + note)
 
 
 def _scatter(table: q.AssessorTable, method: str) -> Figure | None:
     section = assessor_section(table, method)
     return next((part for part in section.parts if isinstance(part, Figure)), None)
+
+
+def _pictures(drawn: Mapping[str, Callable[[], Figure | None]]) -> dict[str, Figure]:
+    """Those that can be drawn; none without matplotlib."""
+    try:
+        made = {name: draw() for name, draw in drawn.items()}
+    except MissingExtraError:
+        return {}
+    return {name: figure for name, figure in made.items() if figure is not None}
+
+
+# --- systems --------------------------------------------------------------------------------------
 
 
 def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: int) -> Systems:
@@ -160,10 +179,82 @@ def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: in
     return Systems(summary, _pictures({"ranking": lambda: figures.ranking(narrow, wide, None)}))
 
 
-def _pictures(drawn: Mapping[str, Callable[[], Figure | None]]) -> dict[str, Figure]:
-    """Those that can be drawn; none without matplotlib."""
-    try:
-        made = {name: draw() for name, draw in drawn.items()}
-    except MissingExtraError:
-        return {}
-    return {name: figure for name, figure in made.items() if figure is not None}
+# --- what the experts' decisions move -------------------------------------------------------------
+
+
+def moved(
+    runs: q.RunSet,
+    before: q.Qrels,
+    after: q.Qrels,
+    decisions: Sequence[cases.Decided],
+    measure: str,
+) -> dict[str, Any]:
+    """Which systems' scores the decisions move: together, and each by itself.
+
+    `before` are the judgements merged without any decision, `after` with all of them given. Each
+    decision by itself: the score of its topic before, and with the one grade replaced, all other
+    grades being left as they were.
+    """
+    return {
+        "topics": len(before.topics),
+        "level": LEVEL,
+        "systems": _moved_together(runs, before, after, measure),
+        "each": [
+            _moved_by(decision, runs, before, measure) for decision in decisions[:MOST_DECISIONS]
+        ],
+    }
+
+
+def _moved_together(
+    runs: q.RunSet, before: q.Qrels, after: q.Qrels, measure: str
+) -> list[dict[str, Any]]:
+    """Every system before and after all decisions, with an interval of the difference."""
+    old, new = (q.evaluate(runs, qrels, [measure]) for qrels in (before, after))
+    old_means, new_means = old.means()[0, 0], new.means()[0, 0]
+    shared = [name for name in old.topics if name in new.topics]
+    by_topic = (
+        new.values[0, 0][new.topics.codes(shared)] - old.values[0, 0][old.topics.codes(shared)]
+    )
+    mean, half = mean_interval(by_topic.T, LEVEL)
+    old_places, new_places = q.places(old_means), q.places(new_means)
+    order = np.argsort(-np.abs(mean), kind="stable")
+    return [
+        {
+            "run": str(old.runs.names[at]),
+            "before": old_means[at],
+            "after": new_means[at],
+            "moved": mean[at],
+            "low": mean[at] - half[at],
+            "high": mean[at] + half[at],
+            "place_before": old_places[at],
+            "place_after": new_places[at],
+        }
+        for at in order.tolist()
+    ]
+
+
+def _moved_by(
+    decision: cases.Decided, runs: q.RunSet, before: q.Qrels, measure: str
+) -> dict[str, Any]:
+    """A decision, and how far it moves systems' means by itself."""
+    topic, pair = decision.topic, (decision.topic, decision.doc)
+    grades = grades_of(before[q.Index.of([topic])]) if topic in before.topics else {}
+    line = {
+        "topic": topic,
+        "doc": decision.doc,
+        "merged": grades.get(pair),
+        "grade": decision.grade,
+    }
+    if not grades or grades.get(pair) == decision.grade or topic not in runs.topics:
+        return {**line, "systems": 0, "most": "", "moved": 0.0}
+    old = q.evaluate(runs, qrels_of(grades), [measure])
+    new = q.evaluate(runs, qrels_of(grades | {pair: decision.grade}), [measure])
+    difference = np.nan_to_num(new.values[0, 0, 0] - old.values[0, 0, 0])
+    most = int(np.argmax(np.abs(difference)))
+    changed = int((np.abs(difference) > 1e-12).sum())
+    return {
+        **line,
+        "systems": changed,
+        "most": str(old.runs.names[most]) if changed else "",
+        "moved": difference[most] / len(before.topics),
+    }

@@ -15,7 +15,7 @@ from qrowd.collection.database.store import Found, Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
-from qrowd.web.sanitising import GONE, flatter, text_of
+from qrowd.web.sanitiser import GONE, flatter, text_of
 
 MOST_DOCUMENTS = 1_000
 MOST_LETTERS = 20_000
@@ -36,7 +36,7 @@ class Neighbour:
 class Neighbours:
     """The documents most alike, the nearest first; or why there are none."""
 
-    found: tuple[Neighbour, ...] = ()
+    documents: tuple[Neighbour, ...] = ()
     problem: str = ""
 
 
@@ -56,17 +56,21 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
         vectors = tfidf(Documents.of(texts))
     except MissingExtraError as error:
         return Neighbours(problem=str(error))
-    names = list(vectors.index)
-    cosines = vectors.cosines(np.arange(len(names), dtype=np.int32))[names.index(str(pair_id))]
-    decided = {one.pair: one.grade for one in cases.decisions(work, expert_number)}
-    known = {row.id: row for row in rows}
-    nearest = [int(names[at]) for at in np.argsort(-cosines, kind="stable")]
-    alike = dict(zip(map(int, names), cosines.tolist(), strict=True))
-    chosen = [one for one in nearest if one != pair_id and alike[one] > 0.01][:most]
+    ids = [int(name) for name in vectors.index]
+    cosines = vectors.cosines(np.arange(len(ids), dtype=np.int32))[ids.index(pair_id)]
+    decided = {decision.pair: decision.grade for decision in cases.decisions(work, expert_number)}
+    by_id = {row.id: row for row in rows}
+    nearest = [
+        at
+        for at in np.argsort(-cosines, kind="stable")
+        if ids[at] != pair_id and cosines[at] > 0.01
+    ]
     return Neighbours(
         tuple(
-            Neighbour(known[one].name, known[one].title, alike[one], decided.get(one))
-            for one in chosen
+            Neighbour(
+                by_id[ids[at]].name, by_id[ids[at]].title, float(cosines[at]), decided.get(ids[at])
+            )
+            for at in nearest[:most]
         )
     )
 

@@ -71,9 +71,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return refusal("bad-value", "; ".join(map(_said, error.errors())), 422)
+        return refusal("bad-value", "; ".join(map(_sentence, error.errors())), 422)
 
 
-def _said(one: Any) -> str:
-    where = ".".join(str(part) for part in one["loc"] if part != "body")
-    return f"{where}: {one['msg']}" if where else str(one["msg"])
+def _sentence(problem: Any) -> str:
+    where = ".".join(str(part) for part in problem["loc"] if part != "body")
+    return f"{where}: {problem['msg']}" if where else str(problem["msg"])

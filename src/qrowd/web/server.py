@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +19,6 @@ from uvicorn.supervisors import Multiprocess
 
 from qrowd.collection.database.opening import open_store
 from qrowd.web.app import make_app
-from qrowd.web.jobs import work_forever
 from qrowd.web.settings import Settings
 
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
@@ -62,9 +62,8 @@ def listening_socket(config: uvicorn.Config) -> socket.socket:
 
 def app_of_environment() -> FastAPI:
     """The application of one of several processes, which learn their settings this way."""
-    given = {field: os.environ[variable] for field, variable in _VARIABLES.items()}
-    folder = Path(given["folder"])
-    return make_app(Settings.of_folder(folder, given["database"], given["address"]))
+    folder, database, address = (os.environ[variable] for variable in _VARIABLES.values())
+    return make_app(Settings.of_folder(Path(folder), database, address))
 
 
 class JobsProcess:
@@ -93,7 +92,7 @@ class JobsProcess:
         context = multiprocessing.get_context("spawn")
         self.stop = context.Event()
         self.process = context.Process(
-            target=work_forever, args=(self.settings, self.stop), daemon=True
+            target=_do_jobs, args=(self.settings, self.stop), daemon=True
         )
         self.process.start()
 
@@ -102,3 +101,9 @@ class JobsProcess:
             if not self.process.is_alive():
                 with suppress(OSError):  # no memory, say: tried again
                     self._start()
+
+
+def _do_jobs(settings: Settings, stop: Event) -> None:
+    from qrowd.web.tasks import work_forever  # the whole library: only this process needs it
+
+    work_forever(settings, stop)

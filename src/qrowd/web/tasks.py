@@ -1,249 +1,302 @@
-"""What background jobs do: export, merge, look at assessors, score systems, by the whole library.
+"""The process for background jobs: what each job does, by the whole library, and what is due.
 
-Each task works on an export of the campaign (one snapshot) in a temporary folder; what it finds is
-JSON, and files that people want are kept in the folder of results, pictures too.
+Each task works on an export of the campaign (one snapshot); what it finds is JSON, and files that
+people want are kept in the folder of results, pictures too. Between jobs the process ends leases
+that are over, asks again for what pages show, and draws pictures of documents.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import json
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from polars.exceptions import PolarsError
+from sqlalchemy import func, select
 
 import qrowd as q
+from qrowd.collection.adjudication import cases
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.schema import assignment, campaign, content, document
+from qrowd.collection.database.states import VALID
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.launch import plan_of
-from qrowd.collection.judging import gold as gold_sets
+from qrowd.collection.judging.submission import sweep
 from qrowd.collection.plan.files import gather
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.collection.publishing.datasheet import Figures
-from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
-from qrowd.errors import RuleError
-from qrowd.evaluation.measure import measures_of
+from qrowd.errors import QrowdError, RuleError
 from qrowd.io.atomic import written
 from qrowd.rendering import plain, tsv
-from qrowd.web import decided
-from qrowd.web.folders import Place, drafts_in
+from qrowd.reporting.parts import Figure
+from qrowd.web import findings, jobs, pictures
+from qrowd.web.files import CampaignFiles, drafts_in
+from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, qrels_of, snapshot
+from qrowd.web.robots.rehearsal import try_out
+from qrowd.web.settings import Settings
 
-if TYPE_CHECKING:
-    import polars as pl
+SWEEP_EVERY = 20.0  # seconds
+PAUSE = 0.5
+REFRESH = 15 * 60_000
+METHOD = "auto"  # what pages are shown first
+# What a job may raise on files and figures that nobody foresaw: it fails, the process goes on.
+ERRORS = (
+    *(QrowdError, PolarsError, OSError, EOFError, RuntimeError, MemoryError),
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+)
 
-    from qrowd.reporting.parts import Figure
-
-DRAWS = 300
-MEASURES = ("AP", "nDCG@10")
-METHOD = "auto"  # what pages ask for first
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a campaign has so far: judgements that count, and the experts' grades.
-
-    `checks` are the answers to check questions, `truth` the experts' grades of these and of `gold`.
-    """
-
-    judgements: q.Judgements
-    gold: q.Qrels | None
-    relevant_from: int
-    checks: q.Judgements | None = None
-    truth: q.Qrels | None = None
-    together: q.Judgements | None = None
-
-    def given(self) -> q.Given:
-        """What methods may know beside the judgements."""
-        return q.NOTHING if self.gold is None else q.Given(gold=self.gold)
+Parameters = Mapping[str, Any]
+Task = Callable[[CampaignFiles, Parameters], dict[str, Any]]
 
 
-@contextmanager
-def exported(place: Place, *, checks: bool = False) -> Iterator[Material]:
-    """The campaign as it is now; with `checks`, answers to check questions too."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with place.store.read(place.campaign) as work:
-            rows = {one.name: one.rows for one in export(work, folder)}
-            grades = work.plan.scale
-            known = gold_sets.all_grades(work) if checks else {}
-        if not rows["judgements.tsv"]:
-            preferred = (
-                "there are preferences only: export them, then `qrowd rank METHOD orders.tsv`"
-            )
-            told = preferred if rows["orders.tsv"] else "there are no judgements yet"
-            raise RuleError("no-judgements", told)
-        gold = q.read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None
-        scale = grades.scale
-        judgements = q.read_judgements(folder / "judgements.tsv", scale=scale)
-        asked = _checks(folder) if checks and known and rows["controls.tsv"] else None
-        if asked is None or not len(asked):
-            yield Material(judgements, gold, grades.relevant_from, truth=gold, together=judgements)
-            return
-        both = _frame(folder / "judgements.tsv").vstack(asked)
-        yield Material(
-            judgements,
-            gold,
-            grades.relevant_from,
-            q.read_judgements(asked, scale=scale),
-            _qrels(known, gold),
-            q.read_judgements(both, scale=scale),
-        )
-
-
-def _frame(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    names = dict.fromkeys(("topic", "doc", "assessor"), pl.String)
-    numbers = {"grade": pl.Int64, "seconds": pl.Float64, "time": pl.Int64}
-    kinds = {**names, **numbers}
-    return pl.read_csv(path, separator="\t", schema_overrides=kinds, quote_char=None)
-
-
-def _checks(folder: Path) -> pl.DataFrame:
-    import polars as pl
-
-    frame = _frame(folder / "controls.tsv")
-    asked = frame.filter(pl.col("kind").is_in(["gold", "qualification"])).drop("kind")
-    return asked.unique(["topic", "doc", "assessor"], keep="first", maintain_order=True)
-
-
-def _qrels(known: Mapping[tuple[str, str], int], gold: q.Qrels | None) -> q.Qrels:
-    """Gold of check questions, and of the pool."""
-    found = dict(known)
-    if gold is not None:
-        names = zip(gold.pairs.topic_names, gold.pairs.document_names, strict=True)
-        found |= dict(zip(names, gold.grade.tolist(), strict=True))
-    topics, documents = zip(*found, strict=True)
-    return q.Qrels.of(topics, documents, list(found.values()))
-
-
-def merge(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """Merge the judgements by a method (a spec string); qrels and probabilities are kept."""
-    with exported(place) as material:
-        merged = _merged(material, str(parameters.get("method", "mv")))
-    q.save(merged.qrels(), place.results / "merged.qrels")
-    q.save(merged, place.results / "probabilities.tsv")
-    grades, counts = _counts(merged.qrels())
+    taken, belief = merged(files, str(parameters.get("method", "mv")))
+    qrels = belief.qrels()
+    q.save(qrels, files.results / "merged.qrels")
+    q.save(belief, files.results / "probabilities.tsv")
     return {
-        "method": merged.fit.method,
-        "pairs": len(merged.pairs),
-        "judgements": len(material.judgements),
-        "assessors": len(material.judgements.assessors),
-        "grades": dict(zip(grades, counts, strict=True)),
-        "converged": merged.fit.converged,
-        "seconds": merged.fit.seconds,
-        "notes": [str(note) for note in merged.fit.notes],
+        "method": belief.fit.method,
+        "pairs": len(belief.pairs),
+        "judgements": len(taken.judgements),
+        "assessors": len(taken.judgements.assessors),
+        "grades": {str(grade): int((qrels.grade == grade).sum()) for grade in qrels.scale.grades},
+        "converged": belief.fit.converged,
+        "seconds": belief.fit.seconds,
+        "notes": [str(note) for note in belief.fit.notes],
         "files": ["merged.qrels", "probabilities.tsv"],
     }
 
 
-def _merged(material: Material, spec: str) -> q.Merged:
-    merged: q.Merged = merger(spec).fit(material.judgements, material.given())
-    return merged
-
-
-def merger(spec: str) -> q.Merger:
-    """The merging method of a spec string."""
-    method = q.get(spec)
-    if method.card.level != "judgements":
-        raise RuleError("bad-value", f"{spec} does not merge judgements")
-    found: q.Merger = method
-    return found
-
-
-def _counts(qrels: q.Qrels) -> tuple[list[str], list[int]]:
-    grades = [str(grade) for grade in qrels.scale.grades]
-    return grades, [int((qrels.grade == grade).sum()) for grade in qrels.scale.grades]
-
-
-def quality(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _quality(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """The table of assessors, how far they agree, what merging gains, disputed pairs, pictures."""
-    from qrowd.web import findings
-
     method = str(parameters.get("method", "mv"))
-    with exported(place, checks=True) as material:
-        found = findings.quality(material, merger(method))
-    frame = found.assessors.to_polars()
-    with written(place.results / "assessors.tsv") as beside:
-        beside.write_text(tsv(frame.to_dict(as_series=False)), encoding="utf-8")
-    result: dict[str, Any] = {"method": method, **found.summary, "files": ["assessors.tsv"]}
-    shown: dict[str, Any] = plain(result | {"pictures": _drawn(place, found.pictures)})
-    return shown
+    taken = snapshot(files, checks=True)
+    quality = findings.quality(taken, merger_of(method))
+    columns = quality.assessors.to_polars().to_dict(as_series=False)
+    with written(files.results / "assessors.tsv") as beside:
+        beside.write_text(tsv(columns), encoding="utf-8")
+    return {
+        "method": method,
+        **quality.summary,
+        "files": ["assessors.tsv"],
+        "pictures": _kept(files, quality.pictures),
+    }
 
 
-def systems(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _systems(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """Scores and places of the uploaded runs, with intervals over draws and topics."""
-    from qrowd.web import findings
-
-    if not any(place.runs.iterdir()):
-        raise RuleError("no-runs", "there are no runs yet; add some")
+    runs = _runs(files)
     measures = list(parameters.get("measures") or MEASURES)
-    with exported(place) as material:
-        merged = _merged(material, str(parameters.get("method", "mv")))
-    found = findings.systems(merged, q.read_runs(place.runs), measures, DRAWS)
-    result = {"method": merged.fit.method, **found.summary}
-    shown: dict[str, Any] = plain(result | {"pictures": _drawn(place, found.pictures)})
-    return shown
+    _, belief = merged(files, str(parameters.get("method", "mv")))
+    systems = findings.systems(belief, q.read_runs(runs), measures, DRAWS)
+    return {
+        "method": belief.fit.method,
+        **systems.summary,
+        "pictures": _kept(files, systems.pictures),
+    }
 
 
-def _drawn(place: Place, pictures: Mapping[str, Figure]) -> list[dict[str, str]]:
-    """Pictures kept as files; their words."""
-    for name, figure in pictures.items():
-        with written(place.results / f"{name}.svg") as beside:
-            beside.write_text(figure.svg, encoding="utf-8")
-    return [
-        {"file": f"{name}.svg", "alt": figure.alt, "caption": figure.caption}
-        for name, figure in pictures.items()
-    ]
+def _decisions(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
+    """Which systems' scores the experts' decisions move, for organisers only."""
+    with files.read() as work:
+        decisions = cases.decisions(work)
+        undecided = given_names(work, decided=False)
+    if not decisions:
+        raise RuleError("no-decisions", "experts have decided nothing yet")
+    runs = q.read_runs(_runs(files))
+    measure = str((parameters.get("measures") or MEASURES)[0])
+    method = str(parameters.get("method", "mv"))
+    taken, after = merged(files, method)
+    given = q.Given(gold=qrels_of(undecided)) if undecided else q.NOTHING
+    before = merger_of(method).fit(taken.judgements, given)
+    return {
+        "method": after.fit.method,
+        "measure": measure,
+        **findings.moved(runs, before.qrels(), after.qrels(), decisions, measure),
+    }
 
 
-def export_files(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _export(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """All files of an export, kept until the next one."""
-    with place.store.read(place.campaign) as work:
-        done = export(work, place.results, parquet=bool(parameters.get("parquet")))
-    return {"files": [*(one.name for one in done), "manifest.json"]}
+    with files.read() as work:
+        done = export(work, files.results, parquet=bool(parameters.get("parquet")))
+    return {"files": [*(file.name for file in done), "manifest.json"]}
 
 
-def figures_of(spec: str, measures: Sequence[str] = ()) -> Figures:
-    """How a campaign's figures are made, for its release."""
-    method = merger(spec)
-    named = tuple(repr(one) for one in measures_of(measures or MEASURES))
-    return Figures(merge=method, method=repr(method), measures=named, draws=DRAWS)
-
-
-def make_release(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _release(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """A release as a zip that stays; `who` asked for it, twice."""
-    taken = [int(path.stem) for path in place.releases.glob("*.zip") if path.stem.isdecimal()]
-    path = place.releases / f"{max(taken, default=0) + 1}.zip"
-    figures = figures_of(
-        str(parameters.get("method", "mv")), list(parameters.get("measures") or ())
-    )
-    runs = sorted(one for one in place.runs.iterdir() if one.is_file())
+    taken = [int(path.stem) for path in files.releases.glob("*.zip") if path.stem.isdecimal()]
     made = release(
-        place.store, place.campaign, path, figures, who=str(parameters["who"]), runs=runs, sure=True
+        files.store,
+        files.campaign,
+        files.releases / f"{max(taken, default=0) + 1}.zip",
+        figures_of(str(parameters.get("method", "mv")), list(parameters.get("measures") or ())),
+        who=str(parameters["who"]),
+        runs=sorted(path for path in files.runs.iterdir() if path.is_file()),
+        sure=True,
     )
     return {"act": made.act, "sha256": made.sha256, "files": dict(made.files)}
 
 
-def rehearsal(place: Place, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _rehearsal(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """A dry run of a draft, by robots."""
-    from qrowd.web.robots.trying import try_out  # robots use the application, which uses tasks
+    draft = open_draft(drafts_in(files.folder), parameters["draft"], parameters["version"])
+    outlook = try_out(
+        parse_plan(plan_of(draft)),
+        gather(draft.plan, draft.plan_path),
+        crowd=parameters["crowd"],
+        per_hour=parameters["per_hour"],
+        progress=files.progress,
+    )
+    return outlook.to_dict()
 
-    draft = open_draft(drafts_in(place.folder), parameters["draft"], parameters["version"])
-    plan = parse_plan(plan_of(draft))
-    material = gather(draft.plan, draft.plan_path)
-    chosen = {"crowd": parameters["crowd"], "per_hour": parameters["per_hour"]}
-    return try_out(plan, material, **chosen, told=place.told).to_dict()
+
+def _runs(files: CampaignFiles) -> Path:
+    if not any(files.runs.iterdir()):
+        raise RuleError("no-runs", "there are no runs yet; add some")
+    return files.runs
 
 
-Task = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
+def _kept(files: CampaignFiles, figures: Mapping[str, Figure]) -> list[dict[str, str]]:
+    """Pictures kept as files; their words."""
+    for name, figure in figures.items():
+        with written(files.results / f"{name}.svg") as beside:
+            beside.write_text(figure.svg, encoding="utf-8")
+    return [
+        {"file": f"{name}.svg", "alt": figure.alt, "caption": figure.caption}
+        for name, figure in figures.items()
+    ]
+
+
 TASKS: dict[str, Task] = {
-    "decisions": decided.moved,
-    "export": export_files,
-    "merge": merge,
-    "quality": quality,
-    "release": make_release,
-    "systems": systems,
+    "decisions": _decisions,
+    "export": _export,
+    "merge": _merge,
+    "quality": _quality,
+    "rehearsal": _rehearsal,
+    "release": _release,
+    "systems": _systems,
 }
-DRAFT_TASKS: dict[str, Task] = {"rehearsal": rehearsal}
+
+
+def run_one(store: Store, folder: Path) -> bool:
+    """Do one job, if there is one; whether there was."""
+    row = jobs.take(store)
+    if row is None:
+        return False
+
+    def tell(share: float) -> None:
+        jobs.tell_progress(store, row.id, share)
+
+    try:
+        files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
+        task = TASKS[row.kind.split()[0]]
+        result = json.dumps(plain(task(files, json.loads(row.parameters))))
+    except ERRORS as error:
+        jobs.fail(store, row.id, f"{type(error).__name__}: {error}")
+    else:
+        jobs.finish(store, row.id, result)
+    return True
+
+
+# --- what is due ----------------------------------------------------------------------------------
+
+
+def sweep_all(store: Store) -> int:
+    """Do what is due in every campaign that is not over; how much that was."""
+    total = 0
+    for number in _campaigns(store, "running", "paused"):
+        with store.write(number) as work:
+            total += sweep(work)
+    return total
+
+
+def refresh_all(store: Store, folder: Path) -> int:
+    """Ask again for what pages show, where batches came in since; how many jobs that were.
+
+    Not oftener than every quarter of an hour, nor than twenty times what it took.
+    """
+    asked = 0
+    for number in _campaigns(store, "running"):
+        has_runs = any(CampaignFiles(store, folder, number).runs.iterdir())
+        with store.write(number) as work:
+            asked += _refresh(work, "quality")
+            if has_runs:
+                asked += _refresh(work, "systems")
+    return asked
+
+
+def _campaigns(store: Store, *states: str) -> list[int]:
+    with store.snapshot() as db:
+        return list(db.scalars(select(campaign.c.id).where(campaign.c.state.in_(states))))
+
+
+def _refresh(work: Work, kind: str) -> bool:
+    last = jobs.newest(work, kind)
+    if last is not None and last.state in ("waiting", "running"):
+        return False
+    since = last.finished_at if last is not None else 0
+    took = last.finished_at - (last.leased_until - jobs.LEASE) if last is not None else 0
+    rows = [assignment.c.campaign_id == work.campaign, assignment.c.state.in_(VALID)]
+    first = work.db.scalar(select(func.min(assignment.c.leased_at)).where(*rows))
+    fresh = select(assignment.c.id).where(*rows, assignment.c.ended_at > since).limit(1)
+    old = work.now - max(since, int(first or work.now)) > max(REFRESH, 20 * took)
+    if not old or work.db.scalar(fresh) is None:
+        return False
+    jobs.ask(work, kind, json.loads(last.parameters) if last is not None else {"method": METHOD})
+    return True
+
+
+def undrawn_documents(store: Store, folder: Path) -> list[str]:
+    """The hashes of PDF documents without pictures of their pages.
+
+    These are made before anybody asks: the time would tell what others have seen.
+    """
+    open_ones = campaign.c.state.in_(("draft", "running", "paused"))
+    joined = document.join(campaign, campaign.c.id == document.c.campaign_id)
+    query = select(document.c.content).distinct().select_from(joined).where(open_ones)
+    query = query.where(document.c.media_type.like("application/%pdf%"), document.c.content != "")
+    with store.snapshot() as db:
+        digests = list(db.scalars(query))
+    return [digest for digest in digests if not pictures.folder_of(folder, digest).exists()]
+
+
+def draw_one(store: Store, folder: Path, undrawn: list[str]) -> bool:
+    """Draw one of these documents; whether there was one."""
+    if not undrawn:
+        return False
+    digest = undrawn.pop()
+    with store.snapshot() as db:
+        body = db.scalar(select(content.c.body).where(content.c.hash == digest))
+    try:
+        pictures.pages_of(folder, digest, body or b"")
+    except OSError:  # no room to keep it; who asks for the document is told so
+        return False
+    return True
+
+
+def work_forever(settings: Settings, stop: Any = None) -> None:
+    """The life of the process for jobs: until the event `stop`, or until its server is gone."""
+    store = open_store(settings.database)
+    ended = stop or threading.Event()
+    swept, undrawn = 0.0, list[str]()
+    server = multiprocessing.parent_process()
+    while not ended.is_set() and (server is None or server.is_alive()):
+        try:
+            if time.monotonic() - swept > SWEEP_EVERY:
+                sweep_all(store)
+                refresh_all(store, settings.folder)
+                undrawn = undrawn_documents(store, settings.folder)
+                swept = time.monotonic()
+            busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
+        except ERRORS:  # the database is busy or away, or a file has just been removed: try again
+            busy = False
+        if not busy:
+            ended.wait(PAUSE)

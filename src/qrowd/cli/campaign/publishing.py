@@ -144,7 +144,7 @@ def release(
       qrowd campaign release campaign.db -o published.zip --yes
     """
     from qrowd.collection.publishing import release
-    from qrowd.web.tasks import figures_of
+    from qrowd.web.judgements import figures_of
 
     figures = figures_of(method)
     with opened(database) as store:
@@ -169,6 +169,6 @@ def _runs(store: Store, campaign: str, files: tuple[str, ...]) -> list[Path]:
         return [Path(file) for file in files]
     with store.read(campaign) as work:
         number = work.campaign
-    # where a server of this database keeps them (qrowd.web.folders); looked at, not made
+    # where a server of this database keeps them (qrowd.web.files); looked at, not made
     folder = Path(str(make_url(store.url).database)).parent / "files" / str(number) / "runs"
     return sorted(folder.iterdir()) if folder.is_dir() else []

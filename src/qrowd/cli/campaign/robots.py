@@ -75,8 +75,8 @@ def robots(
       qrowd campaign robots campaign.db --robots 12
       qrowd campaign robots campaign.db --robots 12 --seed 3 --json
     """
-    from qrowd.web.robots.habits import CALM, STORM
     from qrowd.web.robots.rehearsal import Crowd
+    from qrowd.web.robots.robot import CALM, STORM
 
     crowd = Crowd(
         robots=number,
@@ -135,7 +135,7 @@ def _load(
     store: Store, campaign: str, crowd: Crowd, address: str, speed: float, as_json: bool
 ) -> None:
     from qrowd.web.robots.crowd import by_content, make_robots, truth_of
-    from qrowd.web.robots.driving import load, summary
+    from qrowd.web.robots.traffic import load, summary
 
     with store.read(campaign) as work:
         truth = by_content(work, truth_of(work, crowd.truth))

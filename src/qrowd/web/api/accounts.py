@@ -1,4 +1,4 @@
-"""Signing in: the first account, passwords, tokens, and workers' links."""
+"""Signing in (the first account, passwords, tokens, workers' links); accounts and their roles."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from pydantic import BaseModel, Field
 
 from qrowd.collection.people import visits, workers
 from qrowd.collection.plan.platforms import Arrival, provider_of
-from qrowd.errors import RuleError
-from qrowd.web import passwords
+from qrowd.web import access
+from qrowd.web import accounts as web_accounts
 from qrowd.web.access import (
-    COOKIE,
-    OFFICE_COOKIE,
     SCOPES,
+    Administrator,
     Keeper,
     Signed,
     TheSettings,
     TheStore,
     forgery_token,
-    lacking,
     new_token,
-    revoke,
     roles_of,
 )
+from qrowd.web.accounts import Account, Guest, Session
 from qrowd.web.problems import RESPONSES
-from qrowd.web.settings import Settings, set_up_code
+from qrowd.web.settings import Settings
 
 router = APIRouter(prefix="/api", tags=["accounts"], responses=RESPONSES)
+members = APIRouter(prefix="/api", tags=["members"], responses=RESPONSES)
 
 
 class Credentials(BaseModel):
@@ -89,18 +88,53 @@ class TokenWanted(BaseModel):
     days: float = Field(90, gt=0, le=3650)
 
 
-def _give(response: Response, settings: Settings, plain: str, role: str) -> SignedIn:
+class AccountLine(BaseModel):
+    """An account; times are milliseconds since 1970."""
+
+    login: str
+    administrator: bool
+    made_at: int
+    campaigns: list[CampaignRole]
+
+
+class Invitation(BaseModel):
+    """Somebody to invite: an administrator, or with a role in a campaign."""
+
+    login: str = Field(min_length=1, max_length=200)
+    administrator: bool = False
+    campaign: str = Field("", max_length=200)
+    role: str = Field("", max_length=20)
+
+
+class InvitationLink(BaseModel):
+    """The address to send to them; it is good for a week, and once."""
+
+    link: str
+
+
+class Joining(BaseModel):
+    """An invitation, as its address has it, and a password of one's own."""
+
+    invitation: str = Field(max_length=4000)
+    password: str = Field(min_length=1, max_length=1000)
+
+
+class Role(BaseModel):
+    """What an account is in a campaign."""
+
+    login: str = Field(min_length=1, max_length=200)
+    campaign: str = Field(min_length=1, max_length=200)
+    role: str = Field(pattern="^(organiser|expert)$")
+
+
+def _signed_in(response: Response, settings: Settings, session: Session) -> SignedIn:
     """The token as a cookie and in the body."""
-    name = COOKIE if role == "worker" else OFFICE_COOKIE
-    response.set_cookie(
-        name,
-        plain,
-        max_age=30 * 86400,
-        httponly=True,
-        samesite="lax",
-        secure=settings.secure_cookies,
+    access.give_cookie(response, settings, session.token, session.role)
+    return SignedIn(
+        token=session.token,
+        forgery_token=forgery_token(settings, session.token),
+        role=session.role,
     )
-    return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=role)
 
 
 @router.post("/set-up", status_code=201)
@@ -108,17 +142,8 @@ def set_up(
     given: FirstAccount, response: Response, store: TheStore, settings: TheSettings
 ) -> SignedIn:
     """Make the first account, an administrator's."""
-    with store.transaction() as db:
-        passwords.limit(db, store.clock(), "set-up", 20)
-    with store.transaction() as db:
-        if not passwords.no_account_yet(db):
-            raise RuleError("conflict", "this server has an account already; sign in with it")
-        if given.code != set_up_code(settings):
-            raise RuleError("no-access", "open the link that `qrowd serve` printed")
-        now = store.clock()
-        number = passwords.new_account(db, now, given.login, given.password, administrator=True)
-        plain = new_token(db, now, "organiser", account_id=number)
-    return _give(response, settings, plain, "organiser")
+    session = web_accounts.set_up(store, settings, given.code, given.login, given.password)
+    return _signed_in(response, settings, session)
 
 
 @router.post("/sign-in")
@@ -126,37 +151,27 @@ def sign_in(
     given: Credentials, response: Response, store: TheStore, settings: TheSettings
 ) -> SignedIn:
     """Sign in with a password; at most ten tries a minute for a login."""
-    with store.transaction() as db:
-        passwords.limit(db, store.clock(), f"sign-in {given.login}", 10)
-    number, administrator = passwords.check_password(store, given.login, given.password)
-    with store.transaction() as db:
-        roles = {held for _, _, held in roles_of(db, number)}
-        if not administrator and not roles:
-            raise RuleError("no-access", "this account has no campaign yet")
-        role = "organiser" if administrator or "organiser" in roles else min(roles)
-        plain = new_token(db, store.clock(), role, account_id=number)
-    return _give(response, settings, plain, role)
+    session = web_accounts.sign_in(store, given.login, given.password)
+    return _signed_in(response, settings, session)
 
 
 @router.post("/sign-out", status_code=204)
-def sign_out(who: Signed, response: Response, store: TheStore) -> None:
+def sign_out(bearer: Signed, response: Response, store: TheStore) -> None:
     """Make the token useless."""
-    with store.transaction() as db:
-        revoke(db, store.clock(), who.token)
-    response.delete_cookie(COOKIE if who.role == "worker" else OFFICE_COOKIE)
+    access.sign_out(response, store, bearer)
 
 
 @router.get("/me")
-def me(who: Signed, store: TheStore, settings: TheSettings) -> Me:
+def me(bearer: Signed, store: TheStore, settings: TheSettings) -> Me:
     """Who is signed in."""
     with store.snapshot() as db:
-        roles = roles_of(db, who.account) if who.account else []
+        roles = roles_of(db, bearer.account) if bearer.account else []
     return Me(
-        name=who.name,
-        role=who.role,
-        administrator=who.administrator,
-        scopes=sorted(who.scopes),
-        forgery_token=forgery_token(settings, who.token),
+        name=bearer.name,
+        role=bearer.role,
+        administrator=bearer.administrator,
+        scopes=sorted(bearer.scopes),
+        forgery_token=forgery_token(settings, bearer.token),
         campaigns=[CampaignRole(campaign=name, role=role) for name, _, role in roles],
     )
 
@@ -174,12 +189,12 @@ def enter(
         )
         if arrival.preview:
             return Entered(token="", forgery_token="", role="worker", preview=True)
-        found = workers.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
+        worker = workers.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
         plain = new_token(
-            work.db, work.now, "worker", campaign_id=work.campaign, worker_id=found.id
+            work.db, work.now, "worker", campaign_id=work.campaign, worker_id=worker.id
         )
-    given_out = _give(response, settings, plain, "worker")
-    return Entered(**given_out.model_dump())
+    signed_in = _signed_in(response, settings, Session(plain, "worker"))
+    return Entered(**signed_in.model_dump())
 
 
 @router.post("/campaigns/{name}/tokens", status_code=201)
@@ -187,20 +202,65 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
     """A token for a program; it is shown this once. It allows no more than the maker's own."""
     scopes = wanted.scopes
     if wanted.role == "organiser":
-        scopes = scopes or sorted(member.who.scopes)
-        more = {scope for scope in scopes if scope in SCOPES["organiser"]} - member.who.scopes
-        if more:
-            raise RuleError("no-access", lacking(min(more)))
-    with member.store.write(member.campaign) as work:
-        worker = workers.expert(work, member.who.name) if wanted.role == "expert" else None
+        scopes = scopes or sorted(member.scopes)
+        for scope in sorted(set(scopes).intersection(SCOPES["organiser"])):
+            member.refuse_without(scope)
+    with member.write() as work:
         plain = new_token(
             work.db,
             work.now,
             wanted.role,
             campaign_id=work.campaign,
-            worker_id=worker,
-            account_id=member.who.account,
+            worker_id=workers.expert(work, member.name) if wanted.role == "expert" else None,
+            account_id=member.bearer.account,
             scopes=scopes,
             days=wanted.days,
         )
     return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=wanted.role)
+
+
+# --- accounts and roles ---------------------------------------------------------------------------
+
+
+@members.get("/accounts")
+def accounts(_: Administrator, store: TheStore) -> list[AccountLine]:
+    """All accounts."""
+    with store.snapshot() as db:
+        return [_line(account) for account in web_accounts.accounts(db)]
+
+
+def _line(account: Account) -> AccountLine:
+    return AccountLine(
+        login=account.login,
+        administrator=account.administrator,
+        made_at=account.made_at,
+        campaigns=[CampaignRole(campaign=name, role=role) for name, role in account.roles],
+    )
+
+
+@members.post("/invitations", status_code=201)
+def invite(
+    wanted: Invitation, _: Administrator, store: TheStore, settings: TheSettings
+) -> InvitationLink:
+    """An address with which somebody makes an account."""
+    guest = Guest(**wanted.model_dump())
+    return InvitationLink(link=web_accounts.invite(store, settings, guest))
+
+
+@members.post("/join", status_code=201)
+def join(given: Joining, response: Response, store: TheStore, settings: TheSettings) -> SignedIn:
+    """Make the account of an invitation, and sign in."""
+    session = web_accounts.join(store, settings, given.invitation, given.password)
+    return _signed_in(response, settings, session)
+
+
+@members.put("/roles", status_code=204)
+def give(wanted: Role, _: Administrator, store: TheStore) -> None:
+    """Let an account be something in a campaign."""
+    web_accounts.give_role(store, wanted.login, wanted.campaign, wanted.role)
+
+
+@members.delete("/roles", status_code=204)
+def take(wanted: Role, _: Administrator, store: TheStore) -> None:
+    """Let an account be that no longer."""
+    web_accounts.take_role(store, wanted.login, wanted.campaign, wanted.role)

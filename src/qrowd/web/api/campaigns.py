@@ -10,14 +10,15 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import campaign
+from qrowd.collection.database.store import Found, Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import gather
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
-from qrowd.web.access import Administrator, Signed, TheStore, roles_of
-from qrowd.web.folders import file_name
+from qrowd.web.access import Administrator, Bearer, Signed, TheStore, roles_of
+from qrowd.web.files import file_name
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=RESPONSES)
@@ -79,7 +80,9 @@ def about(plan: Plan, state: str) -> About:
         instructions=plan.campaign.instructions,
         examples=list(plan.campaign.examples),
         documents_per_batch=documents,
-        batches_per_visit=_per_visit(plan),
+        batches_per_visit=None  # any number
+        if plan.platform.preset == "own"
+        else plan.campaign.hits_per_session,
         minutes_per_batch=plan.seconds_of(documents) / 60,
         pay=plan.pay_of("judge"),
         currency=plan.pay.currency,
@@ -91,22 +94,22 @@ def about(plan: Plan, state: str) -> About:
     )
 
 
-def _per_visit(plan: Plan) -> int | None:
-    """How many batches a visit is for; None: any number."""
-    return None if plan.platform.preset == "own" else plan.campaign.hits_per_session
-
-
 @router.get("")
-def listed(who: Signed, store: TheStore) -> list[Listed]:
+def listed(bearer: Signed, store: TheStore) -> list[Listed]:
     """The campaigns that are open to whoever asks."""
+    return open_to(bearer, store)
+
+
+def open_to(bearer: Bearer, store: Store) -> list[Found]:
+    """The campaigns that are open to somebody: rows of name, state."""
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
     with store.snapshot() as db:
-        if who.plain_account:
-            mine = [number for _, number, _ in roles_of(db, who.account or 0)]
+        if bearer.plain_account:
+            mine = [number for _, number, _ in roles_of(db, bearer.account or 0)]
             query = query.where(campaign.c.id.in_(mine))
-        elif not who.administrator:
-            query = query.where(campaign.c.id == who.campaign)
-        return [Listed(name=row.name, state=row.state) for row in db.execute(query)]
+        elif not bearer.administrator:
+            query = query.where(campaign.c.id == bearer.campaign)
+        return list(db.execute(query))
 
 
 @router.get("/{name}/about")
@@ -140,11 +143,11 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         material = gather(plan, path, within=folder)
         refuse_unmeetable(plan, material, "plan.toml")
         create_campaign(store, plan, material)
-        found = forecast(plan, material)
+        expected = forecast(plan, material)
     return Made(
         name=plan.campaign.name,
-        pairs=found.pairs,
-        batches=found.batches,
-        cost=found.cost,
-        warnings=list(found.warnings),
+        pairs=expected.pairs,
+        batches=expected.batches,
+        cost=expected.cost,
+        warnings=list(expected.warnings),
     )

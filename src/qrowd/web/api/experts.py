@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.database.store import Work
@@ -102,7 +102,7 @@ class ErrorRate(BaseModel):
 class Objection(Pair):
     """An "I disagree" that waits for an answer."""
 
-    number: int
+    number: int = Field(validation_alias=AliasChoices("number", "id"))
     at: int
 
 
@@ -132,15 +132,15 @@ class Clarification(BaseModel):
 @contextmanager
 def reading(expert: Member) -> Iterator[tuple[Work, int]]:
     """A snapshot, and the number of the expert there."""
-    with expert.store.read(expert.campaign) as work:
-        yield work, cases.seen_as(work, expert.who.worker, expert.who.name)
+    with expert.read() as work:
+        yield work, cases.seen_as(work, expert.bearer.worker, expert.name)
 
 
 @contextmanager
 def writing(expert: Member) -> Iterator[tuple[Work, int]]:
     """A transaction, and the number of the expert there."""
-    with expert.store.write(expert.campaign) as work:
-        yield work, cases.expert_id(work, expert.who.worker, expert.who.name)
+    with expert.write() as work:
+        yield work, cases.expert_id(work, expert.bearer.worker, expert.name)
 
 
 # --- blind ----------------------------------------------------------------------------------------
@@ -149,36 +149,35 @@ def writing(expert: Member) -> Iterator[tuple[Work, int]]:
 @router.post("/sample", status_code=201)
 def draw(wanted: SampleWanted, expert: Expert) -> Made:
     """Draw random judgements to judge again; how many."""
-    with expert.store.write(expert.campaign) as work:
+    with expert.write() as work:
         return Made(number=expert_sample.draw_sample(work, wanted.size))
 
 
 @router.get("/sample")
 def sample(expert: Expert) -> list[Pair]:
     """What is left to judge of the sample, blind."""
-    with expert.store.read(expert.campaign) as work:
-        return [Pair(topic=row.topic, doc=row.doc) for row in expert_sample.to_judge(work)]
+    with expert.read() as work:
+        return expert_sample.to_judge(work)
 
 
 @router.get("/disputed")
 def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[Pair]:
     """The pairs that judges disagree on most; how they voted is told after one's own judgement."""
-    with expert.store.read(expert.campaign) as work:
-        rows = expert_sample.disputed(work, limit)
-    return [Pair(topic=row.topic, doc=row.doc) for row in rows]
+    with expert.read() as work:
+        return expert_sample.disputed(work, limit)
 
 
 @router.get("/queue")
 def queue(expert: Expert) -> list[Pair]:
     """All that waits, sampled and disputed pairs mixed."""
-    with expert.store.read(expert.campaign) as work:
-        return [Pair(topic=row.topic, doc=row.doc) for row in cases.queue(work)]
+    with expert.read() as work:
+        return cases.queue(work)
 
 
 @router.get("/documents", response_class=Response)
 def document(topic: Topic, doc: Doc, expert: Expert) -> Response:
     """The bytes of a document."""
-    with expert.store.read(expert.campaign) as work:
+    with expert.read() as work:
         body = document_of(work, expert_sample.pair_named(work, topic, doc))
     return Response(body.content, media_type=body.media_type, headers=HARMLESS)
 
@@ -194,42 +193,36 @@ def decide(decision: Decision, expert: Expert) -> None:
         cases.decide(work, number, pair, decision.grade, decision.reason, decision.code)
 
 
-@router.get("/votes")
-def votes(topic: Topic, doc: Doc, expert: Expert) -> Seen:
+@router.get("/votes", response_model=Seen)
+def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
     """What judges said, and what is alike; refused until this expert has judged the pair."""
     with reading(expert) as (work, number):
         pair = expert_sample.pair_named(work, topic, doc)
-        said = cases.votes(work, number, pair)
+        judges = cases.votes(work, number, pair)
         alike = neighbours.neighbours(work, number, pair)
-    return Seen(
-        votes=[Vote.model_validate(vars(one)) for one in said],
-        neighbours=[Neighbour.model_validate(vars(one)) for one in alike.found],
-        problem=alike.problem,
-    )
+    return {"votes": judges, "neighbours": alike.documents, "problem": alike.problem}
 
 
 @router.get("/topics")
 def topic(topic: Topic, expert: Expert) -> list[Pair]:
     """All pairs of a topic, for somebody who judges it whole."""
-    with expert.store.read(expert.campaign) as work:
+    with expert.read() as work:
         return [Pair(topic=topic, doc=row.doc) for row in cases.of_topic(work, topic)]
 
 
-@router.get("/decisions")
-def decisions(expert: Expert, topic: Topic | None = None) -> list[Decided]:
+@router.get("/decisions", response_model=list[Decided])
+def decisions(expert: Expert, topic: Topic | None = None) -> list[cases.Decided]:
     """The decisions that stand on what this expert has judged, the newest first."""
     with reading(expert) as (work, number):
-        found = cases.decisions(work, number, topic)
-    return [Decided.model_validate(vars(one)) for one in found]
+        return cases.decisions(work, number, topic)
 
 
 @router.post("/clarifications", status_code=201)
 def clarify(wanted: Clarification, expert: Expert) -> Done:
     """Add to a topic's instructions, with the day."""
-    with expert.store.write(expert.campaign) as work:
-        return Done(
-            number=audit.perform(work, expert.who.name, clarification.ACT, wanted.model_dump())
-        )
+    with expert.write() as work:
+        act = audit.perform(work, expert.name, clarification.ACT, wanted.model_dump())
+    return Done(number=act)
 
 
 # --- objections -----------------------------------------------------------------------------------
@@ -238,16 +231,15 @@ def clarify(wanted: Clarification, expert: Expert) -> Done:
 @router.get("/objections")
 def objections(expert: Expert) -> list[Objection]:
     """Check questions that workers disagree with."""
-    with expert.store.read(expert.campaign) as work:
-        rows = cases.disagreements(work)
-    return [Objection(number=row.id, at=row.at, topic=row.topic, doc=row.doc) for row in rows]
+    with expert.read() as work:
+        return cases.disagreements(work)
 
 
-@router.get("/objections/{number}")
-def objection(number: Number, expert: Expert) -> Sides:
+@router.get("/objections/{number}", response_model=Sides)
+def objection(number: Number, expert: Expert) -> cases.Disagreement:
     """Both sides; refused until this expert has judged the document."""
     with reading(expert) as (work, mine):
-        return Sides.model_validate(vars(cases.disagreement(work, mine, number)))
+        return cases.disagreement(work, mine, number)
 
 
 @router.post("/objections/{number}", status_code=204)
@@ -255,7 +247,7 @@ def answer(number: Number, given: Answer, expert: Expert) -> None:
     """Answer an objection."""
     with writing(expert) as (work, mine):
         cases.answer_disagreement(
-            work, expert.who.name, mine, number, right=given.right, reply=given.reply
+            work, expert.name, mine, number, right=given.right, reply=given.reply
         )
 
 
@@ -265,22 +257,21 @@ def answer(number: Number, given: Answer, expert: Expert) -> None:
 @router.get("/error-rate")
 def error_rate(reader: Reader) -> ErrorRate:
     """How often the sampled judgements were wrong."""
-    with reader.store.read(reader.campaign) as work:
-        found = expert_sample.error_rate(work)
-    return ErrorRate.model_validate(plain(vars(found)))
+    with reader.read() as work:
+        rate = expert_sample.error_rate(work)
+    return ErrorRate.model_validate(plain(vars(rate)))
 
 
-@router.get("/all-decisions")
-def all_decisions(reader: Reader) -> list[Decided]:
+@router.get("/all-decisions", response_model=list[Decided])
+def all_decisions(reader: Reader) -> list[cases.Decided]:
     """What experts decided; POST results/decisions tells which systems' scores that moves."""
-    with reader.store.read(reader.campaign) as work:
-        found = cases.decisions(work)
-    return [Decided.model_validate(vars(one)) for one in found]
+    with reader.read() as work:
+        return cases.decisions(work)
 
 
 @router.post("/draw", status_code=201)
 def draw_for_experts(wanted: SampleWanted, manager: Manager) -> Done:
     """The act of drawing a sample for experts; it can be undone."""
     details = wanted.model_dump(exclude_none=True)
-    with manager.store.write(manager.campaign) as work:
-        return Done(number=audit.perform(work, manager.who.name, "draw sample", details))
+    with manager.write() as work:
+        return Done(number=audit.perform(work, manager.name, "draw sample", details))

@@ -1,25 +1,38 @@
-"""What an organiser does while a campaign runs: acts, each written down, most reversible."""
+"""What an organiser does while a campaign runs: acts, each written down, most reversible; and more
+of a campaign: topics, documents, pairs, runs, gold.
+"""
 
 from __future__ import annotations
 
 import json
+import pathlib
+import tempfile
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, File, Form, Path, Query, UploadFile
 from pydantic import BaseModel, Field
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import Status, status
 from qrowd.collection.database.store import Work
+from qrowd.collection.material.campaign_rows import Added
+from qrowd.collection.office import extension
 from qrowd.collection.office.acts import ACTS
+from qrowd.collection.office.extension import Cost
+from qrowd.collection.plan.files import extension as read_extension
+from qrowd.collection.plan.rows import Material
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
-from qrowd.web.access import Keeper, Manager, Member, Payer, Reader, lacking
+from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
+from qrowd.web.files import keep_upload
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["manage"], responses=RESPONSES)
+extensions = APIRouter(prefix="/api/campaigns/{name}", tags=["extensions"], responses=RESPONSES)
 
 Number = Annotated[int, Path(ge=1, lt=2**62)]
+Upload = Annotated[UploadFile | None, File()]
+UPLOADS = ("topics", "documents", "pool", "runs", "gold")
 MONEY = ("fund", "bonus", "settle")
 PEOPLE = ("message",)
 SCOPES = {**dict.fromkeys(MONEY, "pay"), **dict.fromkeys((*PEOPLE, "answer appeal"), "people")}
@@ -58,7 +71,7 @@ class ActDone(BaseModel):
 class Notice(BaseModel):
     """Something that an organiser should know."""
 
-    number: int
+    number: int = Field(validation_alias="id")
     at: int
     kind: str
     text: str
@@ -79,14 +92,21 @@ class Balance(BaseModel):
 class Owed(BaseModel):
     """What one worker has earned and not been paid."""
 
-    worker: int
+    worker: int = Field(validation_alias="number")
     amount: int
 
 
+class Extended(BaseModel):
+    """What was added; with `sure` left out, only what it would cost."""
+
+    cost: Cost
+    added: Added | None
+
+
 def _perform(member: Member, wanted: ActWanted) -> Done:
-    with member.store.write(member.campaign) as work:
+    with member.write() as work:
         number = audit.perform(
-            work, member.who.name, wanted.act, wanted.details, sure=wanted.sure, seen=wanted.seen
+            work, member.name, wanted.act, wanted.details, sure=wanted.sure, seen=wanted.seen
         )
     return Done(number=number)
 
@@ -118,7 +138,7 @@ def write(wanted: ActWanted, member: Keeper) -> Done:
 @router.get("/acts")
 def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[ActDone]:
     """What was done, the newest first."""
-    with member.store.read(member.campaign) as work:
+    with member.read() as work:
         rows = audit.acts(work, limit)
     return [
         ActDone(
@@ -128,29 +148,23 @@ def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> l
             act=row.act,
             details=json.loads(row.details),
             undoes=row.undoes,
-            reversible=_reversible(row.act),
+            reversible=row.act in ACTS and ACTS[row.act].undo is not None,
         )
         for row in rows
     ]
 
 
-def _reversible(act: str) -> bool:
-    return act in ACTS and ACTS[act].undo is not None
-
-
 @router.post("/acts/{number}/undo", status_code=201)
 def undo(number: Number, member: Manager) -> Done:
     """Take an act back, by a new act. The token must allow that act too."""
-    with member.store.write(member.campaign) as work:
+    with member.write() as work:
         return Done(number=take_back(work, member, number))
 
 
 def take_back(work: Work, member: Member, number: int) -> int:
     """Undo an act, for somebody who may do it; the number of the new act."""
-    scope = scope_of(audit.act_numbered(work, number).act)
-    if scope not in member.who.scopes:
-        raise RuleError("no-access", lacking(scope))
-    return audit.undo(work, member.who.name, number)
+    member.refuse_without(scope_of(audit.act_numbered(work, number).act))
+    return audit.undo(work, member.name, number)
 
 
 def scope_of(act: str) -> str:
@@ -161,29 +175,28 @@ def scope_of(act: str) -> str:
 @router.get("/status")
 def how_it_goes(member: Reader) -> Status:
     """Coverage, money, batches and workers, from counters."""
-    with member.store.read(member.campaign) as work:
+    with member.read() as work:
         return status(work)
 
 
 @router.get("/notices")
 def told(member: Reader) -> list[Notice]:
     """What needs a decision."""
-    with member.store.read(member.campaign) as work:
-        rows = notices.notices(work)
-    return [Notice(number=row.id, at=row.at, kind=row.kind, text=row.text) for row in rows]
+    with member.read() as work:
+        return list(notices.notices(work))
 
 
 @router.post("/notices/{number}/done", status_code=204)
 def dealt_with(number: Number, member: Manager) -> None:
     """Take a notice off the list."""
-    with member.store.write(member.campaign) as work:
+    with member.write() as work:
         notices.dealt_with(work, number)
 
 
 @router.get("/money")
 def balance(member: Reader) -> Balance:
     """The campaign's accounts."""
-    with member.store.read(member.campaign) as work:
+    with member.read() as work:
         held, pay = ledger.balance(work), work.plan.pay
     return Balance(currency=pay.currency, digits=pay.digits, **vars(held))
 
@@ -191,6 +204,47 @@ def balance(member: Reader) -> Balance:
 @router.get("/money/owed")
 def owed(member: Payer) -> list[Owed]:
     """Who is owed what."""
-    with member.store.read(member.campaign) as work:
-        rows = ledger.owed(work)
-    return [Owed(worker=row.number, amount=row.amount) for row in rows]
+    with member.read() as work:
+        return list(ledger.owed(work))
+
+
+# --- more topics, documents, pairs, runs, gold; the cost comes first ------------------------------
+
+
+@extensions.get("/cost-of-target")
+def cost_of_target(target: Annotated[int, Query(ge=1, le=1000)], member: Reader) -> Cost:
+    """What more judgements of every document would cost."""
+    with member.read() as work:
+        return extension.cost_of_target(work, target)
+
+
+@extensions.post("/extensions")
+def extend(
+    member: Manager,
+    topics: Upload = None,
+    documents: Upload = None,
+    pool: Upload = None,
+    runs: Upload = None,
+    gold: Upload = None,
+    depth: Annotated[int, Form(ge=1, le=10_000)] = 20,
+    sure: Annotated[bool, Form()] = False,
+) -> Extended:
+    """Add files to a campaign. Without `sure` nothing is changed, and the cost is told."""
+    sent = {"topics": topics, "documents": documents, "pool": pool, "runs": runs, "gold": gold}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for kind, file in sent.items():
+            if file is not None:
+                keep_upload(folder / kind, file.filename, file.file)
+        material = extension_in(folder, depth)
+    with member.write() as work:
+        cost = extension.cost_of_pool(work, material)
+        added = extension.extend(work, member.name, material) if sure else None
+    return Extended(cost=cost, added=added)
+
+
+def extension_in(folder: pathlib.Path, depth: int) -> Material:
+    """What an upload adds; `folder` has a folder for each kind of file."""
+    paths = {kind: sorted((folder / kind).glob("*")) for kind in UPLOADS}
+    first = {kind: next(iter(paths[kind]), None) for kind in UPLOADS if kind != "runs"}
+    return read_extension(**first, runs=paths["runs"], depth=depth, within=folder)

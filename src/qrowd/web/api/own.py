@@ -11,9 +11,11 @@ from sqlalchemy import select
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import assignment
+from qrowd.collection.database.store import Found
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.people.visits import leave
+from qrowd.collection.plan.platforms import Departure
 from qrowd.web.access import TheSettings, Worker, forgery_token
 from qrowd.web.api.work import Key
 from qrowd.web.problems import RESPONSES
@@ -48,7 +50,7 @@ class Letter(BaseModel):
 class Appeal(BaseModel):
     """An appeal, and its answer once there is one."""
 
-    number: int
+    number: int = Field(validation_alias="id")
     kind: str
     at: int
     text: str
@@ -105,43 +107,40 @@ class Asked(BaseModel):
 @router.get("/session")
 def session(worker: Worker, settings: TheSettings) -> Session:
     """Come back to a page that was open before."""
-    return Session(forgery_token=forgery_token(settings, worker.who.token))
+    return Session(forgery_token=forgery_token(settings, worker.bearer.token))
 
 
-@router.get("/me")
-def own_page(worker: Worker) -> Own:
+@router.get("/me", response_model=Own)
+def own_page(worker: Worker) -> dict[str, Any]:
     """What a worker has done and earned."""
-    with worker.store.read(worker.campaign) as work:
-        found = workers.worker_of(work, worker.worker)
+    with worker.read() as work:
+        row = workers.worker_of(work, worker.worker)
         mine = select(assignment).where(assignment.c.worker_id == worker.worker)
-        objections = appeals.appeals_of(work, worker.worker)
-        waiting = {
-            row.assignment_id
-            for row in objections
-            if row.kind == "refusal" and row.answered_at is None
+        own_appeals = appeals.appeals_of(work, worker.worker)
+        appealed = {
+            appeal.assignment_id
+            for appeal in own_appeals
+            if appeal.kind == "refusal" and appeal.answered_at is None
         }
-        return Own(
-            worker=found.number,
-            state=found.state,
-            consent_needed=workers.consent_needed(work, worker.worker),
-            unsettled=ledger.unsettled(work, worker.worker),
-            owed=ledger.unsettled(work, worker.worker, ("owed",)),
-            batches=[
-                _batch(row, row.id not in waiting and appeals.in_time(work, row))
-                for row in work.db.execute(mine.order_by(assignment.c.id))
+        return {
+            "worker": row.number,
+            "state": row.state,
+            "consent_needed": workers.consent_needed(work, worker.worker),
+            "unsettled": ledger.unsettled(work, worker.worker),
+            "owed": ledger.unsettled(work, worker.worker, ("owed",)),
+            "batches": [
+                _batch(batch, batch.id not in appealed and appeals.in_time(work, batch))
+                for batch in work.db.execute(mine.order_by(assignment.c.id))
             ],
-            messages=[
-                Letter(at=row.at, from_worker=bool(row.from_worker), text=row.text)
-                for row in workers.messages(work, worker.worker)
-            ],
-            appeals=[appeal_of(row) for row in objections],
-        )
+            "messages": workers.messages(work, worker.worker),
+            "appeals": own_appeals,
+        }
 
 
-def _batch(row: Any, can_appeal: bool) -> Batch:
+def _batch(row: Found, can_appeal: bool) -> Batch:
     return Batch(
         key=row.key,
-        kind="judge" if row.kind == "second" else row.kind,
+        kind="judge" if row.kind == "second" else row.kind,  # which of both it is stays hidden
         state=row.state,
         pay=row.pay,
         earned=row.earned + row.paid,
@@ -151,31 +150,17 @@ def _batch(row: Any, can_appeal: bool) -> Batch:
     )
 
 
-def appeal_of(row: Any) -> Appeal:
-    """An appeal as the API shows it."""
-    won = None if row.won is None else bool(row.won)
-    return Appeal(
-        number=row.id,
-        kind=row.kind,
-        at=row.at,
-        text=row.text,
-        answered_at=row.answered_at,
-        won=won,
-        reply=row.reply,
-    )
-
-
 @router.post("/messages", status_code=204)
 def write(words: Words, worker: Worker) -> None:
     """Write to the organiser."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         workers.write_message(work, worker.worker, words.text, from_worker=True)
 
 
 @router.post("/batches/{key}/appeal", status_code=201)
 def appeal(key: Key, words: Words, worker: Worker) -> Made:
     """Appeal against the refusal of a batch."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return Made(number=appeals.appeal_refusal(work, worker.worker, key, words.text))
 
 
@@ -184,30 +169,28 @@ def disagree(
     key: Key, position: Annotated[int, Path(ge=1, le=1000)], words: Words, worker: Worker
 ) -> Made:
     """Disagree with the expert on a check question that was missed."""
-    with worker.store.write(worker.campaign) as work:
-        number = appeals.disagree(work, worker.worker, key, position, words.text)
-    return Made(number=number)
+    with worker.write() as work:
+        return Made(number=appeals.disagree(work, worker.worker, key, position, words.text))
 
 
-@router.post("/leave")
-def way_back(worker: Worker) -> Way:
+@router.post("/leave", response_model=Way)
+def way_back(worker: Worker) -> Departure:
     """The way back to the platform, with a code that is good once."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         mine = select(assignment.c.id).where(assignment.c.worker_id == worker.worker)
         worked = work.db.scalar(mine.limit(1)) is not None
-        found = leave(work, worker.worker, worked=worked)
-    return Way(code=found.code, address=found.address, form=dict(found.form))
+        return leave(work, worker.worker, worked=worked)
 
 
 @router.get("/data")
 def my_data(worker: Worker) -> dict[str, Any]:
     """Everything that is stored of oneself."""
-    with worker.store.read(worker.campaign) as work:
+    with worker.read() as work:
         return erasure.my_data(work, worker.worker)
 
 
 @router.post("/forget")
 def forget_me(worker: Worker) -> Asked:
     """Ask to be forgotten; the organiser does it once everything is settled."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return Asked(now=erasure.ask(work, worker.worker))

@@ -1,24 +1,28 @@
-"""What background jobs find: asked for here, done elsewhere, the last result with its age."""
+"""What background jobs find, the last result with its age; runs; releases, asked for twice."""
 
 from __future__ import annotations
 
+import io
 import json
 import pathlib
+from collections.abc import Sequence
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Path, UploadFile
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
+import qrowd as q
+from qrowd.collection.database.store import Found
+from qrowd.collection.publishing import release
 from qrowd.errors import RuleError
-from qrowd.io.source import refuse_bomb
 from qrowd.web import jobs
 from qrowd.web.access import Exporter, Manager, Member, Reader, TheSettings
 from qrowd.web.api.work import HARMLESS
-from qrowd.web.folders import Place, file_name
+from qrowd.web.files import CampaignFiles, keep_upload
+from qrowd.web.judgements import figures_of
 from qrowd.web.problems import RESPONSES
-from qrowd.web.settings import Settings
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["results"], responses=RESPONSES)
 
@@ -37,7 +41,7 @@ class JobWanted(BaseModel):
 class JobState(BaseModel):
     """How far a job is; times are milliseconds since 1970."""
 
-    number: int
+    number: int = Field(validation_alias="id")
     kind: str
     state: str
     made_at: int
@@ -64,47 +68,50 @@ class Stored(BaseModel):
     topics: int
 
 
-def _place(member: Member, settings: Settings) -> Place:
-    return Place(member.store, settings.folder, member.campaign)
+class ReleaseWanted(BaseModel):
+    """The method that makes the qrels; `sure` confirms what cannot be taken back."""
+
+    method: str = Field("mv", max_length=300)
+    measures: list[str] = Field(default=[], max_length=20)
+    sure: bool = False
 
 
-@router.post("/results/{kind}", status_code=202)
-def ask(kind: Kind, wanted: JobWanted, member: Manager) -> JobState:
+class ReleaseMade(BaseModel):
+    """A release; `here` if its zip can be had from this server."""
+
+    number: int
+    at: int
+    who: str
+    method: str
+    judgements: int
+    sha256: str
+    here: bool
+
+
+@router.post("/results/{kind}", status_code=202, response_model=JobState)
+def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Found:
     """Ask for a result: merge, quality, systems, export."""
     if kind == "release":
         raise RuleError("no-access", "a release has an address of its own: /releases")
-    with member.store.write(member.campaign) as work:
-        number = jobs.ask(work, kind, wanted.model_dump())
-        return state_line(jobs.state_of(work, number))
+    with member.write() as work:
+        return jobs.state_of(work, jobs.ask(work, kind, wanted.model_dump()))
 
 
-@router.get("/jobs/{number}")
-def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> JobState:
+@router.get("/jobs/{number}", response_model=JobState)
+def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Found:
     """How far a job is."""
-    with member.store.read(member.campaign) as work:
-        return state_line(jobs.state_of(work, number))
+    with member.read() as work:
+        return jobs.state_of(work, number)
 
 
-def state_line(row: Any) -> JobState:
-    """A job as the interface shows it."""
-    return JobState(
-        number=row.id,
-        kind=row.kind,
-        state=row.state,
-        made_at=row.made_at,
-        finished_at=row.finished_at,
-        problem=row.problem,
-    )
-
-
-@router.get("/results/{kind}")
-def latest(kind: Kind, member: Reader) -> Finding:
+@router.get("/results/{kind}", response_model=Finding)
+def latest(kind: Kind, member: Reader) -> jobs.Result:
     """The last finished result, and its age."""
-    with member.store.read(member.campaign) as work:
-        found = jobs.latest(work, kind)
-    if found is None:
+    with member.read() as work:
+        result = jobs.latest(work, kind)
+    if result is None:
         raise RuleError("not-found", f"there is no result of {kind!r} yet; ask for one")
-    return Finding(**json.loads(json.dumps(vars(found))))
+    return result
 
 
 @router.get("/files/{file}", response_class=FileResponse)
@@ -112,23 +119,87 @@ def download(
     file: Annotated[str, Path(pattern=r"^[a-z]+\.[a-z]+$")], member: Exporter, settings: TheSettings
 ) -> FileResponse:
     """A file that a job has made: judgements.tsv, merged.qrels, manifest.json, ..."""
-    path = _place(member, settings).result(file)
+    path = CampaignFiles.of(member, settings).result(file)
     return FileResponse(path, filename=file, headers=HARMLESS)
 
 
 @router.post("/runs", status_code=201)
 def add_run(file: UploadFile, member: Manager, settings: TheSettings) -> Stored:
     """Take in a run (TREC's six columns); a run of the same name is replaced."""
-    import qrowd as q
+    return keep_run(CampaignFiles.of(member, settings), file.filename, file.file)
 
-    content = file.file.read(LARGEST_RUN + 1)
-    if len(content) > LARGEST_RUN:
+
+def keep_run(files: CampaignFiles, name: str | None, content: BinaryIO) -> Stored:
+    """Keep a run, once it can be read."""
+    body = content.read(LARGEST_RUN + 1)
+    if len(body) > LARGEST_RUN:
         raise RuleError("too-large", f"a run has at most {LARGEST_RUN // 2**20} MB")
-    folder = _place(member, settings).runs
+    folder = files.runs
     with TemporaryDirectory(dir=folder.parent) as beside:  # jobs list what is in the folder
-        path = pathlib.Path(beside) / file_name(file.filename or "run")
-        path.write_bytes(content)
-        refuse_bomb(path)
+        path = keep_upload(pathlib.Path(beside), name or "run", io.BytesIO(body))
         runs = q.read_runs(path)
         path.replace(folder / path.name)
     return Stored(name=path.name, runs=len(runs.runs), topics=len(runs.topics))
+
+
+# --- releases -------------------------------------------------------------------------------------
+
+
+@router.post("/releases", status_code=202, response_model=JobState, name="ask")
+def ask_for_release(wanted: ReleaseWanted, member: Exporter) -> Found:
+    """Make a release: topics, pool, qrels, anonymous judgements, orders, runs, datasheet."""
+    if not wanted.sure:
+        raise RuleError("ask-twice", "a release cannot be taken back; confirm it")
+    return make_release(member, wanted.method, wanted.measures)
+
+
+def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> Found:
+    """Put a release on the list of jobs; what is wrong with method or measures is told now."""
+    figures_of(method, measures)
+    parameters = {"method": method, "measures": list(measures), "who": member.name}
+    with member.write() as work:
+        return jobs.state_of(work, jobs.ask(work, "release", parameters))
+
+
+@router.get("/releases", name="listed")
+def releases(member: Exporter, settings: TheSettings) -> list[ReleaseMade]:
+    """The releases so far."""
+    return made_releases(CampaignFiles.of(member, settings))
+
+
+def made_releases(files: CampaignFiles) -> list[ReleaseMade]:
+    """The releases so far, the oldest first, numbered from 1."""
+    with files.read() as work:
+        rows = [(row, json.loads(row.details)) for row in release.releases(work)]
+    return [
+        ReleaseMade(
+            number=number,
+            at=row.at,
+            who=row.who,
+            method=details["method"],
+            sha256=details["sha256"],
+            judgements=details["judgements"],
+            here=(files.releases / details["file"]).is_file(),
+        )
+        for number, (row, details) in enumerate(rows, 1)
+    ]
+
+
+@router.get("/releases/{number}/zip", response_class=FileResponse, name="download")
+def download_release(
+    number: Annotated[int, Path(ge=1, lt=2**31)], member: Exporter, settings: TheSettings
+) -> FileResponse:
+    """A release as one zip."""
+    return release_zip(CampaignFiles.of(member, settings), number)
+
+
+def release_zip(files: CampaignFiles, number: int) -> FileResponse:
+    """The zip of a release; an error where there is none, or it was made elsewhere."""
+    with files.read() as work:
+        rows, name = release.releases(work), work.name
+    if not 1 <= number <= len(rows):
+        raise RuleError("not-found", f"there is no release {number}")
+    path = files.releases / json.loads(rows[number - 1].details)["file"]
+    if not path.is_file():
+        raise RuleError("not-found", f"release {number} was not made by this server")
+    return FileResponse(path, filename=f"{name}-release-{number}.zip", headers=HARMLESS)

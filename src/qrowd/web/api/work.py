@@ -74,16 +74,16 @@ class Passed(BaseModel):
 @router.post("/consent", status_code=204)
 def give_consent(terms: Terms, worker: Worker) -> None:
     """Accept the terms."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         workers.give_consent(work, worker.worker, terms.version)
 
 
 @router.post("/next")
 def next_batch(worker: Worker) -> Next:
     """The open batch, or a new one."""
-    with worker.store.write(worker.campaign) as work:
-        found = queue.next_batch(work, worker.worker)
-    return Next(batch=found) if isinstance(found, Offer) else Next(nothing=found)
+    with worker.write() as work:
+        batch = queue.next_batch(work, worker.worker)
+    return Next(batch=batch) if isinstance(batch, Offer) else Next(nothing=batch)
 
 
 @router.post("/answers")
@@ -92,14 +92,14 @@ def save_answer(answer: Answer, worker: Worker) -> Saved:
 
     The same key and body again gives the same reply; the same key with another body is a 409.
     """
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return events.save(work, worker.worker, answer.said())
 
 
 @router.post("/questions")
 def answer_questions(given: Answers, worker: Worker) -> Passed:
     """Answer the questions on a topic."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         passed = topic_questions.answer_questions(work, worker.worker, given.answers)
     return Passed(passed=passed)
 
@@ -107,7 +107,7 @@ def answer_questions(given: Answers, worker: Worker) -> Passed:
 @router.get("/sets/{key}/documents/{position}", response_class=Response)
 def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Worker) -> Response:
     """The bytes of a document in one's own batch."""
-    with worker.store.read(worker.campaign) as work:
+    with worker.read() as work:
         body = offer.body_of(work, worker.worker, key, position)
     return Response(body.content, media_type=body.media_type, headers=HARMLESS)
 
@@ -115,26 +115,26 @@ def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Wo
 @router.post("/batches/{key}/finish")
 def finish(key: Key, worker: Worker) -> Finished:
     """Close the answers; the checks run, and missed check questions are shown."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return submission.finish(work, worker.worker, key)
 
 
 @router.get("/batches/{key}/review")
 def review(key: Key, worker: Worker) -> Finished:
     """The checks' result and missed check questions of a finished batch."""
-    with worker.store.read(worker.campaign) as work:
+    with worker.read() as work:
         return submission.review(work, worker.worker, key)
 
 
 @router.post("/batches/{key}/submit")
 def submit(key: Key, worker: Worker) -> Ended:
     """Hand in a finished batch."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return submission.submit(work, worker.worker, key)
 
 
 @router.post("/batches/{key}/return")
 def give_back(key: Key, worker: Worker) -> Ended:
     """Return a batch: nothing is paid, its answers do not count."""
-    with worker.store.write(worker.campaign) as work:
+    with worker.write() as work:
         return submission.give_back(work, worker.worker, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
@@ -13,22 +14,25 @@ from qrowd.collection.office import erasure
 from qrowd.collection.people import visits
 from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
-from qrowd.web.access import Keeper, Payer, Reader, TheSettings
-from qrowd.web.api.own import Appeal, appeal_of
+from qrowd.web.access import Keeper, Member, Payer, Reader, TheSettings
+from qrowd.web.api.own import Appeal
 from qrowd.web.problems import RESPONSES
+from qrowd.web.settings import Settings
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["people"], responses=RESPONSES)
 
 Number = Annotated[int, Path(ge=1, lt=2**31)]
+MOST_LINKS = 10_000
+MOST_DAYS = 3650
 
 
 class WorkerLine(BaseModel):
     """A worker in the list; nothing here says who it is."""
 
-    worker: int
+    worker: int = Field(validation_alias="number")
     kind: str
     state: str
-    failed_batches: int
+    failed_batches: int = Field(validation_alias="failed_hits")
     batches: int
     earned: int
 
@@ -36,8 +40,8 @@ class WorkerLine(BaseModel):
 class LinksWanted(BaseModel):
     """Links for these people, good for so many days."""
 
-    people: list[str] = Field(min_length=1, max_length=10_000)
-    days: float = Field(30, gt=0, le=3650)
+    people: list[str] = Field(min_length=1, max_length=MOST_LINKS)
+    days: float = Field(30, gt=0, le=MOST_DAYS)
 
 
 class Link(BaseModel):
@@ -50,7 +54,7 @@ class Link(BaseModel):
 class AppealLine(Appeal):
     """An appeal of a worker."""
 
-    worker: int
+    worker: int = Field(validation_alias="number")
 
 
 class AppealAnswer(BaseModel):
@@ -90,43 +94,40 @@ def workers(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[WorkerLine]:
     """Workers by number, a page at a time."""
-    with member.store.read(member.campaign) as work:
-        rows = people.listed(work, after, limit)
-    return [
-        WorkerLine(
-            worker=row.number,
-            kind=row.kind,
-            state=row.state,
-            failed_batches=row.failed_hits,
-            batches=row.batches,
-            earned=row.earned,
-        )
-        for row in rows
-    ]
+    with member.read() as work:
+        return people.listed(work, after, limit)
 
 
 @router.post("/links", status_code=201)
 def make_links(wanted: LinksWanted, member: Keeper, settings: TheSettings) -> list[Link]:
     """Signed links for people of one's own panel."""
-    with member.store.write(member.campaign) as work:
-        made = [(one, visits.make_link(work, one, wanted.days)) for one in wanted.people]
-        at = f"{settings.address}/judge/{quote(work.name, safe='')}"
-    return [Link(person=one, link=f"{at}?link={link}") for one, link in made]
+    return links_for(member, settings, wanted.people, wanted.days)
+
+
+def links_for(
+    member: Member, settings: Settings, persons: Sequence[str], days: float
+) -> list[Link]:
+    """Each person's address of the campaign's judging page."""
+    with member.write() as work:
+        address = f"{settings.address}/judge/{quote(work.name, safe='')}"
+        return [
+            Link(person=person, link=f"{address}?link={visits.make_link(work, person, days)}")
+            for person in persons
+        ]
 
 
 @router.get("/appeals")
 def open_appeals(member: Keeper) -> list[AppealLine]:
     """Appeals without an answer."""
-    with member.store.read(member.campaign) as work:
-        rows = appeals.open_appeals(work)
-    return [AppealLine(worker=row.number, **appeal_of(row).model_dump()) for row in rows]
+    with member.read() as work:
+        return appeals.open_appeals(work)
 
 
 @router.post("/appeals/{number}", status_code=204)
 def answer_appeal(number: Number, answer: AppealAnswer, member: Keeper) -> None:
     """Answer an appeal; a refusal whose appeal is won is accepted and paid."""
-    with member.store.write(member.campaign) as work:
-        appeals.answer_appeal(work, member.who.name, number, won=answer.won, reply=answer.reply)
+    with member.write() as work:
+        appeals.answer_appeal(work, member.name, number, won=answer.won, reply=answer.reply)
 
 
 @router.post("/workers/{number}/forget", status_code=204)
@@ -134,17 +135,19 @@ def forget(number: Number, wanted: Forgetting, member: Keeper) -> None:
     """Erase the person behind a worker."""
     if not wanted.sure:
         raise RuleError("ask-twice", "a person who is forgotten cannot be brought back; confirm it")
-    with member.store.read(member.campaign) as work:
+    erase(member, number, void=wanted.void, despite=wanted.despite_release)
+
+
+def erase(member: Member, number: int, *, void: bool, despite: bool) -> None:
+    """Erase the person behind a worker, in the name of this member."""
+    with member.read() as work:
         name = work.name
-    despite = wanted.despite_release
-    erasure.forget(
-        member.store, name, number, who=member.who.name, void=wanted.void, despite=despite
-    )
+    erasure.forget(member.store, name, number, who=member.name, void=void, despite=despite)
 
 
 @router.post("/codes", status_code=201)
 def use_code(wanted: CodeWanted, member: Payer) -> CodeUsed:
     """Use up a completion code."""
-    with member.store.write(member.campaign) as work:
+    with member.write() as work:
         worker, outcome = visits.use_code(work, wanted.code)
     return CodeUsed(worker=worker, outcome=outcome)

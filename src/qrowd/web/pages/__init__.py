@@ -1,1 +1,53 @@
-"""Pages, one module per screen."""
+"""Pages, one module per subject: plain HTML from the server for organisers and experts (all but
+`judging` and `reader`, which are for workers).
+
+    ADDRESS                        WHAT                                    MODULE
+    /judge/NAME                    where workers judge; documents to read  judging, reader
+    /set-up?code=  /sign-in        the first account; signing in           office
+    /join?invitation=              an account by invitation                office
+    /campaigns                     home: campaigns, drafts, their state    office
+    /accounts                      who has an account (administrators)     office
+    /drafts/KEY/STEP               the wizard, up to launch                drafts, launch
+    /drafts/KEY/gold/grade         documents to grade, which become gold   drafts
+    /campaigns/NAME                on track or not; coverage; money        live
+        /quality /systems /gold    what jobs found, check questions        quality
+        /workers  /links           workers, one worker; invitations        workers
+        /act  /acts  /extend       acts, asked with their cost; the record acts
+        /appeals  /batches         what waits                              acts
+        /decisions  /releases      what experts decided; what is published decisions, releases
+        /experts/...               what experts do                         adjudication
+
+Addresses under /api are the JSON interface, /static files. A page never has rules of its own: it
+calls the functions that the interface (`qrowd.web.api`) calls, and shows what they return.
+
+A page is a function that takes a visit (`frame`): who asks, the database, what the form sent. Which
+visit it takes says who may see it: everything else is refused with a page that says why.
+
+    router = page_router()
+
+    @router.get("/campaigns/{name}/workers")
+    def workers(visit: ReaderVisit) -> Response:
+        with visit.read() as work:
+            data = {"rows": people.listed(work, 0, 100), **visit.top(work, "/workers")}
+        return visit.show("organiser/workers.html.j2", **data)
+
+    @router.post("/campaigns/{name}/workers/{number}/screen-out")
+    def screen_out(number: int, visit: ManagerVisit) -> Response:   # the forgery token was checked
+        if not visit.sure:                                 # the first time: what it costs, and ask
+            return visit.confirm(Confirmation("Screen this worker out?", ["Open work is ended."]))
+        with visit.write() as work:
+            act = audit.perform(work, visit.member.name, "screen out", {"worker": number})
+        return visit.go(visit.address("/workers"), told="Screened out.", undo=act)
+
+A template extends `organiser/frame.html.j2` (a campaign's page: `organiser/campaign.html.j2`,
+whose tabs are `frame.TABS`) and takes its parts from `organiser/parts.html.j2`: form (with the
+forgery token), field, number, choices, upload, switch, button, facts, note. Pages are read without
+scripts; a script is `<script type="module" nonce="{{ visit.nonce }}" src=...>`, and nothing else
+runs. No `style` attributes: the policy forbids them; pictures of `reporting` go through
+`quality.embedded(svg)`, which makes attributes of their styles.
+
+`visit.go(address, told=..., undo=...)` ends every POST: the next page shows what was done and, with
+the number of an act, a button that takes it back (POST /campaigns/NAME/acts/NUMBER/undo). An error
+(`RuleError`, `InputError`) in a GET becomes a page that says what happened; a POST with a form
+catches what the form can mend, and shows its page again with `problem=str(error)` and the answers.
+"""

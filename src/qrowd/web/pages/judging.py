@@ -15,11 +15,9 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
 from qrowd.web.access import TheStore
 from qrowd.web.api.campaigns import About, about
-from qrowd.web.pages.templating import FOLDER, templates
+from qrowd.web.pages.templates import catalogue, language_of, templates
 from qrowd.web.problems import STATUS
-from qrowd.web.texts import catalogue, language_of
 
-__all__ = ["FOLDER", "Static", "judging", "policy", "router"]
 router = APIRouter(include_in_schema=False)
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
 
@@ -40,54 +38,38 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     """The page of a campaign's workers, at the screen that fits; or their own page."""
     try:
         with store.read(name) as work:
-            known, plan = about(work.plan, work.state), work.plan
+            plan, known = work.plan, about(work.plan, work.state)
     except RuleError as error:
-        return _problem(error, lang)
+        language = language_of(lang)
+        template = templates().get_template("problem.html.j2")
+        page = template.render(language=language, texts=catalogue(language), message=str(error))
+        return HTMLResponse(page, STATUS.get(error.code, 409))
     language = language_of(lang, known.language)
-    own = request.url.path.endswith("/me")
-    page = (
-        templates()
-        .get_template("judging.html.j2")
-        .render(
-            about=known,
-            language=language,
-            texts=catalogue(language),
-            own=own,
-            data=_data(known, language),
-            money=_money(known),
-            **_words(known),
-        )
+    template = templates().get_template("judging.html.j2")
+    page = template.render(
+        about=known,
+        language=language,
+        texts=catalogue(language),
+        own=request.url.path.endswith("/me"),
+        data=_data(known, language),
+        money=f"{known.pay / 10**known.digits:.{known.digits}f} {known.currency}",
+        labels=known.labels or [str(grade) for grade in known.grades],
+        minutes=max(1, round(known.minutes_per_batch)),
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
 
 
 def policy(plan: Plan) -> str:
     """What the page may load and who may frame it: its own, and the platform's hosts."""
-    given = provider_of(plan.platform).hosts
-    ours = " ".join(["'self'", *(f"https://{host}" for host in given if _HOST.fullmatch(host))])
+    hosts = [host for host in provider_of(plan.platform).hosts if _HOST.fullmatch(host)]
+    ours = " ".join(["'self'", *(f"https://{host}" for host in hosts)])
     own = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect", "frame"))
     outside = f"base-uri 'none'; form-action {ours}; frame-ancestors {ours}"
     return f"default-src 'none'; {own}; {outside}"
 
 
-def _problem(error: RuleError, lang: str) -> HTMLResponse:
-    language = language_of(lang)
-    page = templates().get_template("problem.html.j2")
-    body = page.render(language=language, texts=catalogue(language), message=str(error))
-    return HTMLResponse(body, STATUS.get(error.code, 409))
-
-
-def _words(known: About) -> dict[str, Any]:
-    labels = known.labels or [str(grade) for grade in known.grades]
-    return {"labels": labels, "minutes": max(1, round(known.minutes_per_batch))}
-
-
-def _money(known: About) -> str:
-    return f"{known.pay / 10**known.digits:.{known.digits}f} {known.currency}"
-
-
 def _data(known: About, language: str) -> str:
     """What scripts need to know, as JSON inside of HTML."""
-    held = {"about": known.model_dump(), "language": language, "texts": dict(catalogue(language))}
-    text = json.dumps(held, ensure_ascii=False)
+    data = {"about": known.model_dump(), "language": language, "texts": dict(catalogue(language))}
+    text = json.dumps(data, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

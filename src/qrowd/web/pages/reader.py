@@ -21,7 +21,7 @@ from qrowd.errors import RuleError
 from qrowd.web import pictures
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.work import Key
-from qrowd.web.sanitising import (
+from qrowd.web.sanitiser import (
     LARGEST,
     can_be_shown,
     original_of_html,
@@ -78,13 +78,13 @@ def reading(
 ) -> Reading:
     """A document of one's own batch, made safe."""
     began = time.monotonic()
-    with worker.store.read(worker.campaign) as work:
+    with worker.read() as work:
         body = offer.body_of(work, worker.worker, key, position)
     ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
-    found = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
+    document = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
     wait_for_a_whole_step(began)
-    return found
+    return document
 
 
 def wait_for_a_whole_step(began: float) -> None:
@@ -110,26 +110,21 @@ def kind_of(body: Body) -> str:
 
 def readable(body: Body, address: str, settings: Settings) -> Reading:
     """A document made safe; `address` is that of its original."""
-    kind = kind_of(body)
+    kind, title = kind_of(body), body.title
     if kind == "image":
-        return Reading(kind=kind, title=body.title, original=address)
+        return Reading(kind=kind, title=title, original=address)
     if kind == "pages":
-        return _pages(body, address, settings)
+        drawn = pictures.pages_of(settings.folder, body.hash, body.content)
+        kind = "pages" if drawn.pages else "none"
+        return Reading(kind=kind, title=title, original=address, cut=drawn.cut, pages=drawn.pages)
     cut = len(body.content) > LARGEST
     if kind == "html":
         page = reader_of_html(text_of(body.content, marked_up=True))
-        return Reading(kind="text", title=body.title, html=page, original=address, cut=cut)
+        return Reading(kind="text", title=title, html=page, original=address, cut=cut)
     if kind == "text":
-        return Reading(
-            kind=kind, title=body.title, html=reader_of_text(text_of(body.content)), cut=cut
-        )
-    return Reading(kind="none", title=body.title)
-
-
-def _pages(body: Body, address: str, settings: Settings) -> Reading:
-    found = pictures.pages_of(settings.folder, body.hash, body.content)
-    kind = "pages" if found.pages else "none"
-    return Reading(kind=kind, title=body.title, original=address, cut=found.cut, pages=found.pages)
+        page = reader_of_text(text_of(body.content))
+        return Reading(kind=kind, title=title, html=page, cut=cut)
+    return Reading(kind="none", title=title)
 
 
 @router.get("/judge/{name}/original/{ticket}/{number}")
@@ -142,10 +137,10 @@ def page_picture(
 
 def shown_picture(body: Body, number: int, settings: Settings) -> Response:
     """A page of a PDF document as a picture."""
-    found = pictures.picture(settings.folder, body.hash, number)
-    if not found:
+    picture = pictures.picture(settings.folder, body.hash, number)
+    if not picture:
         raise RuleError("not-found", "there is no such page")
-    return Response(found, media_type="image/webp", headers=ORIGINAL)
+    return Response(picture, media_type="image/webp", headers=ORIGINAL)
 
 
 @router.get("/judge/{name}/original/{ticket}")
@@ -165,12 +160,11 @@ def shown_original(body: Body) -> Response:
 def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
     """The document that a ticket is for."""
     try:
-        held = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
+        fields = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
     except BadSignature:
-        raise RuleError(
-            "not-found", "this document is not open any more; reload the page"
-        ) from None
-    campaign, worker, key, position = held
+        message = "this document is not open any more; reload the page"
+        raise RuleError("not-found", message) from None
+    campaign, worker, key, position = fields
     with store.read(campaign) as work:
         return offer.body_of(work, worker, key, position)
 

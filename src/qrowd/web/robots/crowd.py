@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +15,8 @@ from qrowd.collection.people import visits
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
-from qrowd.web.robots.habits import CALM, MEDIAN_SECONDS, Habits
-from qrowd.web.robots.robot import Robot, Truth, pace_of
+from qrowd.web.judgements import grades_of
+from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
 
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
@@ -26,7 +26,7 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
 
     By chance: relevant with this `prevalence`, by a hash of the names, so the same in every run.
     """
-    given, scale = _grades(known), work.plan.scale
+    known_grades, scale = grades_of(known), work.plan.scale
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
@@ -37,7 +37,7 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
 
     rows = _documents(work)
     grades = [
-        row.grade if row.grade is not None else given.get((row.topic, row.doc), drawn(row))
+        row.grade if row.grade is not None else known_grades.get((row.topic, row.doc), drawn(row))
         for row in rows
     ]
     return Qrels.of([row.topic for row in rows], [row.doc for row in rows], grades)
@@ -45,7 +45,7 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
 
 def by_content(work: Work, truth: Qrels) -> Truth:
     """The truth as a robot can look it up: by the topic's query and the document's hash."""
-    grades = _grades(truth)
+    grades = grades_of(truth)
     return {(row.query, row.content): grades[row.topic, row.doc] for row in _documents(work)}
 
 
@@ -56,13 +56,6 @@ def _documents(work: Work) -> Sequence[Found]:
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
     query = select(*names, document.c.content, gold.c.grade).select_from(joined)
     return work.db.execute(query.where(pair.c.campaign_id == work.campaign)).all()
-
-
-def _grades(known: Qrels | None) -> Mapping[tuple[str, str], int]:
-    if known is None:
-        return {}
-    names = zip(known.pairs.topic_names, known.pairs.document_names, strict=True)
-    return dict(zip(names, known.grade.tolist(), strict=True))
 
 
 def _chance(text: str) -> float:
@@ -101,14 +94,12 @@ def make_robots(
             truth,
             children[at],
             kind=KINDS[kind[at]],
-            pattern=_pattern(KINDS[kind[at]], sequence[at, : length[at]].tolist()),
+            pattern=tuple(sequence[at, : length[at]].tolist())
+            if KINDS[kind[at]] == "pattern"
+            else (),
             habits=habits,
             pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / _GOOD_SECONDS),
             most_batches=most_batches,
         )
         for at in range(number)
     ]
-
-
-def _pattern(kind: str, sequence: list[int]) -> tuple[int, ...]:
-    return tuple(sequence) if kind == "pattern" else ()

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from qrowd.web.robots.robot import Call, Life, Reply, Robot, Wait
 
 LONGEST_WAIT = 30.0  # seconds for one request
@@ -88,8 +90,7 @@ async def _ask(app: Any, call: Call) -> Reply:
         sent.append(message)
 
     await app(scope, receive, send)
-    content = b"".join(one.get("body", b"") for one in sent if one["type"] == "http.response.body")
-    return Reply(int(sent[0]["status"]), content)
+    return Reply(sent[0]["status"], b"".join(message.get("body", b"") for message in sent))
 
 
 def rehearse(
@@ -97,7 +98,7 @@ def rehearse(
     clock: Clock,
     robots: Sequence[Robot],
     arrivals: Sequence[float],
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> int:
     """Let robots work that arrive after so many seconds; how many requests that took."""
     start, order = clock.now, itertools.count()
@@ -119,8 +120,8 @@ def rehearse(
         clock.now = max(clock.now, start + round(at * 1000))
         answer = send(step)
         requests += 1
-        if told:
-            told(requests)
+        if progress:
+            progress(requests)
         heapq.heappush(queue, (at, next(order), life, answer))
     return requests
 
@@ -136,15 +137,15 @@ class Timings:
     failed: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, what: str, seconds: float) -> None:
+    def add(self, kind: str, seconds: float) -> None:
         """Note one request."""
         with self.lock:
-            self.taken.setdefault(what, []).append(seconds)
+            self.taken.setdefault(kind, []).append(seconds)
 
-    def fail(self, what: str) -> None:
+    def fail(self, kind: str) -> None:
         """Note one request that got no proper reply."""
         with self.lock:
-            self.failed.append(what)
+            self.failed.append(kind)
 
 
 class Connection:
@@ -181,8 +182,8 @@ class Connection:
             headers["Authorization"] = f"Bearer {call.token}"
         body = None if call.body is None else json.dumps(call.body)
         self.open.request(call.method, call.path, body, headers)
-        got = self.open.getresponse()
-        return Reply(got.status, got.read())
+        response = self.open.getresponse()
+        return Reply(response.status, response.read())
 
     def close(self) -> None:
         """Let the connection go."""
@@ -240,10 +241,8 @@ def _work(address: str, robot: Robot, timings: Timings, speed: float, until: flo
 
 def summary(timings: Timings) -> Mapping[str, tuple[int, float, float]]:
     """Of each kind of request: how many, the median and the 99th percentile in milliseconds."""
-    import numpy as np
-
-    found = {}
-    for what, taken in sorted(timings.taken.items()):
+    lines = {}
+    for kind, taken in sorted(timings.taken.items()):
         median, high = np.quantile(taken, (0.5, 0.99)) * 1000
-        found[what] = (len(taken), float(median), float(high))
-    return found
+        lines[kind] = (len(taken), float(median), float(high))
+    return lines

@@ -14,8 +14,8 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.reporting.parts import Part, Prose, Section, Table
-from qrowd.web.robots.driving import Clock
 from qrowd.web.robots.rehearsal import Crowd, Rehearsal, judge
+from qrowd.web.robots.traffic import Clock
 
 TOPICS, POOL, GOLD_SETS, TEST_SETS, SIZE = 4, 15, 10, 4, 5
 START = 1_800_000_000_000  # the demo's clock, so that it gives the same result every time
@@ -51,19 +51,13 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
     store = open_store(path, clock=clock, seed=seed, new=True)
     try:
         create_campaign(store, plan, material_of(made))
-        found = judge(
-            store,
-            clock,
-            folder,
-            plan.campaign.name,
-            Crowd(robots=14, truth=made.truth, seed=seed),
-            method="ds",
-        )
+        crowd = Crowd(robots=14, truth=made.truth, seed=seed)
+        rehearsal = judge(store, clock, folder, plan.campaign.name, crowd, method="ds")
         with store.read(plan.campaign.name) as work:
             export(work, folder / "campaign")
     finally:
         store.engine.dispose()
-    return section_of(plan, found)
+    return section_of(plan, rehearsal)
 
 
 Pair = tuple[str, str]
@@ -102,20 +96,20 @@ def _mixed(pairs: list[Pair], grades: dict[Pair, int], seed: int) -> list[list[P
     return [parts[1][2 * at : 2 * at + 2] + parts[0][3 * at : 3 * at + 3] for at in range(number)]
 
 
-def section_of(plan: Plan, found: Rehearsal) -> Section:
+def section_of(plan: Plan, rehearsal: Rehearsal) -> Section:
     """What a report says of a campaign that robots did."""
-    low, high = found.accuracy_interval()
-    told = Prose(
+    low, high = rehearsal.accuracy_interval()
+    summary = Prose(
         f"Robots did a small campaign over the web application's interface: "
-        f"{sum(found.robots.values())} came, {sum(found.batches.values())} batches ended, "
-        f"{found.judgements} judgements count; {plan.pay.shown(found.spent)} were spent in "
-        f"{found.hours:.1f} hours. Merged by `ds`, {found.labels['accuracy']:.1%} of the grades "
-        f"are right (95 % over topics: {low:.1%} to {high:.1%})."
+        f"{sum(rehearsal.robots.values())} came, {sum(rehearsal.batches.values())} batches ended, "
+        f"{rehearsal.judgements} judgements count; {plan.pay.shown(rehearsal.spent)} were spent in "
+        f"{rehearsal.hours:.1f} hours. Merged by `ds`, {rehearsal.labels['accuracy']:.1%} of the "
+        f"grades are right (95 % over topics: {low:.1%} to {high:.1%})."
     )
-    parts: list[Part] = [told]
+    parts: list[Part] = [summary]
     for caption, column, counts in (
-        ("How batches ended", "state", found.batches),
-        ("Why robots stopped", "reason", found.left),
+        ("How batches ended", "state", rehearsal.batches),
+        ("Why robots stopped", "reason", rehearsal.left),
     ):
         parts.append(Table(caption, {column: [*counts], "number": [*counts.values()]}))
     return Section("A campaign", tuple(parts))

@@ -1,10 +1,11 @@
-"""What every page of an organiser shares: who visits, how a page is made, errors, questions."""
+"""What every page of an organiser or an expert shares: who visits, how a page is made, errors."""
 
 from __future__ import annotations
 
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -16,22 +17,26 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError, StoreError
+from qrowd.web import access
 from qrowd.web.access import (
     OFFICE_COOKIE,
     SAFE_METHODS,
+    Bearer,
     Member,
     TheSettings,
     TheStore,
-    Who,
-    find,
+    bearer_of,
     forgery_token,
+    is_foreign,
     member_of,
     refuse_forged,
     settings_of,
 )
-from qrowd.web.pages.templating import templates
+from qrowd.web.files import CampaignFiles
+from qrowd.web.pages.templates import templates
 from qrowd.web.problems import STATUS
 from qrowd.web.settings import Settings
 
@@ -53,7 +58,7 @@ _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
 
 
 @dataclass(frozen=True)
-class Question:
+class Confirmation:
     """What is asked before something is done: what follows from it, and what it costs."""
 
     title: str
@@ -72,14 +77,14 @@ class Visit:
     request: Request
     store: Store
     settings: Settings
-    who: Who | None = None
+    bearer: Bearer | None = None
     form: FormData = field(default_factory=FormData)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
 
     @property
     def forgery(self) -> str:
         """What forms of this page send back."""
-        return forgery_token(self.settings, self.who.token) if self.who else ""
+        return forgery_token(self.settings, self.bearer.token) if self.bearer else ""
 
     @property
     def sure(self) -> bool:
@@ -87,11 +92,11 @@ class Visit:
         return self.text("sure") == "yes"
 
     @property
-    def signed(self) -> Who:
+    def signed(self) -> Bearer:
         """Who is signed in; an error where nobody is."""
-        if self.who is None:
+        if self.bearer is None:
             raise RuleError("no-sign-in", "please sign in")
-        return self.who
+        return self.bearer
 
     def text(self, name: str, default: str = "") -> str:
         """A field of the form, without blanks around it."""
@@ -100,31 +105,26 @@ class Visit:
 
     def texts(self, name: str) -> list[str]:
         """All values of a field."""
-        return [one.strip() for one in self.form.getlist(name) if isinstance(one, str)]
+        return [value.strip() for value in self.form.getlist(name) if isinstance(value, str)]
 
     def files(self, name: str) -> list[UploadFile]:
         """The files that were chosen in a field."""
-        found = self.form.getlist(name)
-        return [one for one in found if isinstance(one, UploadFile) and one.filename]
+        values = self.form.getlist(name)
+        return [file for file in values if isinstance(file, UploadFile) and file.filename]
 
-    def organiser(self, name: str, scope: str = "read") -> Member:
-        """The visitor as organiser of a campaign; an error where that is not so."""
-        return member_of(self.store, self.signed, name, "organiser", scope)
+    def number(self, name: str, default: str = "") -> int | None:
+        """A field that holds a whole number which a database can keep."""
+        text = self.text(name, default)
+        return int(text) if text.isdecimal() and len(text) < 19 else None
 
-    def expert(self, name: str) -> Member:
-        """The visitor as expert of a campaign."""
-        return member_of(self.store, self.signed, name, "expert", "judge")
-
-    def administrator(self) -> Who:
-        """The visitor, to whom all campaigns are open."""
-        if not self.signed.administrator or "manage" not in self.signed.scopes:
-            raise RuleError("no-access", "only an administrator of this server may do that")
-        return self.signed
+    def enter(self, name: str, scope: str, role: str = "organiser") -> CampaignVisit:
+        """The visitor in a campaign; an error unless it is this role, with this scope."""
+        member = member_of(self.store, self.signed, name, role, scope)
+        return CampaignVisit(**vars(self), name=name, member=member)
 
     def show(self, template: str, *, status: int = 200, **data: Any) -> HTMLResponse:
         """A page."""
-        told = self._told()
-        page = templates().get_template(template).render(visit=self, told=told, **data)
+        page = templates().get_template(template).render(visit=self, told=self._told(), **data)
         return HTMLResponse(page, status, headers=_headers(self.nonce))
 
     def go(self, address: str, told: str = "", undo: int | None = None) -> RedirectResponse:
@@ -134,23 +134,71 @@ class Visit:
             address += ("&" if "?" in address else "?") + urlencode({"told": ticket})
         return RedirectResponse(address, 303)
 
-    def ask(self, question: Question) -> HTMLResponse:
-        """Ask before doing what this form wants; "yes" sends it again, with `sure`."""
-        kept = [
-            (name, value)
-            for name, value in self.form.multi_items()
-            if isinstance(value, str) and name not in ("forgery", "sure")
-        ]
-        return self.show("organiser/question.html.j2", question=question, kept=kept)
+    def confirm(
+        self, confirmation: Confirmation, kept: Sequence[tuple[str, str]] | None = None
+    ) -> HTMLResponse:
+        """Ask before doing what this form wants; "yes" sends it again, with `sure`.
+
+        What the form holds is sent along, or instead of it what is to be `kept`.
+        """
+        if kept is None:
+            kept = [
+                (name, value)
+                for name, value in self.form.multi_items()
+                if isinstance(value, str) and name not in ("forgery", "sure")
+            ]
+        return self.show("organiser/confirmation.html.j2", confirmation=confirmation, kept=kept)
 
     def _told(self) -> tuple[str, int | None]:
+        ticket = self.request.query_params.get("told", "")
         try:
-            held = _signer(self.settings).loads(
-                self.request.query_params.get("told", ""), max_age=TOLD_SECONDS
-            )
+            text, undo = _signer(self.settings).loads(ticket, max_age=TOLD_SECONDS)
         except BadSignature:
             return "", None
-        return held[0], held[1]
+        return text, undo
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignVisit(Visit):
+    """A visit of a page of one campaign, by somebody with a role there."""
+
+    name: str
+    member: Member
+
+    @property
+    def storage(self) -> CampaignFiles:
+        """The campaign's files."""
+        return CampaignFiles.of(self.member, self.settings)
+
+    def read(self) -> AbstractContextManager[Work]:
+        """A snapshot of the campaign."""
+        return self.member.read()
+
+    def write(self) -> AbstractContextManager[Work]:
+        """A transaction on the campaign."""
+        return self.member.write()
+
+    def address(self, page: str = "") -> str:
+        """The address of one of the campaign's pages."""
+        return campaign_address(self.name, page)
+
+    def back(self) -> str:
+        """The page that the form was on."""
+        return own_address(self.text("back"), self.address())
+
+    def top(self, work: Work, tab: str) -> dict[str, Any]:
+        """What `organiser/campaign.html.j2` and most pages under it want to know."""
+        return {
+            "member": self.member,
+            "name": self.name,
+            "title": work.plan.campaign.title or work.name,
+            "state": work.state,
+            "tab": tab,
+            "tabs": TABS,
+            "seen": audit.last_act(work),
+            "pay": work.plan.pay,
+            "scopes": self.member.scopes,
+        }
 
 
 def _signer(settings: Settings) -> URLSafeTimedSerializer:
@@ -169,9 +217,9 @@ def _headers(nonce: str) -> Mapping[str, str]:
     }
 
 
-def own_address(given: str, otherwise: str = "/campaigns") -> str:
-    """An address of this server, as it was given; any other is replaced."""
-    return given if _OWN.fullmatch(given) else otherwise
+def own_address(address: str, otherwise: str = "/campaigns") -> str:
+    """An address of this server as it is; any other is replaced."""
+    return address if _OWN.fullmatch(address) else otherwise
 
 
 def campaign_address(name: str, page: str = "") -> str:
@@ -203,30 +251,51 @@ def anybody(request: Request, store: TheStore, settings: TheSettings, form: Sent
     """A visit without an account; whoever is signed in is known. Forms must be our own."""
     plain = request.cookies.get(OFFICE_COOKIE, "")
     try:
-        who = find(store, plain) if plain else None
+        bearer = bearer_of(store, plain) if plain else None
     except RuleError:
-        who = None
+        bearer = None
     if request.method not in SAFE_METHODS:
-        sent = str(form.get("forgery", ""))
-        refuse_forged(request, who.token, sent) if who else _refuse_foreign(request)
-    return Visit(request, store, settings, who, form)
+        if bearer is not None:
+            refuse_forged(request, bearer.token, str(form.get("forgery", "")))
+        elif is_foreign(request):  # nobody is signed in, so there is no token to check
+            raise RuleError("no-access", "this form is not of this server; reload the page")
+    return Visit(request, store, settings, bearer, form)
 
 
-def _refuse_foreign(request: Request) -> None:
-    """Nobody is signed in, so there is no token to check: the form must be of this server."""
-    own = (settings_of(request).address, f"{request.url.scheme}://{request.url.netloc}")
-    if request.headers.get("Origin") not in (None, *own):
-        raise RuleError("no-access", "this form is not of this server; reload the page")
+Anybody = Annotated[Visit, Depends(anybody)]
 
 
-def visitor(visit: Annotated[Visit, Depends(anybody)]) -> Visit:
+def visitor(visit: Anybody) -> Visit:
     """A visit of somebody who is signed in."""
     assert visit.signed
     return visit
 
 
-Anybody = Annotated[Visit, Depends(anybody)]
 Visiting = Annotated[Visit, Depends(visitor)]
+
+
+def _administrator(visit: Visiting) -> Visit:
+    access.administrator(visit.signed)
+    return visit
+
+
+AdministratorVisit = Annotated[Visit, Depends(_administrator)]
+
+
+def _in_campaign(scope: str, role: str = "organiser") -> Any:
+    """A dependency: only this role, with this scope, in the campaign of the route's `name`."""
+
+    def check(name: str, visit: Visiting) -> CampaignVisit:
+        return visit.enter(name, scope, role)
+
+    return Depends(check)
+
+
+ReaderVisit = Annotated[CampaignVisit, _in_campaign("read")]
+ManagerVisit = Annotated[CampaignVisit, _in_campaign("manage")]
+KeeperVisit = Annotated[CampaignVisit, _in_campaign("people")]
+ExporterVisit = Annotated[CampaignVisit, _in_campaign("export")]
+ExpertVisit = Annotated[CampaignVisit, _in_campaign("judge", "expert")]
 
 
 class PageRoute(APIRoute):

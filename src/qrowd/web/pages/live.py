@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import Response
 
@@ -15,12 +14,9 @@ from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import outlook
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
-from qrowd.web.access import Member
-from qrowd.web.folders import Place
-from qrowd.web.pages.organiser.findings import Finding, drawn, finding
-from qrowd.web.pages.organiser.frame import Visit, Visiting, own_address, page_router
-from qrowd.web.pages.organiser.overview import top
-from qrowd.web.pages.saying import interval, number, percent
+from qrowd.web.pages.frame import ManagerVisit, ReaderVisit, own_address, page_router
+from qrowd.web.pages.quality import Finding, drawn, finding
+from qrowd.web.pages.templates import interval, number, percent
 
 router = page_router()
 TOPICS = 200  # lines of a page
@@ -38,26 +34,10 @@ class Tile:
     age: int | None = None
 
 
-def shown(member: Member, name: str, tab: str, work: Work) -> dict[str, Any]:
-    """What every page of a campaign here wants to know."""
-    return {
-        **top(member, name, tab),
-        "seen": audit.last_act(work),
-        "pay": work.plan.pay,
-        "scopes": member.who.scopes,
-    }
-
-
-def place_of(visit: Visit, member: Member) -> Place:
-    """The campaign's folder."""
-    return Place(member.store, visit.settings.folder, member.campaign)
-
-
 @router.get("/campaigns/{name}")
-def live(name: str, visit: Visiting) -> Response:
+def live(visit: ReaderVisit) -> Response:
     """How it goes."""
-    member = visit.organiser(name)
-    with member.store.read(member.campaign) as work:
+    with visit.read() as work:
         ahead = outlook(work)
         found = {kind: finding(work, kind) for kind in ("quality", "systems")}
         todo = [(need, _price(work, need)) for need in needs(work, ahead)]
@@ -68,7 +48,7 @@ def live(name: str, visit: Visiting) -> Response:
             "tiles": _tiles(work, found),
             "target": work.plan.sets.target,
             "acts": audit.acts(work, 5),
-            **shown(member, name, "", work),
+            **visit.top(work, ""),
         }
     return visit.show("organiser/live.html.j2", **data)
 
@@ -79,16 +59,16 @@ def _price(work: Work, need: Need) -> str:
 
 def _from_jobs(found: dict[str, Finding]) -> list[Need]:
     """What the last results tell."""
-    told = []
+    todo = []
     quality = found["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPECTED)
     if doubted:
         text = "A worker answers" if doubted == 1 else f"{doubted:,} workers answer"
-        told.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
-    for kind, one in found.items():
-        if one.problem and "no judgements" not in one.problem:
-            told.append(Need(f"The last {kind} job failed: {one.problem}", page=f"/{kind}"))
-    return told
+        todo.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
+    for kind, last in found.items():
+        if last.problem and "no judgements" not in last.problem:
+            todo.append(Need(f"The last {kind} job failed: {last.problem}", page=f"/{kind}"))
+    return todo
 
 
 def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
@@ -108,9 +88,10 @@ def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
 
 def _coverage_tile(work: Work) -> Tile:
     topics = by_topic_and_votes(work)
-    done = sum(1 for one in topics if one.held >= one.wanted)
-    documents = sum(sum(one.by_votes.values()) for one in topics) or 1
-    held, wanted = (sum(getattr(one, part) for one in topics) for part in ("held", "wanted"))
+    done = sum(topic.held >= topic.wanted for topic in topics)
+    documents = sum(sum(topic.by_votes.values()) for topic in topics) or 1
+    held = sum(topic.held for topic in topics)
+    wanted = sum(topic.wanted for topic in topics)
     figure = f"{held / documents:.1f} of {round(wanted / documents, 1):g}"
     words = f"judgements of a document; {done:,} of {len(topics):,} topics have all of theirs"
     return Tile("/coverage", "Coverage", figure, words)
@@ -122,7 +103,7 @@ def _quality_tile(found: Finding) -> Tile:
     table = found.result["agreement"]
     rows = zip(table["coefficient"], table["value"], table["low"], table["high"], strict=True)
     value = {name: {"value": v, "low": a, "high": b} for name, v, a, b in rows}
-    chosen = next((one for one in ("alpha-ordinal", "alpha-nominal") if one in value), "")
+    chosen = next((name for name in ("alpha-ordinal", "alpha-nominal") if name in value), "")
     if not chosen:
         return Tile("/quality", "Quality", "–", "agreement cannot be told", found.age)
     ends = interval(value[chosen]).partition(" ")[2]
@@ -140,52 +121,49 @@ def _systems_tile(found: Finding) -> Tile:
 
 
 @router.get("/campaigns/{name}/coverage")
-def coverage(name: str, visit: Visiting, page: int = 1) -> Response:
+def coverage(visit: ReaderVisit, page: int = 1) -> Response:
     """Coverage by topic and votes; the pace."""
-    member = visit.organiser(name)
-    with member.store.read(member.campaign) as work:
+    with visit.read() as work:
         topics, ahead = by_topic_and_votes(work), outlook(work)
-        quality, data = finding(work, "quality"), shown(member, name, "/coverage", work)
+        quality, data = finding(work, "quality"), visit.top(work, "/coverage")
         target = work.plan.sets.target
-    most = max((max(one.by_votes, default=0) for one in topics), default=0)
-    sums = {n: sum(one.by_votes.get(n, 0) for one in topics) for n in range(most + 1)}
-    total = {votes: documents for votes, documents in sums.items() if documents}
-    at = max(1, min(page, -(-len(topics) // TOPICS)))
+    most = max((max(topic.by_votes, default=0) for topic in topics), default=0)
+    sums = {n: sum(topic.by_votes.get(n, 0) for topic in topics) for n in range(most + 1)}
+    pages = -(-len(topics) // TOPICS)
+    at = max(1, min(page, pages))
     return visit.show(
         "organiser/coverage.html.j2",
         topics=topics[(at - 1) * TOPICS : at * TOPICS],
-        total=total,
+        total={votes: documents for votes, documents in sums.items() if documents},
         number_of_topics=len(topics),
         page=at,
-        pages=-(-len(topics) // TOPICS),
+        pages=pages,
         ahead=ahead,
         target=target,
-        pictures=drawn(place_of(visit, member), quality, "votes", "workload"),
-        names=[one.topic for one in topics],
+        pictures=drawn(visit.storage, quality, "votes", "workload"),
+        names=[topic.topic for topic in topics],
         **data,
     )
 
 
 @router.get("/campaigns/{name}/money")
-def money(name: str, visit: Visiting) -> Response:
+def money(visit: ReaderVisit) -> Response:
     """Spend and forecast; who is owed what."""
-    member = visit.organiser(name)
-    with member.store.read(member.campaign) as work:
-        owed = ledger.owed(work) if "pay" in member.who.scopes else []
+    with visit.read() as work:
+        owed = ledger.owed(work) if "pay" in visit.member.scopes else []
         data = {
             "ahead": outlook(work),
             "balance": ledger.balance(work),
             "owed": list(owed[:TOPICS]),
             "owed_workers": len(owed),
-            **shown(member, name, "/money", work),
+            **visit.top(work, "/money"),
         }
     return visit.show("organiser/money.html.j2", **data)
 
 
 @router.post("/campaigns/{name}/notices/{number}/done")
-def dealt_with(name: str, number: int, visit: Visiting) -> Response:
+def dealt_with(number: int, visit: ManagerVisit) -> Response:
     """Take a notice off the list."""
-    member = visit.organiser(name, "manage")
-    with member.store.write(member.campaign) as work:
+    with visit.write() as work:
         notices.dealt_with(work, number)
     return visit.go(own_address(visit.text("back")), told="Taken off the list.")

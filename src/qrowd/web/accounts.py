@@ -1,0 +1,264 @@
+"""Accounts: passwords, signing in, invitations, and what an account is in which campaign.
+
+An invitation is a signed address: whoever opens it chooses a password. It is good for a week and,
+since it names the login, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from threading import Semaphore
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerifyMismatchError
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+
+from qrowd.collection.database.schema import account, campaign, member_role, rate, token
+from qrowd.collection.database.store import Store, Work, new_id
+from qrowd.collection.people import workers
+from qrowd.errors import RuleError
+from qrowd.web.access import new_token, roles_of
+from qrowd.web.settings import Settings, set_up_code
+
+LEAST_PASSWORD = 10
+INVITATION_DAYS = 7
+ROLES = ("organiser", "expert")
+LONGEST_NAME = 200  # of what is counted
+MINUTE = 60_000
+DAY = 86_400_000  # no period that is counted is longer
+_hasher = PasswordHasher()
+_hashing = Semaphore(2)  # it takes much memory
+_NOBODY = _hasher.hash("nobody has this password")
+
+
+@dataclass(frozen=True)
+class Guest:
+    """Somebody who may make an account: an administrator, or with a role in a campaign."""
+
+    login: str
+    administrator: bool = False
+    campaign: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account and its roles: campaign, role."""
+
+    login: str
+    administrator: bool
+    made_at: int
+    roles: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Session:
+    """The token of somebody who has just come in."""
+
+    token: str
+    role: str
+
+
+# --- coming in ------------------------------------------------------------------------------------
+
+
+def set_up(store: Store, settings: Settings, code: str, login: str, password: str) -> Session:
+    """Make the first account, an administrator's; `code` is in the link that was printed."""
+    with store.transaction() as db:
+        limit(db, store.clock(), "set-up", 20)
+    with store.transaction() as db:
+        if not no_account_yet(db):
+            raise RuleError("conflict", "this server has an account already; sign in with it")
+        if code != set_up_code(settings):
+            raise RuleError("no-access", "open the link that `qrowd serve` printed")
+        number = new_account(db, store.clock(), login, password, administrator=True)
+        return _session(db, store.clock(), number, administrator=True)
+
+
+def sign_in(store: Store, login: str, password: str) -> Session:
+    """Come in with a password; at most ten tries a minute for a login."""
+    with store.transaction() as db:
+        limit(db, store.clock(), f"sign-in {login}", 10)
+    number, administrator = check_password(store, login, password)
+    with store.transaction() as db:
+        return _session(db, store.clock(), number, administrator=administrator)
+
+
+def join(store: Store, settings: Settings, invitation: str, password: str) -> Session:
+    """Make the account that an invitation is for, and come in."""
+    with store.transaction() as db:
+        limit(db, store.clock(), "join", 60)
+    guest = guest_of(settings, invitation)
+    chief = guest.administrator
+    with store.transaction() as db:
+        number = new_account(db, store.clock(), guest.login, password, administrator=chief)
+    if not chief:
+        give_role(store, guest.login, guest.campaign, guest.role)
+    with store.transaction() as db:
+        return _session(db, store.clock(), number, administrator=chief)
+
+
+def _session(db: Connection, now: int, number: int, *, administrator: bool) -> Session:
+    roles = {role for _, _, role in roles_of(db, number)}
+    if not administrator and not roles:
+        raise RuleError("no-access", "this account has no campaign yet")
+    role = "organiser" if administrator or "organiser" in roles else min(roles)
+    return Session(new_token(db, now, role, account_id=number), role)
+
+
+# --- accounts and passwords -----------------------------------------------------------------------
+
+
+def new_account(
+    db: Connection, now: int, login: str, password: str, *, administrator: bool = False
+) -> int:
+    """A new account; its number."""
+    if not login.strip() or "\0" in login:
+        raise RuleError("bad-value", "a login needs at least one character")
+    if len(password) < LEAST_PASSWORD:
+        raise RuleError("bad-value", f"a password needs at least {LEAST_PASSWORD} characters")
+    if _number(db, login) is not None:
+        raise RuleError("conflict", "this login is taken; choose another")
+    row = insert(account).values(
+        login=login,
+        password=_hasher.hash(password),
+        made_at=now,
+        administrator=int(administrator),
+    )
+    return new_id(db.execute(row))
+
+
+def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
+    """The account's number and whether it is an administrator's; the same time if it is unknown.
+
+    Hashing takes long and much memory: no transaction waits for it, and few are made at a time.
+    """
+    with store.snapshot() as db:
+        row = db.execute(select(account).where(account.c.login == login)).one_or_none()
+    try:
+        with _hashing:
+            _hasher.verify(row.password if row else _NOBODY, password)
+    except VerifyMismatchError:
+        row = None
+    if row is None:
+        raise RuleError("no-sign-in", "login and password do not fit together")
+    return int(row.id), bool(row.administrator)
+
+
+def no_account_yet(db: Connection) -> bool:
+    """Whether nobody has an account so far."""
+    return db.scalar(select(account.c.id).limit(1)) is None
+
+
+def accounts(db: Connection) -> list[Account]:
+    """All accounts by login, with their roles."""
+    joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
+    query = select(member_role.c.account_id, campaign.c.name, member_role.c.role)
+    roles: dict[int, list[tuple[str, str]]] = {}
+    for row in db.execute(query.select_from(joined).order_by(campaign.c.name, member_role.c.role)):
+        roles.setdefault(row.account_id, []).append((row.name, row.role))
+    rows = db.execute(select(account).order_by(account.c.login))
+    return [
+        Account(row.login, bool(row.administrator), row.made_at, tuple(roles.get(row.id, ())))
+        for row in rows
+    ]
+
+
+def limit(db: Connection, now: int, act: str, times: int, minutes: float = 1) -> None:
+    """Count a try of `act`; an error where there were more than `times` in this period."""
+    act = act[:LONGEST_NAME]
+    since = now - now % round(minutes * MINUTE)
+    mine = (rate.c.what == act) & (rate.c.since == since)
+    old = ((rate.c.what == act) & (rate.c.since < since)) | (rate.c.since < now - DAY)
+    db.execute(delete(rate).where(old))
+    if not db.execute(update(rate).where(mine).values(times=rate.c.times + 1)).rowcount:
+        db.execute(insert(rate).values(what=act, since=since, times=1))
+    if int(db.scalar(select(rate.c.times).where(mine)) or 0) > times:
+        raise RuleError("too-many", "too many tries; please wait a few minutes and try again")
+
+
+# --- invitations and roles ------------------------------------------------------------------------
+
+
+def invite(store: Store, settings: Settings, guest: Guest) -> str:
+    """The address to send to somebody; what is wrong with the invitation is told now."""
+    _refuse_odd(guest)
+    with store.snapshot() as db:
+        if _number(db, guest.login) is not None:
+            raise RuleError("conflict", f"{guest.login} has an account already: give it a role")
+        named = select(campaign.c.id).where(campaign.c.name == guest.campaign)
+        if guest.campaign and db.scalar(named) is None:
+            raise RuleError("not-found", f"there is no campaign {guest.campaign!r}")
+    return f"{settings.address}/join?invitation={_signer(settings).dumps(astuple(guest))}"
+
+
+def guest_of(settings: Settings, invitation: str) -> Guest:
+    """Whom an invitation is for."""
+    try:
+        fields = _signer(settings).loads(invitation, max_age=INVITATION_DAYS * 86_400)
+    except BadSignature:
+        message = "this invitation is not good any more, or not copied whole; ask for another"
+        raise RuleError("no-access", message) from None
+    return Guest(*fields)
+
+
+def give_role(store: Store, login: str, name: str, role: str) -> None:
+    """Let an account be something in a campaign; once more changes nothing."""
+    _refuse_odd(Guest(login, campaign=name, role=role))
+    with store.write(name) as work:
+        number = _known_number(work.db, login)
+        mine = _roles_in(work, number) & (member_role.c.role == role)
+        if work.db.scalar(select(member_role.c.role).where(mine)):
+            return
+        row = insert(member_role).values(
+            account_id=number,
+            campaign_id=work.campaign,
+            role=role,
+            worker_id=workers.expert(work, login) if role == "expert" else None,
+        )
+        work.db.execute(row)
+
+
+def take_role(store: Store, login: str, name: str, role: str) -> None:
+    """Let an account be that no longer; its tokens of the campaign are useless from now on.
+
+    Also those of another role that it has not: an organiser can make an expert's.
+    """
+    _refuse_odd(Guest(login, campaign=name, role=role))
+    with store.write(name) as work:
+        number = _known_number(work.db, login)
+        mine = _roles_in(work, number)
+        work.db.execute(delete(member_role).where(mine, member_role.c.role == role))
+        theirs = (token.c.account_id == number) & (token.c.campaign_id == work.campaign)
+        kept = token.c.role.in_(select(member_role.c.role).where(mine))
+        gone = theirs & ~kept & token.c.revoked_at.is_(None)
+        work.db.execute(token.update().where(gone).values(revoked_at=work.now))
+
+
+def _signer(settings: Settings) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(settings.secret, salt="invitation")
+
+
+def _refuse_odd(guest: Guest) -> None:
+    if not guest.login.strip() or len(guest.login) > 200 or "\0" in guest.login:
+        raise RuleError("bad-value", "an invitation needs a name to sign in with")
+    if not guest.administrator and guest.role not in ROLES:
+        raise RuleError("bad-value", f"a role is one of {', '.join(ROLES)}, in a campaign")
+    if not guest.administrator and not guest.campaign:
+        raise RuleError("bad-value", "say in which campaign")
+
+
+def _number(db: Connection, login: str) -> int | None:
+    return db.scalar(select(account.c.id).where(account.c.login == login))
+
+
+def _known_number(db: Connection, login: str) -> int:
+    number = _number(db, login)
+    if number is None:
+        raise RuleError("not-found", f"nobody has the account {login!r}; invite them")
+    return number
+
+
+def _roles_in(work: Work, number: int) -> ColumnElement[bool]:
+    return (member_role.c.account_id == number) & (member_role.c.campaign_id == work.campaign)

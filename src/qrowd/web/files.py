@@ -1,0 +1,92 @@
+"""The files that a server keeps beside its database: uploaded runs and results, by campaign."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from qrowd.collection.database.store import Store, Work
+from qrowd.errors import RuleError
+from qrowd.io.source import refuse_bomb
+from qrowd.web.access import Member
+from qrowd.web.settings import Settings
+
+
+def _silent(_: float) -> None:
+    """Progress that nobody wants to hear of."""
+
+
+@dataclass(frozen=True)
+class CampaignFiles:
+    """A campaign in its database, and its folder beside it; a job says how far it is."""
+
+    store: Store
+    folder: Path
+    campaign: int
+    progress: Callable[[float], None] = _silent
+
+    @classmethod
+    def of(cls, member: Member, settings: Settings) -> CampaignFiles:
+        """Those of the campaign that somebody is in."""
+        return cls(member.store, settings.folder, member.campaign)
+
+    @property
+    def runs(self) -> Path:
+        """The uploaded runs."""
+        return self._made("runs")
+
+    @property
+    def results(self) -> Path:
+        """What jobs have made."""
+        return self._made("results")
+
+    @property
+    def releases(self) -> Path:
+        """The releases as zips, by number."""
+        return self._made("releases")
+
+    @property
+    def staged(self) -> Path:
+        """Files that were sent, until a question about them is answered."""
+        return self._made("staged")
+
+    def result(self, name: str) -> Path:
+        """A file that a job has made."""
+        paths = {path.name: path for path in self.results.iterdir() if path.is_file()}
+        if name not in paths:
+            raise RuleError("not-found", f"there is no result {name!r} yet")
+        return paths[name]
+
+    def read(self) -> AbstractContextManager[Work]:
+        """A snapshot of the campaign."""
+        return self.store.read(self.campaign)
+
+    def _made(self, kind: str) -> Path:
+        path = self.folder / "files" / str(self.campaign) / kind
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+def drafts_in(folder: Path) -> Path:
+    """Where the drafts of a server are."""
+    return folder / "drafts"
+
+
+def file_name(stated: str) -> str:
+    """A name for an uploaded file that is harmless as part of a path."""
+    plain = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in stated)
+    return plain.strip(".").encode()[:100].decode("utf-8", "ignore") or "file"
+
+
+def keep_upload(folder: Path, stated: str | None, content: BinaryIO) -> Path:
+    """Keep an uploaded file in a folder, which is made; refused if it unpacks to too much."""
+    path = folder / file_name(stated or "file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as target:
+        shutil.copyfileobj(content, target)
+    refuse_bomb(path)
+    return path

@@ -1,0 +1,303 @@
+"""The pages of experts: a queue, a document judged blind and then decided, a topic, objections.
+
+    ADDRESS                                  WHAT
+    /campaigns/NAME/experts                  what waits, topics, own decisions
+    /campaigns/NAME/experts/next             to the next document that waits
+    /campaigns/NAME/experts/topic?topic=     a whole topic, earlier decisions
+    /campaigns/NAME/experts/pair?topic=&doc= judge blind; then see, and decide
+    /campaigns/NAME/experts/original?...     a document's original, for a frame
+    /campaigns/NAME/experts/objections/N     an "I disagree": both sides, an answer
+
+What judges said comes from functions that refuse it before the expert's own judgement; no page
+knows anything about systems.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Response
+from markupsafe import Markup
+
+from qrowd.collection.adjudication import cases, expert_sample
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.offer import document_of
+from qrowd.collection.material import clarification
+from qrowd.collection.record import audit
+from qrowd.errors import RuleError
+from qrowd.web import neighbours
+from qrowd.web.api.experts import reading, writing
+from qrowd.web.pages.frame import CampaignVisit, ExpertVisit, page_router
+from qrowd.web.pages.reader import readable, shown_original, shown_picture
+
+router = page_router()
+RECENT = 20
+CODES = (
+    ("missed passage", "They missed a passage"),
+    ("misread topic", "They misread the topic"),
+    ("borderline", "It is borderline"),
+    ("broken page", "The page is broken"),
+    ("careless", "They were careless"),
+    ("gold wrong", "A check question is wrong"),
+)
+
+
+def _shared(visit: CampaignVisit, work: Work) -> dict[str, Any]:
+    """What every page of an expert shows: the campaign, its grades."""
+    plan = work.plan
+    labels = plan.scale.labels or tuple(str(grade) for grade in plan.scale.grades)
+    return {
+        "name": visit.name,
+        "title": plan.campaign.title or work.name,
+        "labels": dict(zip(plan.scale.grades, labels, strict=True)),
+        "relevant_from": plan.scale.relevant_from,
+        "day": clarification.day,
+        "home": visit.address("/experts"),
+        "pair_at": lambda topic, doc: _address(visit, "pair", topic=topic, doc=doc),
+        "topic_at": lambda topic: _address(visit, "topic", topic=topic),
+    }
+
+
+def _address(visit: CampaignVisit, page: str, **parameters: str) -> str:
+    return f"{visit.address(f'/experts/{page}')}?{urlencode(parameters)}"
+
+
+# --- what waits, and topics -----------------------------------------------------------------------
+
+
+@router.get("/campaigns/{name}/experts")
+def home(visit: ExpertVisit) -> Response:
+    """What waits, topics, and what was decided."""
+    with reading(visit.member) as (work, expert):
+        waiting = cases.waiting(work)
+        data = {
+            **_shared(visit, work),
+            "waiting": len(waiting.pairs),
+            "sampled": waiting.sampled,
+            "disputed": waiting.disputed,
+            "topics": cases.topics(work, expert),
+            "objections": cases.disagreements(work),
+            "decided": cases.decisions(work, expert)[:RECENT],
+        }
+    return visit.show("expert/home.html.j2", **data)
+
+
+@router.get("/campaigns/{name}/experts/topic")
+def whole_topic(visit: ExpertVisit, topic: str = "") -> Response:
+    """A whole topic: what it asks for, its documents, and what was decided on them."""
+    with reading(visit.member) as (work, expert):
+        pairs = cases.of_topic(work, topic)
+        if not pairs:
+            raise RuleError("not-found", f"there is no topic {topic!r} with documents here")
+        decided = cases.decisions(work, expert, topic)
+        data = {
+            **_shared(visit, work),
+            "topic": topic,
+            "text": clarification.topic_named(work, topic),
+            "pairs": pairs,
+            "decided": {decision.pair: decision for decision in decided},
+            "own": {row.id for row in pairs if cases.own_decision(work, expert, row.id)},
+            "clarified": clarification.clarifications(work, topic),
+        }
+    return visit.show("expert/topic.html.j2", **data)
+
+
+@router.get("/campaigns/{name}/experts/next")
+def following(visit: ExpertVisit, topic: str = "") -> Response:
+    """To the next document: of what waits, or of a topic that is judged whole."""
+    return _go_on(visit, topic)
+
+
+def _go_on(visit: CampaignVisit, topic: str, told: str = "") -> Response:
+    """To the next document, which shows what was done; or to the list, if there is none."""
+    if topic:
+        with reading(visit.member) as (work, expert):
+            rows = cases.of_topic(work, topic)
+            docs = (row.doc for row in rows if cases.own_decision(work, expert, row.id) is None)
+            doc = next(docs, None)
+        if doc is not None:
+            address = _address(visit, "pair", topic=topic, doc=doc, whole="yes")
+            return visit.go(address, told=told)
+        told = f"{told} This topic is judged.".strip()
+        return visit.go(_address(visit, "topic", topic=topic), told=told)
+    with visit.read() as work:
+        waiting = cases.queue(work)
+    if waiting:
+        address = _address(visit, "pair", topic=waiting[0].topic, doc=waiting[0].doc)
+        return visit.go(address, told=told)
+    told = f"{told} Nothing waits any more. Thank you.".strip()
+    return visit.go(visit.address("/experts"), told=told)
+
+
+# --- a document: judged blind; then what judges said, what is alike, and the decision -------------
+
+
+@router.get("/campaigns/{name}/experts/pair")
+def pair(visit: ExpertVisit, topic: str = "", doc: str = "") -> Response:
+    """The document, to be judged blind; what judges said once that is done."""
+    return _pair_page(visit, topic, doc)
+
+
+@router.post("/campaigns/{name}/experts/pair")
+def judge(visit: ExpertVisit) -> Response:
+    """Keep the blind judgement, or the decision after it."""
+    topic, doc = visit.text("topic"), visit.text("doc")
+    try:
+        seen = _keep(visit, topic, doc)
+    except RuleError as error:
+        if error.code == "not-found":
+            raise
+        return _pair_page(visit, topic, doc, str(error))
+    whole = {"whole": "yes"} if visit.text("whole") else {}
+    if not seen and visit.text("objection").isdecimal():
+        return visit.go(visit.address(f"/experts/objections/{visit.text('objection')}"))
+    if not seen:
+        return visit.go(_address(visit, "pair", topic=topic, doc=doc, **whole))
+    return _go_on(visit, topic if whole else "", "Decided.")
+
+
+def _keep(visit: CampaignVisit, topic: str, doc: str) -> bool:
+    """Keep a grade; whether what judges said had been seen."""
+    grade = visit.text("grade")
+    if not grade.lstrip("-").isdecimal() or len(grade) > 4:
+        raise RuleError("malformed", "choose a grade")
+    reason, code, words = visit.text("reason"), visit.text("code"), visit.text("clarify")
+    with writing(visit.member) as (work, expert):
+        pair_id = expert_sample.pair_named(work, topic, doc)
+        seen = cases.own_decision(work, expert, pair_id) is not None
+        if seen and visit.text("step") != "decide":
+            raise RuleError("conflict", "you have judged this document before; decide below")
+        if seen and not code and _is_against_most(work, expert, pair_id, int(grade)):
+            raise RuleError("malformed", "most judges said something else: choose why")
+        cases.decide(work, expert, pair_id, int(grade), reason, code if seen else "")
+        if seen and words:
+            details = {"topic": topic, "text": words}
+            audit.perform(work, visit.member.name, clarification.ACT, details)
+    return seen
+
+
+def _is_against_most(work: Work, expert: int, pair_id: int, grade: int) -> bool:
+    """Whether most judges disagree about relevance."""
+    bound = work.plan.scale.relevant_from
+    votes = [vote.grade for vote in cases.votes(work, expert, pair_id) if vote.grade is not None]
+    agree = sum((vote >= bound) == (grade >= bound) for vote in votes)
+    return 2 * agree < len(votes)
+
+
+def _pair_page(visit: CampaignVisit, topic: str, doc: str, problem: str = "") -> Response:
+    asked = visit.request.query_params
+    with reading(visit.member) as (work, expert):
+        pair_id = expert_sample.pair_named(work, topic, doc)
+        own = cases.own_decision(work, expert, pair_id)
+        decided = cases.decisions(work, expert, topic)
+        data = {
+            **_shared(visit, work),
+            **_document(visit, work, topic, doc, pair_id),
+            "own": own,
+            "whole": visit.text("whole") or asked.get("whole", ""),
+            "objection": visit.text("objection") or asked.get("objection", ""),
+            "earlier": [decision for decision in decided if decision.pair != pair_id],
+            "problem": problem,
+        }
+        if own is not None:
+            data |= _seen(work, expert, pair_id)
+    template = "expert/blind.html.j2" if own is None else "expert/decide.html.j2"
+    return visit.show(template, status=409 if problem else 200, **data)
+
+
+def _document(
+    visit: CampaignVisit, work: Work, topic: str, doc: str, pair_id: int
+) -> dict[str, Any]:
+    """What a template needs to show a topic and a document."""
+    original = _address(visit, "original", topic=topic, doc=doc)
+    read = readable(document_of(work, pair_id), original, visit.settings)
+    return {
+        "topic": topic,
+        "doc": doc,
+        "text": clarification.topic_named(work, topic),
+        "read": read,
+        "pages": [
+            (f"{original}&page={number}", " ".join(piece[4] for piece in pieces))
+            for number, (_, _, pieces) in enumerate(read.pages, 1)
+        ],
+        "html": Markup(read.html),  # made safe by `sanitiser`
+    }
+
+
+def _seen(work: Work, expert: int, pair_id: int) -> dict[str, Any]:
+    """What judges said, and what is alike."""
+    votes = cases.votes(work, expert, pair_id)
+    counts = Counter(vote.grade for vote in votes if vote.kind == "grade")
+    usual = max(counts, key=lambda grade: (counts[grade], grade or 0)) if counts else None
+    return {
+        "votes": votes,
+        "counts": counts,
+        "most": max(counts.values(), default=1),
+        "usual": usual,
+        "alike": neighbours.neighbours(work, expert, pair_id),
+        "codes": CODES,
+    }
+
+
+@router.get("/campaigns/{name}/experts/original")
+def original(visit: ExpertVisit, topic: str = "", doc: str = "", page: int = 0) -> Response:
+    """The original in a frame, or a page's picture: nothing in it runs, loads or leads anywhere."""
+    with visit.read() as work:
+        body = document_of(work, expert_sample.pair_named(work, topic, doc))
+    return shown_picture(body, page, visit.settings) if page else shown_original(body)
+
+
+# --- an "I disagree": the document judged blind, then both sides, then an answer ------------------
+
+
+@router.get("/campaigns/{name}/experts/objections/{number}")
+def objection(number: int, visit: ExpertVisit) -> Response:
+    """Both sides; the document first, where this expert has not judged it."""
+    return _objection_page(visit, number)
+
+
+@router.post("/campaigns/{name}/experts/objections/{number}")
+def answer(number: int, visit: ExpertVisit) -> Response:
+    """Answer it."""
+    right = visit.text("right")
+    try:
+        if right not in ("yes", "no"):
+            raise RuleError("malformed", "say who is right")
+        with writing(visit.member) as (work, expert):
+            cases.answer_disagreement(
+                work,
+                visit.member.name,
+                expert,
+                number,
+                right=right == "yes",
+                reply=visit.text("reply"),
+            )
+    except RuleError as error:
+        if error.code != "malformed":
+            raise
+        return _objection_page(visit, number, str(error))
+    return visit.go(visit.address("/experts"), told="The answer was sent.")
+
+
+def _objection_page(visit: CampaignVisit, number: int, problem: str = "") -> Response:
+    with reading(visit.member) as (work, expert):
+        pair_id = cases.objected_to(work, number)
+        own = cases.own_decision(work, expert, pair_id)
+        if own is None:
+            row = next(row for row in cases.disagreements(work) if row.id == number)
+            return visit.go(
+                _address(visit, "pair", topic=row.topic, doc=row.doc, objection=str(number))
+            )
+        sides = cases.disagreement(work, expert, number)
+        data = {
+            **_shared(visit, work),
+            **_document(visit, work, sides.topic, sides.doc, pair_id),
+            "own": own,
+            "found": sides,
+            "problem": problem,
+            "reply": visit.text("reply"),
+            "right": visit.text("right"),
+        }
+    return visit.show("expert/objection.html.j2", status=409 if problem else 200, **data)

@@ -1,0 +1,268 @@
+"""The door of the office: signing in, the first account and others, invitations, the campaigns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+from fastapi.responses import RedirectResponse
+
+from qrowd.collection.books.ledger import balance
+from qrowd.collection.books.notices import notices
+from qrowd.collection.books.progress import coverage
+from qrowd.collection.database.store import Found
+from qrowd.collection.drafts.draft import all_drafts
+from qrowd.errors import RuleError
+from qrowd.web import access, accounts
+from qrowd.web.access import as_member
+from qrowd.web.accounts import LEAST_PASSWORD, Guest, Session, no_account_yet
+from qrowd.web.api.campaigns import open_to
+from qrowd.web.files import drafts_in
+from qrowd.web.pages.drafts import STEP_PAGES
+from qrowd.web.pages.frame import (
+    AdministratorVisit,
+    Anybody,
+    Visit,
+    Visiting,
+    campaign_address,
+    own_address,
+    page_router,
+)
+from qrowd.web.problems import STATUS
+
+router = page_router()
+LONGEST_LOGIN = 200
+LONGEST_PASSWORD = 1000
+LONGEST_INVITATION = 4000
+STATES = {
+    "draft": "made, not launched",
+    "running": "running",
+    "paused": "paused",
+    "closed": "closed",
+}
+
+
+# --- coming in ------------------------------------------------------------------------------------
+
+
+@router.get("/set-up")
+def ask_first(visit: Anybody, code: str = "") -> Response:
+    """The form for the first account."""
+    with visit.store.snapshot() as db:
+        if not no_account_yet(db):
+            return visit.go("/campaigns")
+    return visit.show(
+        "organiser/set_up.html.j2", code=code, login="", problem="", least=LEAST_PASSWORD
+    )
+
+
+@router.post("/set-up")
+def make_first(visit: Anybody) -> Response:
+    """Make the account; or say why not, and ask again."""
+    code, login = visit.text("code"), visit.text("login")[:LONGEST_LOGIN]
+    try:
+        session = accounts.set_up(visit.store, visit.settings, code, login, _password(visit))
+    except RuleError as error:
+        return visit.show(
+            "organiser/set_up.html.j2",
+            status=STATUS.get(error.code, 409),
+            problem=str(error),
+            code=code,
+            login=login,
+            least=LEAST_PASSWORD,
+        )
+    return _let_in(visit, session, "/campaigns")
+
+
+@router.get("/sign-in")
+def ask_who(visit: Anybody) -> Response:
+    """The form."""
+    with visit.store.snapshot() as db:
+        fresh = no_account_yet(db)
+    goal = own_address(visit.request.query_params.get("next", ""))
+    return visit.show("organiser/sign_in.html.j2", goal=goal, fresh=fresh, login="", problem="")
+
+
+@router.post("/sign-in")
+def come_in(visit: Anybody) -> Response:
+    """Sign in with a password."""
+    goal = own_address(visit.text("goal"))
+    login, password = visit.text("login")[:LONGEST_LOGIN], _password(visit)
+    try:
+        if not login or not password:
+            raise RuleError("bad-value", "give a name and a password")
+        session = accounts.sign_in(visit.store, login, password)
+    except RuleError as error:
+        return visit.show(
+            "organiser/sign_in.html.j2",
+            status=STATUS.get(error.code, 409),
+            problem=str(error),
+            goal=goal,
+            login=login,
+            fresh=False,
+        )
+    return _let_in(visit, session, goal)
+
+
+@router.post("/sign-out")
+def leave(visit: Visiting) -> RedirectResponse:
+    """Sign out."""
+    page = visit.go("/sign-in")
+    access.sign_out(page, visit.store, visit.signed)
+    return page
+
+
+@router.get("/join")
+def ask_to_join(visit: Anybody, invitation: str = "") -> Response:
+    """Choose a password."""
+    return _join_page(visit, invitation)
+
+
+@router.post("/join")
+def join(visit: Anybody) -> Response:
+    """Make the account, and sign in."""
+    invitation = visit.text("invitation")[:LONGEST_INVITATION]
+    try:
+        session = accounts.join(visit.store, visit.settings, invitation, _password(visit))
+    except RuleError as error:
+        return _join_page(visit, invitation, str(error), STATUS.get(error.code, 409))
+    return _let_in(visit, session, "/campaigns")
+
+
+def _join_page(visit: Visit, invitation: str, problem: str = "", status: int = 200) -> Response:
+    try:
+        guest = accounts.guest_of(visit.settings, invitation)
+    except RuleError as error:
+        return visit.show(
+            "organiser/problem.html.j2", status=403, message=str(error), missing=False
+        )
+    return visit.show(
+        "organiser/join.html.j2",
+        status=status,
+        guest=guest,
+        invitation=invitation,
+        problem=problem,
+        least=LEAST_PASSWORD,
+    )
+
+
+def _password(visit: Visit) -> str:
+    return visit.text("password")[:LONGEST_PASSWORD]
+
+
+def _let_in(visit: Visit, session: Session, goal: str) -> Response:
+    page = visit.go(goal)
+    access.give_cookie(page, visit.settings, session.token, session.role)
+    return page
+
+
+# --- who has an account (administrators) ----------------------------------------------------------
+
+
+@router.get("/accounts")
+def all_accounts(visit: AdministratorVisit) -> Response:
+    """Who has an account."""
+    return _accounts_page(visit)
+
+
+@router.post("/accounts")
+def invite(visit: AdministratorVisit) -> Response:
+    """Invite somebody, or give an account one more role."""
+    login, role, campaign = visit.text("login"), visit.text("role"), visit.text("campaign")
+    with visit.store.snapshot() as db:
+        logins = {account.login for account in accounts.accounts(db)}
+    try:
+        if login in logins and role != "administrator":
+            accounts.give_role(visit.store, login, campaign, role)
+            return visit.go("/accounts", told=f"{login} is {role} of {campaign} now.")
+        guest = Guest(login, campaign=campaign, role=role)
+        if role == "administrator":
+            guest = Guest(login, administrator=True)
+        return _accounts_page(visit, link=accounts.invite(visit.store, visit.settings, guest))
+    except RuleError as error:
+        status = STATUS.get(error.code, 409)
+        return _accounts_page(visit, status=status, problem=str(error))
+
+
+@router.post("/accounts/roles")
+def take_role(visit: AdministratorVisit) -> Response:
+    """Take a role from an account."""
+    login, role, campaign = visit.text("login"), visit.text("role"), visit.text("campaign")
+    accounts.take_role(visit.store, login, campaign, role)
+    return visit.go("/accounts", told=f"{login} is no longer {role} of {campaign}.")
+
+
+def _accounts_page(visit: Visit, **changes: Any) -> Response:
+    with visit.store.snapshot() as db:
+        rows = accounts.accounts(db)
+    names = [row.name for row in open_to(visit.signed, visit.store)]
+    data = {
+        "accounts": rows,
+        "campaigns": names,
+        "pairs": [(name, name) for name in names],
+        "login": visit.text("login"),
+        "link": "",
+        "problem": "",
+        **changes,
+    }
+    return visit.show("organiser/accounts.html.j2", **data)
+
+
+# --- the campaigns --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """A campaign in the list."""
+
+    name: str
+    title: str
+    state: str
+    share: float
+    spent: str  # as budget and notices, for organisers only
+    budget: str
+    notices: int
+    role: str
+
+    @property
+    def address(self) -> str:
+        """The page that this one's role opens."""
+        return campaign_address(self.name, "/experts" if self.role == "expert" else "")
+
+
+@router.get("/")
+def door(visit: Anybody) -> Response:
+    """To the campaigns, or to sign in first."""
+    return visit.go("/campaigns")
+
+
+@router.get("/campaigns")
+def home(visit: Visiting) -> Response:
+    """The campaigns and their state."""
+    drafts = all_drafts(drafts_in(visit.settings.folder)) if visit.signed.administrator else []
+    return visit.show(
+        "organiser/home.html.j2",
+        lines=[_line(visit, row) for row in open_to(visit.signed, visit.store)],
+        states=STATES,
+        drafts=drafts,
+        questions=len(STEP_PAGES),
+    )
+
+
+def _line(visit: Visit, row: Found) -> Line:
+    with visit.store.read(row.name) as work:
+        money, pay = balance(work), work.plan.pay
+        wanted, held = coverage(work)
+        bearer = as_member(visit.store, visit.signed, work.campaign, "organiser")
+        may_know = bearer.role == "organiser" and "read" in bearer.scopes
+        return Line(
+            name=row.name,
+            title=work.plan.campaign.title or row.name,
+            state=row.state,
+            share=held / wanted if wanted else 1.0,
+            spent=pay.shown(money.owed + money.settled) if may_know else "",
+            budget=pay.shown(money.budget) if money.budget and may_know else "",
+            notices=len(notices(work)) if may_know else 0,
+            role=bearer.role,
+        )

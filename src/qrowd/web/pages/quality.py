@@ -1,0 +1,229 @@
+"""What jobs found: agreement, merged qrels, gold sets, disputed pairs, systems; their pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+from markupsafe import Markup
+from sqlalchemy import select
+
+from qrowd import registry
+from qrowd.collection.adjudication import expert_sample
+from qrowd.collection.database.schema import topic
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging import gold
+from qrowd.collection.office.todo import weak_gold
+from qrowd.errors import RuleError
+from qrowd.evaluation.measure import measures_of
+from qrowd.web import jobs
+from qrowd.web.api.results import keep_run
+from qrowd.web.files import CampaignFiles
+from qrowd.web.judgements import merger_of
+from qrowd.web.pages.frame import ManagerVisit, ReaderVisit, own_address, page_router
+
+router = page_router()
+ASKED = ("quality", "merge", "systems")
+PAGE = 100  # lines
+_STYLE = re.compile(r' style="([^"]*)"')
+_FONT = re.compile(r"(?:(?P<weight>bold|\d+) )?(?P<size>[\d.]+px)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The last result of a kind, `age` in milliseconds; and the job under way, or why it failed."""
+
+    kind: str
+    result: Mapping[str, Any] | None
+    parameters: Mapping[str, Any]
+    age: int
+    running: int | None
+    problem: str | None
+
+    @property
+    def method(self) -> str:
+        """The method that was asked for last."""
+        return str(self.parameters.get("method", "auto"))
+
+
+def finding(work: Work, kind: str) -> Finding:
+    """What there is of a kind."""
+    last, newest = jobs.latest(work, kind), jobs.newest(work, kind)
+    state = newest.state if newest is not None else ""
+    return Finding(
+        kind=kind,
+        result=last.result if last else None,
+        parameters=last.parameters if last else {},
+        age=last.age if last else 0,
+        running=newest.id if newest is not None and state in ("waiting", "running") else None,
+        problem=str(newest.problem) if newest is not None and state == "failed" else None,
+    )
+
+
+# --- pictures of reports --------------------------------------------------------------------------
+
+
+def drawn(files: CampaignFiles, found: Finding, *names: str) -> list[dict[str, Any]]:
+    """The pictures of a result: svg, alt, caption."""
+    pictures = {picture["file"]: picture for picture in (found.result or {}).get("pictures", ())}
+    return [
+        {**pictures[file], "svg": _named(files, pictures[file])}
+        for file in (f"{name}.svg" for name in names)
+        if file in pictures
+    ]
+
+
+def _named(files: CampaignFiles, picture: Mapping[str, str]) -> Markup:
+    """The picture with its words, for those who do not see it."""
+    svg = embedded(files.result(picture["file"]).read_text(encoding="utf-8"))
+    head, _, body = str(svg).partition(">")
+    named = Markup('{} role="img" aria-label="{}">{}')
+    return named.format(Markup(head), picture["alt"], Markup(body))
+
+
+def embedded(svg: str) -> Markup:
+    """A picture made by `reporting`, to be put into a page.
+
+    The pages' policy forbids `style` attributes: it gets others instead.
+    """
+    return Markup(_STYLE.sub(lambda style: _attributes(style[1]), svg))
+
+
+def _attributes(style: str) -> str:
+    pairs = (part.split(":", 1) for part in style.split(";") if ":" in part)
+    return "".join(_attribute(name.strip(), value.strip()) for name, value in pairs)
+
+
+def _attribute(name: str, value: str) -> str:
+    if name != "font":
+        return f' {name}="{value}"'
+    font = _FONT.search(value)  # the one that has no attribute of its own
+    if font is None:
+        return ""
+    weight = f' font-weight="{font["weight"]}"' if font["weight"] else ""
+    return f' font-size="{font["size"]}"{weight}'
+
+
+# --- asking for results ---------------------------------------------------------------------------
+
+
+@router.post("/campaigns/{name}/find")
+def find(visit: ManagerVisit) -> Response:
+    """Ask for a result; an error now where the job would fail at once."""
+    kind = visit.text("kind")
+    if kind not in ASKED:
+        raise RuleError("bad-value", f"there is no result {kind!r}")
+    method, options = visit.text("method", "auto"), visit.text("more")
+    if options and "(" not in method:
+        method = f"{method}({options})"
+    parameters: dict[str, Any] = {"method": method}
+    if kind == "systems":
+        parameters["measures"] = visit.text("measures").split()
+    merger_of(method)
+    measures_of(parameters.get("measures") or ["AP"])
+    with visit.write() as work:
+        jobs.ask(work, kind, parameters)
+    back = own_address(visit.text("back"))
+    return visit.go(back, told="Asked for. It is worked out in the background.")
+
+
+def _methods() -> list[tuple[str, str]]:
+    """The methods that can merge a campaign's judgements as they are: name, words; `auto` first."""
+    cards = registry.cards("method").values()
+    able = [card for card in cards if card.level == "judgements" and not card.needs]
+    named = ((card.id, f"{card.id}: {card.summary}") for card in able)
+    return sorted(named, key=lambda method: (method[0] != "auto", method))
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+@router.get("/campaigns/{name}/quality")
+def quality(visit: ReaderVisit) -> Response:
+    """How far the judgements can be trusted."""
+    with visit.read() as work:
+        found = finding(work, "quality")
+        data = {
+            "found": found,
+            "merged": finding(work, "merge"),
+            "sample": expert_sample.error_rate(work),
+            "weak": len({row.id for row in weak_gold(gold.pass_rates(work))}),
+            "gold_sets": gold.supply(work),
+            **visit.top(work, "/quality"),
+        }
+    table = (found.result or {}).get("agreement")
+    return visit.show(
+        "organiser/quality.html.j2",
+        pictures=drawn(visit.storage, found, "assessors", "speed"),
+        agreement=list(zip(*table.values(), strict=True)) if table else [],
+        methods=_methods(),
+        **data,
+    )
+
+
+@router.get("/campaigns/{name}/disputed")
+def disputed(visit: ReaderVisit, page: int = 1) -> Response:
+    """The documents that judges disagree on most."""
+    with visit.read() as work:
+        found = finding(work, "quality")
+        data = visit.top(work, "/quality")
+    rows = (found.result or {}).get("disputed", [])
+    pages = max(1, -(-len(rows) // PAGE))
+    at = max(1, min(page, pages))
+    return visit.show(
+        "organiser/disputed.html.j2",
+        rows=rows[(at - 1) * PAGE : at * PAGE],
+        total=len(rows),
+        found=found,
+        page=at,
+        pages=pages,
+        **data,
+    )
+
+
+@router.get("/campaigns/{name}/gold")
+def gold_sets(visit: ReaderVisit) -> Response:
+    """How many pass each gold set; retire one."""
+    with visit.read() as work:
+        rows = gold.pass_rates(work)
+        topics = select(topic.c.id, topic.c.name).where(topic.c.campaign_id == work.campaign)
+        data = {
+            "rows": rows,
+            "topics": {row.id: row.name for row in work.db.execute(topics)},
+            "supply": gold.supply(work),
+            "weak": {row.id for row in weak_gold(rows)},
+            **visit.top(work, "/quality"),
+        }
+    return visit.show("organiser/gold.html.j2", **data)
+
+
+@router.get("/campaigns/{name}/systems")
+def systems(visit: ReaderVisit) -> Response:
+    """Scores and places of systems."""
+    with visit.read() as work:
+        found, data = finding(work, "systems"), visit.top(work, "/systems")
+    measures: dict[str, list[dict[str, Any]]] = {}
+    for row in (found.result or {}).get("systems", ()):
+        measures.setdefault(row["measure"], []).append(row)
+    return visit.show(
+        "organiser/systems.html.j2",
+        found=found,
+        runs=sorted(path.name for path in visit.storage.runs.iterdir() if path.is_file()),
+        measures=measures,
+        methods=_methods(),
+        pictures=drawn(visit.storage, found, "ranking"),
+        **data,
+    )
+
+
+@router.post("/campaigns/{name}/runs")
+def add_runs(visit: ManagerVisit) -> Response:
+    """Take in runs."""
+    sent = visit.files("runs")
+    for file in sent:
+        keep_run(visit.storage, file.filename, file.file)
+    told = f"{len(sent)} runs were taken in." if sent else "No file was chosen."
+    return visit.go(visit.address("/systems"), told=told)

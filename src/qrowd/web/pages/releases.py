@@ -1,0 +1,90 @@
+"""Releases: what would be published, asked twice; those that were made."""
+
+from __future__ import annotations
+
+from fastapi import Response
+from fastapi.responses import FileResponse
+
+from qrowd.collection.books.progress import status
+from qrowd.collection.material import clarification
+from qrowd.collection.publishing import release
+from qrowd.errors import QrowdError
+from qrowd.web import jobs
+from qrowd.web.api.results import made_releases, make_release, release_zip
+from qrowd.web.judgements import figures_of
+from qrowd.web.pages.frame import CampaignVisit, Confirmation, ExporterVisit, page_router
+
+router = page_router()
+PAGE = "/releases"
+METHODS = (
+    ("auto", "auto: what fits best"),
+    ("mv", "mv: majority vote"),
+    ("ds", "ds: weighs judges by their errors"),
+)
+LONGEST_METHOD = 300
+
+
+@router.get("/campaigns/{name}/releases")
+def listed(visit: ExporterVisit) -> Response:
+    """What a release holds, and the releases so far."""
+    return _page(visit)
+
+
+def _page(visit: CampaignVisit, problem: str = "") -> Response:
+    with visit.read() as work:
+        last = jobs.newest(work, "release")
+        data = {
+            "found": status(work),
+            "says": work.plan.release,
+            "consent": bool(work.plan.people.consent),
+            "job": None if last is None or last.state == "done" else last,
+            **visit.top(work, PAGE),
+        }
+    return visit.show(
+        "organiser/releases.html.j2",
+        status=409 if problem else 200,
+        runs=sum(1 for _ in visit.storage.runs.iterdir()),
+        made=made_releases(visit.storage)[::-1],
+        methods=METHODS,
+        method=visit.text("method", "auto"),
+        problem=problem,
+        day=clarification.day,
+        **data,
+    )
+
+
+@router.post("/campaigns/{name}/releases")
+def make(visit: ExporterVisit) -> Response:
+    """Make one, once it is asked twice."""
+    method = visit.text("method", "auto")[:LONGEST_METHOD]
+    try:
+        figures_of(method)  # what is wrong with it is told before the question
+        if not visit.sure:
+            return visit.confirm(_confirmation(visit))
+        make_release(visit.member, method)
+    except QrowdError as error:
+        return _page(visit, str(error))
+    told = "The release is being made; look again in a moment."
+    return visit.go(visit.address(PAGE), told=told)
+
+
+def _confirmation(visit: CampaignVisit) -> Confirmation:
+    with visit.read() as work:
+        progress, plan, earlier = status(work), work.plan, len(release.releases(work))
+    texts = "with their texts" if plan.release.text else "as ids, without their texts"
+    follows = [
+        f"{progress.held:,} of {progress.wanted:,} judgements are there.",
+        f"Documents are included {texts}.",
+        "People are numbers drawn at random; times and reasons are left out.",
+        "Whoever gets it can keep it: later deletions do not reach it.",
+    ]
+    if earlier:
+        follows.append(f"There are {earlier} earlier releases; this one replaces none.")
+    back = visit.address(PAGE)
+    return Confirmation("Make a release?", follows, "", "Make the release", back, final=True)
+
+
+@router.get("/campaigns/{name}/releases/{number}/zip")
+def download(number: int, visit: ExporterVisit) -> FileResponse:
+    """The zip."""
+    return release_zip(visit.storage, number)
