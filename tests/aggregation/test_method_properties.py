@@ -146,7 +146,7 @@ def test_m3v_says_which_price_it_chose() -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_m3v_two_grades_take_a_shorter_way_to_the_same_bits(weighted: bool) -> None:
-    from qrowd.aggregation.kernels.margin import exchange, exchange_two, lengths
+    from qrowd.aggregation.kernels.passes import exchange, exchange_two, lengths
 
     random = np.random.default_rng(4)
     starts = np.arange(0, 301, 6)

@@ -134,7 +134,7 @@ class _Model:
 
     def iterate(self, ability: Floats, log_prior: Floats) -> tuple[float, Floats]:
         """One pass over the pairs: the objective's part, and sums[assessor, (slope, bend)]."""
-        from qrowd.aggregation.kernels.glad import iterate
+        from qrowd.aggregation.kernels.passes import iterate
 
         ballot, rows = self.ballot, self.ballot.judgements
 

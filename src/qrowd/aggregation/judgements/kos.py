@@ -117,7 +117,7 @@ class _Messages:
 
     def exchange(self) -> float:
         """One round; the largest move of a share."""
-        from qrowd.aggregation.kernels.kos import pass_messages
+        from qrowd.aggregation.kernels.passes import pass_messages
 
         graph = self.graph
         sums, moved = np.zeros((graph.assessors, 2)), 0.0

@@ -142,7 +142,7 @@ def _solve(
     ballot: Ballot, one_pass: Pass, label: Codes, dual: Floats, eta: Floats, close: float
 ) -> None:
     """Exchange until no constraint is violated by more than `close`."""
-    from qrowd.aggregation.kernels.margin import gather
+    from qrowd.aggregation.kernels.passes import gather
 
     rows = ballot.judgements
     votes = (rows.pair_starts, rows.assessor, rows.grade, ballot.weight)
@@ -157,7 +157,7 @@ def _solve(
 
 def _pass(ballot: Ballot) -> Pass:
     """One pass of exchanges over the votes; two grades have a shorter way to the same."""
-    from qrowd.aggregation.kernels.margin import exchange, exchange_two, lengths
+    from qrowd.aggregation.kernels.passes import exchange, exchange_two, lengths
 
     rows = ballot.judgements
     votes = (rows.pair_starts, rows.assessor, rows.grade, ballot.weight)
