@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, log_expit, logsumexp
 
 import qrowd as q
-from qrowd.aggregation.hierarchy import expected_logs
+from qrowd.aggregation.judgements.hier_vb import expected_logs
 from qrowd.data.arrays import Floats
 
 PARETO, SWEEPS, CLOSE = 1.5, 80, 1e-4

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import qrowd as q
-from qrowd.aggregation.hierarchy import Populations, log_evidence
+from qrowd.aggregation.judgements.hier_vb import Populations, log_evidence
 from qrowd.errors import NotConvergedWarning
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qrowd.aggregation.hierarchy import PARETO, named_parameters
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Offsets
-from qrowd.data.chains import Likelihood
+from qrowd.data.chains import Chains, Likelihood, ParameterTable
 from qrowd.data.judgements import Judgements
 from qrowd.errors import ParameterError
 from qrowd.kernel import threads
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from qrowd.aggregation.kernels.gibbs import Crowd, Record, State
 
 
-PARETO = 1.5
 MOST_BYTES = 16_000_000_000  # of draws that are kept
+MOST_RHAT = 1.01
+_NAMED = 3  # parameters that did not mix, the worst first
+_LEAST = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,12 @@ def blank(layout: Layout, chains: int, sweeps: int, warmup: int, draws: int) -> 
 
     rows, size, kept = layout.judgements, layout.grades, sweeps - warmup
     cells, draws = len(rows.assessors) * size, min(draws, kept)
-    _check_room(chains * (kept * 4 * (cells + len(rows.topics) * size) + draws * len(rows.pairs)))
+    needed = chains * (kept * 4 * (cells + len(rows.topics) * size) + draws * len(rows.pairs))
+    if needed > MOST_BYTES:
+        raise ParameterError(
+            f"hier-bayes: this many sweeps, draws and chains would take {needed / 1e9:.0f} GB of "
+            f"memory; ask for fewer, so that it is at most {MOST_BYTES / 1e9:.0f} GB"
+        )
     return Record(
         np.zeros((chains, sweeps, size + 1, size + 1)),
         np.zeros((chains, kept, len(rows.assessors), size), np.float32),
@@ -143,19 +151,6 @@ def blank(layout: Layout, chains: int, sweeps: int, warmup: int, draws: int) -> 
     )
 
 
-def _check_room(size: int) -> None:
-    if size > MOST_BYTES:
-        raise ParameterError(
-            f"hier-bayes: this many sweeps, draws and chains would take {size / 1e9:.0f} GB of "
-            f"memory; ask for fewer, so that it is at most {MOST_BYTES / 1e9:.0f} GB"
-        )
-
-
-def one_of(record: Record, chain: int) -> Record:
-    """One chain's part of the record, to be written to."""
-    return type(record)(*(part[chain] for part in record))
-
-
 # --- running --------------------------------------------------------------------------------------
 
 
@@ -164,11 +159,11 @@ def side_by_side(
     sweeps: int,
     block: int,
     work: Callable[[int, int, int], None],
-    told: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> tuple[list[int], bool]:
     """`work(chain, first, last)` for every chain, a block of sweeps at a time, on all threads.
 
-    `told(sweeps)` hears how many sweeps all chains have done. An interrupt (of the keyboard) ends
+    `report(sweeps)` hears how many sweeps all chains have done. An interrupt (of the keyboard) ends
     all chains after the block they are in. Returns the sweeps that each has done, and whether.
     """
     done, heard = [0] * chains, 0
@@ -191,22 +186,51 @@ def side_by_side(
                     go_on(chain)
                 if min(done) > heard:
                     heard = min(done)
-                    told(heard)
+                    report(heard)
         except KeyboardInterrupt:
-            _finish(going, done, sweeps, block)
+            # what runs runs to its end, and what has not begun is forgotten
+            for future, chain in going.items():
+                if not future.cancel():
+                    future.result()
+                    done[chain] = min(done[chain] + block, sweeps)
             return done, True
     return done, False
 
 
-def _finish(going: dict[Future[None], int], done: list[int], sweeps: int, block: int) -> None:
-    """Let what runs run to its end, and forget what has not begun."""
-    for future, chain in going.items():
-        if not future.cancel():
-            future.result()
-            done[chain] = min(done[chain] + block, sweeps)
+# --- what they leave behind -----------------------------------------------------------------------
 
 
-_LEAST = 1e-30
+def chains_of(record: Record, rows: Judgements, warmup: int, done: int) -> Chains:
+    """The draws of all parameters after the warm-up, by name."""
+    kept = done - warmup
+    accuracy, prevalence = record.accuracy[:, :kept], record.prevalence[:, :kept]
+    return named_parameters(record.hyper[:, warmup:done], accuracy, prevalence, rows)
+
+
+def confusion_of(record: Record, done: list[int], warmup: int) -> Floats:
+    """The posterior mean of P(says h | is g), [assessor, g, h]."""
+    assessors, size = record.accuracy.shape[2:]
+    mean = record.confusion.sum(axis=0) / sum(sweeps - warmup for sweeps in done)
+    return np.asarray(mean.reshape(size, assessors, size).transpose(1, 0, 2))
+
+
+def unmixed(parameters: ParameterTable, kept: int) -> str:
+    """Which parameters did not mix, in words; nothing if all did."""
+    rhat = parameters["rhat"]
+    bad = np.flatnonzero(rhat > MOST_RHAT)
+    if not len(bad):
+        return ""
+    worst = bad[np.argsort(-rhat[bad], kind="stable")][:_NAMED]
+    named = ", ".join(
+        f"{parameters.parameter[at]}{' of ' * bool(parameters.name[at])}{parameters.name[at]} "
+        f"({rhat[at]:.3f})"
+        for at in worst
+    )
+    others = f" and {len(bad) - len(worst)} more" if len(bad) > len(worst) else ""
+    return (
+        f"R-hat above {MOST_RHAT} after {kept} draws per chain for {named}{others} of "
+        f"{len(parameters)} parameters"
+    )
 
 
 def likelihood_of(record: Record, layout: Layout) -> Likelihood:

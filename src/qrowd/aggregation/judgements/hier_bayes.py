@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrowd.aggregation.chains import (
+    MOST_RHAT,
     Layout,
     blank,
-    lay_out,
-    likelihood_of,
-    one_of,
-    side_by_side,
-    start,
-)
-from qrowd.aggregation.fit import Fitting
-from qrowd.aggregation.hierarchy import (
-    CONTRARY,
-    MOST_RHAT,
-    assessor_columns,
     chains_of,
     confusion_of,
-    contrary,
+    lay_out,
+    likelihood_of,
+    side_by_side,
+    start,
     unmixed,
 )
+from qrowd.aggregation.fit import Fitting
+from qrowd.aggregation.hierarchy import CONTRARY, assessor_columns, contrary
 from qrowd.data.arrays import Floats, Grades
 from qrowd.data.chains import Likelihood, ParameterTable
 from qrowd.data.details import Caution, Details
@@ -139,12 +134,12 @@ class HierBayes:
         states = [start(layout, self.seed, chain) for chain in range(self.chains)]
 
         def work(chain: int, first: int, last: int) -> None:
-            own = one_of(record, chain)
+            own = type(record)(*(part[chain] for part in record))
             sweeps(first, last, self._dropped, self.scans, layout.crowd, states[chain], own)
 
         due, worst = 0, math.nan
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             nonlocal due, worst
             if fitting.given.progress is not None and done >= due:
                 due, worst = done + self.sweeps // LOOKS, self._worst(record, done)
@@ -153,7 +148,7 @@ class HierBayes:
                     fitting.given.progress(sweep, self.sweeps, worst)
             fitting.steps = done
 
-        done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, told)
+        done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, report)
         fitting.steps = min(done)
         if interrupted:
             self._say_interrupted(fitting)

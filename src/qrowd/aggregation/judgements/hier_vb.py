@@ -10,13 +10,13 @@ from qrowd.aggregation.confusion import ConfusionEM
 from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.hierarchy import (
     CONTRARY,
-    Populations,
+    PARETO,
     assessor_columns,
-    beta_parameters,
     contrary,
-    expected_logs,
+    named_parameters,
 )
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Floats, Mask
+from qrowd.data.chains import ParameterTable
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -24,7 +24,7 @@ from qrowd.data.merged import Merged
 from qrowd.errors import DataWarning
 from qrowd.registry import method, param, spec_of
 
-PARETO = 1.5
+_LEAST_ALPHA, _HALVINGS = 1e-6, 30
 
 
 @method(
@@ -101,7 +101,7 @@ class HierVB:
         posterior = counts.transpose(0, 2, 1) + populations.alpha[1:]
         topics = em.group_counts + populations.alpha[0]
         confusion = posterior / posterior.sum(axis=2, keepdims=True)
-        parameters = beta_parameters(rows, populations, topics, posterior)
+        parameters = _beta_parameters(rows, populations, topics, posterior)
         columns = assessor_columns(rows, em.posterior, confusion, parameters)
         if (fitting.gold < 0).all() and contrary(rows, confusion):
             fitting.notes.append(Caution(CONTRARY))
@@ -130,3 +130,115 @@ def _update(em: ConfusionEM, populations: Populations) -> float:
 def _shares(counts: Floats) -> Floats:
     """Shares of the counts, none of them 0."""
     return np.asarray((counts + 1.0) / (counts + 1.0).sum())
+
+
+class Populations:
+    """alpha[population, grade] of prevalence (0) and of the assessors' rows (1 + true grade)."""
+
+    def __init__(self, alpha: Floats, pareto: float, kappa_min: float) -> None:
+        self.alpha, self.pareto, self.kappa_min = alpha, pareto, kappa_min
+        self.evidence = np.zeros(len(alpha))
+
+    @property
+    def kappa(self) -> Floats:
+        """The size of each population."""
+        return np.asarray(self.alpha.sum(axis=1))
+
+    @property
+    def phi(self) -> Floats:
+        """The mean of each population."""
+        return np.asarray(self.alpha / self.kappa[:, None])
+
+    def climb(self, population: int, counts: Floats) -> None:
+        """One Newton step up the evidence and the prior; never down, never into the mirror."""
+        seen = counts[counts.sum(axis=1) > 0]
+        old = self.alpha[population].copy()
+        height = self._height(population, old, seen)
+        step = _newton(old, seen, self.pareto)
+        for _ in range(_HALVINGS):
+            new = np.maximum(old * np.exp(step), _LEAST_ALPHA)
+            reached = self._height(population, new, seen)
+            if reached >= height and self._allowed(population, new):
+                self.alpha[population], height = new, reached
+                break
+            step = step / 2
+        self.evidence[population] = height
+
+    def _height(self, population: int, alpha: Floats, counts: Floats) -> float:
+        return log_evidence(alpha, counts) - self.pareto * float(np.log(alpha.sum()))
+
+    def _allowed(self, population: int, alpha: Floats) -> bool:
+        """Large enough, and no two true grades would do better with their names swapped."""
+        if alpha.sum() < self.kappa_min:
+            return False
+        rows = self.phi[1:]
+        if population:
+            rows[population - 1] = alpha / alpha.sum()
+        right = np.diag(rows)
+        swapped = rows + rows.T
+        other: Mask = ~np.eye(len(rows), dtype=np.bool_)
+        return bool((right[:, None] + right[None, :] > swapped)[other].all())
+
+
+def log_evidence(alpha: Floats, counts: Floats) -> float:
+    """The log probability of counts[member, grade], the members' distributions integrated out."""
+    from scipy.special import gammaln
+
+    kappa, total = alpha.sum(), counts.sum(axis=1)
+    own = (gammaln(counts + alpha) - gammaln(alpha)).sum()
+    return float(own - (gammaln(total + kappa) - gammaln(kappa)).sum())
+
+
+def expected_logs(alpha: Floats, counts: Floats) -> Floats:
+    """E log of each member's distribution under its Dirichlet posterior."""
+    from scipy.special import digamma
+
+    own = counts + alpha
+    return np.asarray(digamma(own) - digamma(own.sum(axis=1, keepdims=True)))
+
+
+def _newton(alpha: Floats, counts: Floats, pareto: float) -> Floats:
+    """The step in log alpha; along the gradient where the surface is not concave."""
+    from scipy.special import digamma, polygamma
+
+    kappa, total, members = alpha.sum(), counts.sum(axis=1), len(counts)
+    first = digamma(counts + alpha).sum(axis=0) - members * digamma(alpha)
+    common = (digamma(total + kappa) - digamma(kappa)).sum() + pareto / kappa
+    second = polygamma(1, counts + alpha).sum(axis=0) - members * polygamma(1, alpha)
+    shared = pareto / kappa**2 - (polygamma(1, total + kappa) - polygamma(1, kappa)).sum()
+    gradient = alpha * (first - common)
+    curvature = np.diag(alpha**2 * second + gradient) + np.outer(alpha, alpha) * shared
+    values, vectors = np.linalg.eigh(curvature)
+    scale = np.maximum(np.abs(values), 1e-6 * max(float(np.abs(values).max()), 1e-12))
+    step = vectors @ ((vectors.T @ gradient) / scale)
+    return np.asarray(step / max(1.0, float(np.abs(step).max())))
+
+
+def _beta_parameters(
+    rows: Judgements, populations: Populations, topics: Floats, assessors: Floats
+) -> ParameterTable:
+    """Means, standard deviations and 95 % intervals of what has a Dirichlet posterior, given its
+    parameters topics[topic, grade] and assessors[assessor, grade, said]; hyperparameters have
+    values only. Named as the sampled ones are.
+    """
+    right = np.stack([assessors[:, c, c] for c in range(len(rows.scale))], axis=1)
+    hyper = np.concatenate([populations.phi, populations.kappa[:, None]], axis=1)
+    wrong, others = assessors.sum(axis=2) - right, topics.sum(axis=1, keepdims=True) - topics
+    valueless, grades = np.full_like(hyper, np.nan), (None, None, slice(None), slice(1, None))
+    a = named_parameters(valueless[None, None], right[None, None], topics[grades], rows)
+    b = named_parameters(hyper[None, None], wrong[None, None], others[grades], rows)
+    columns = [_beta_columns(a[name].ravel(), b[name].ravel()) for name in a.values]
+    entries = [a.entries(name) for name in a.values]
+    kinds = [np.full(len(e), name, object) for name, e in zip(a.values, entries, strict=True)]
+    table = dict(zip(("mean", "sd", "low", "high"), np.concatenate(columns, axis=1), strict=True))
+    return ParameterTable(np.concatenate(kinds), np.concatenate(entries), table)
+
+
+def _beta_columns(a: Floats, b: Floats) -> Floats:
+    """Mean, standard deviation and interval of Beta(a, b); where a is NaN, b is the value."""
+    from scipy.special import betaincinv
+
+    total = a + b
+    mean = np.where(np.isnan(a), b, a / total)
+    sd = np.sqrt(a * b / (total**2 * (total + 1)))
+    return np.stack([mean, sd, betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)])
