@@ -74,10 +74,10 @@ COMPILING = Compiling()
 
 @cache
 def _listen() -> None:
-    """Tell COMPILING of everything that numba compiles from now on."""
+    """Have COMPILING count everything that numba compiles from now on."""
     from numba.core.event import Event, Listener, register
 
-    class Told(Listener):
+    class CompilingListener(Listener):
         def on_start(self, event: Event) -> None:
             COMPILING.begin()
 
@@ -85,7 +85,7 @@ def _listen() -> None:
             function: Any = event.data["dispatcher"].py_func
             COMPILING.end(f"{function.__module__}.{function.__name__}")
 
-    register("numba:compile", Told())  # type: ignore[no-untyped-call]
+    register("numba:compile", CompilingListener())  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -29,12 +29,12 @@ def content(made: q.Collection) -> q.Vectors:
 def test_the_least_voted_document_is_picked_and_its_own_votes_are_drawn(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth)
     draws = drawn(pool, 1, votes=3, copies=4, request="resample", seed=1)
-    assert draws.place.shape == (4, 36)
-    for order in draws.place.reshape(4, 3, 12):
+    assert draws.document.shape == (4, 36)
+    for order in draws.document.reshape(4, 3, 12):
         assert (np.sort(order, axis=1) == np.arange(12)).all()
     rows = made.judgements
     real = set(zip(rows.pair.tolist(), rows.assessor.tolist(), rows.grade.tolist(), strict=True))
-    pair = draws.place + draws.rows.start
+    pair = draws.document + draws.rows.start
     asked = zip(
         *(part.ravel().tolist() for part in (pair, draws.assessor, draws.grade)), strict=True
     )
@@ -44,7 +44,7 @@ def test_the_least_voted_document_is_picked_and_its_own_votes_are_drawn(made: q.
 def test_every_vote_of_a_document_is_as_likely(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth)
     draws = drawn(pool, 0, votes=40, copies=50, request="resample", seed=2)
-    first = draws.place.ravel() == 0
+    first = draws.document.ravel() == 0
     said = Counter(draws.assessor.ravel()[first].tolist())
     assert len(said) == 4
     assert min(said.values()) > 0.8 * max(said.values())
@@ -55,7 +55,7 @@ def test_draws_of_a_topic_do_not_depend_on_the_others(made: q.Collection) -> Non
     one = q.Index.of(["t02"])
     part = Pool.of(made.judgements[one], made.truth[one])
     left, right = (drawn(pool, at, 2, 3, "resample", 0) for pool, at in ((whole, 1), (part, 0)))
-    assert np.array_equal(left.place, right.place)
+    assert np.array_equal(left.document, right.document)
     assert np.array_equal(left.grade, right.grade)
 
 
@@ -114,7 +114,7 @@ def test_simulated_assessors_err_as_they_do_on_gold(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth, "simulated")
     rates = error_rates(pool.judgements, pool.truth)
     draws = drawn(pool, 0, votes=300, copies=20, request="simulated", seed=3)
-    truth = draws.truth[draws.place]
+    truth = draws.truth[draws.document]
     for who in range(2):
         mine = (draws.assessor == who) & (truth == 1)
         assert (draws.grade[mine] == 1).mean() == pytest.approx(rates[who, 1], abs=0.05)

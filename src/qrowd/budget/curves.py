@@ -43,13 +43,13 @@ class Curves(Framed):
 
     def at(self, votes: float) -> int:
         """The point at which documents have this many votes."""
-        found = np.flatnonzero(np.abs(self.votes - votes) < 1e-9)
-        if not len(found):
+        points = np.flatnonzero(np.abs(self.votes - votes) < 1e-9)
+        if not len(points):
             raise ParameterError(
                 f"labels were not scored at {votes:g} votes per document; the nearest point is "
                 f"{self.votes[np.argmin(np.abs(self.votes - votes))]:g}"
             )
-        return int(found[0])
+        return int(points[0])
 
     def _code(self, method: str) -> int:
         if method not in self.methods:
@@ -74,10 +74,10 @@ class Curves(Framed):
         with np.errstate(invalid="ignore", divide="ignore"):
             sd = self.accuracy.std(axis=2, ddof=1) if copies > 1 else np.full(each.shape, np.nan)
             half = stdtrit(max(copies - 1, 1), (1 + level) / 2) * sd / np.sqrt(copies)
-        ends = (np.clip(each - half, 0, 1), np.clip(each + half, 0, 1))
+        least, most = np.clip(each - half, 0, 1), np.clip(each + half, 0, 1)
         return (
-            np.concatenate([low[:, None], ends[0]], axis=1),
-            np.concatenate([high[:, None], ends[1]], axis=1),
+            np.concatenate([low[:, None], least], axis=1),
+            np.concatenate([high[:, None], most], axis=1),
         )
 
     def _over_topics(self, each: Floats, level: float) -> tuple[Floats, Floats]:
@@ -90,8 +90,8 @@ class Curves(Framed):
 
     def gain(self, method: str, over: str, level: float = LEVEL) -> tuple[Floats, Floats, Floats]:
         """Mean difference in accuracy at each point, and its interval over topics."""
-        pair = (self.accuracy[self._code(method)], self.accuracy[self._code(over)])
-        each = (pair[0] - pair[1]).mean(axis=1)
+        own, other = self.accuracy[self._code(method)], self.accuracy[self._code(over)]
+        each = (own - other).mean(axis=1)
         low, high = self._over_topics(each, level)
         return np.asarray(each.mean(axis=0)), low, high
 

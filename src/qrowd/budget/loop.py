@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,46 +15,19 @@ from qrowd.budget.curves import Curves
 from qrowd.budget.votes import REQUESTS, Draws, Pool, drawn, without_duplicates
 from qrowd.content.similarity import Alike
 from qrowd.content.vectors import likeness_of
-from qrowd.data.arrays import Floats, Grades
+from qrowd.data.arrays import Floats
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.given import Given, Incremental, Merger
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
 
-_SWEEP = re.compile(r"\s*([A-Za-z][\w-]*)\.(\w+)\s*=\s*(.+)")
-
-
-def specs_of(listed: str) -> list[str]:
-    """The spec strings of a list, separated by commas outside of brackets.
-
-    >>> specs_of("mv, mev(votes=2, own_counts=false), gp")
-    ['mv', 'mev(votes=2, own_counts=false)', 'gp']
-    """
-    return [part.strip() for part in re.split(r",(?![^(]*\))", listed) if part.strip()]
-
-
-def swept(sweep: str) -> dict[str, list[str]]:
-    """The methods of a sweep such as `mvnn.similarity=0.1,0.5,0.9`, under its name.
-
-    >>> swept("mev.votes=1,2")
-    {'mev.votes': ['mev', 'mev(votes=2.0)']}
-    """
-    found = _SWEEP.fullmatch(sweep)
-    if not found:
-        raise UsageError(
-            f"cannot read the sweep {sweep!r}; expected method.parameter=value,value,..., as in "
-            "mvnn.similarity=0.1,0.5,0.9"
-        )
-    method, parameter, values = found.groups()
-    specs = [f"{method}({parameter}={value.strip()})" for value in values.split(",")]
-    return {f"{method}.{parameter}": [repr(registry.get(spec)) for spec in specs]}
-
-
 TIES = ("expected", "coin", "prevalence")
 _ALMOST = 1e-9
 _PARTS = 10
-Told = Callable[[int, int, float], None]
+_SWEEP = re.compile(r"\s*([A-Za-z][\w-]*)\.(\w+)\s*=\s*(.+)")
+
+Progress = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +73,7 @@ def vote_by_vote(
     *,
     documents: Documents | Likeness | None = None,
     loop: Loop = Loop(),  # noqa: B008
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Curves:
     """How right merged labels are after each vote: accuracy on gold, for each method and topic.
 
@@ -120,33 +93,30 @@ def vote_by_vote(
     named = _named(methods)
     given = Given(documents=None if documents is None else likeness_of(documents))
     _refuse_unfit(named, given)
-    judgements, left_out = _distinct(judgements, gold, given, loop.near)
+    left_out: tuple[str, ...] = ()
+    if loop.near is not None:
+        if given.documents is None:
+            raise UsageError(
+                "near-duplicates are found by their text; on the command line --documents"
+            )
+        judgements, left_out = without_duplicates(judgements, gold, given.documents, loop.near)
     pool = Pool.of(judgements, gold, loop.request, loop.at_least)
     if given.documents is not None:
-        Alike.of(pool.judgements.pairs, given.documents)  # all have a text: known before the work
-    every = loop.every or _default_every(pool, named)
-    grid = checkpoints(pool, loop.votes, every)
-    topics = range(len(pool.judgements.pairs.topics))
-    copies = loop.randomisations
-    draws = [drawn(pool, t, loop.votes, copies, loop.request, loop.seed) for t in topics]
-    accuracy = np.full((len(named), len(draws), copies, len(grid)), np.nan)
+        Alike.of(pool.judgements.pairs, given.documents)  # all have a text: checked before the work
+    topics = pool.judgements.pairs.topics
+    draws = [
+        drawn(pool, topic, loop.votes, loop.randomisations, loop.request, loop.seed)
+        for topic in range(len(topics))
+    ]
+    course = _Course(pool, draws, checkpoints(pool, loop.votes, _every(loop, pool, named)), loop)
+    shape = (len(named), len(draws), loop.randomisations, len(course.grid))
+    accuracy = np.full(shape, np.nan)
     for at, method in enumerate(named.values()):
-        run = _stepped if isinstance(method, Incremental) else _refitted
-        told = _part_of(progress, at, len(named))
-        run(method, pool, draws, grid, loop, given, accuracy[at], told)
-    notes = (*left_out, *pool.notes)
-    return Curves(tuple(named), pool.judgements.pairs.topics, grid, accuracy, notes, loop.seed)
-
-
-def _distinct(
-    judgements: Judgements, gold: Qrels, given: Given, near: float | None
-) -> tuple[Judgements, tuple[str, ...]]:
-    """Without near-duplicates, if that was asked for."""
-    if near is None:
-        return judgements, ()
-    if given.documents is None:
-        raise UsageError("near-duplicates are found by their text; on the command line --documents")
-    return without_duplicates(judgements, gold, given.documents, near)
+        run = course.stepped if isinstance(method, Incremental) else course.refitted
+        for done, of in run(method, given, accuracy[at]):
+            if progress is not None:
+                progress(at * 1000 + 1000 * done // of, len(named) * 1000, float("nan"))
+    return Curves(tuple(named), topics, course.grid, accuracy, (*left_out, *pool.notes), loop.seed)
 
 
 def _named(methods: Sequence[str | Merger] | Mapping[str, Merger]) -> dict[str, Any]:
@@ -167,10 +137,10 @@ def _refuse_unfit(named: Mapping[str, Any], given: Given) -> None:
                 raise UsageError(f"{name} needs {need}; on the command line --{need}")
 
 
-def _default_every(pool: Pool, named: Mapping[str, Any]) -> int:
-    if all(isinstance(method, Incremental) for method in named.values()):
-        return 1
-    return max(1, _largest(pool) // _PARTS)
+def _every(loop: Loop, pool: Pool, named: Mapping[str, Any]) -> int:
+    """After how many votes labels are scored."""
+    stepped = all(isinstance(method, Incremental) for method in named.values())
+    return loop.every or (1 if stepped else max(1, _largest(pool) // _PARTS))
 
 
 def _largest(pool: Pool) -> int:
@@ -184,89 +154,69 @@ def checkpoints(pool: Pool, votes: int, every: int) -> Floats:
     return np.array(sorted(steps), np.float64) / n
 
 
-def _taken(draws: Draws, grid: Floats) -> list[int]:
-    """How many votes a topic has at each point of the grid."""
-    return [int(votes) for votes in np.floor(grid * draws.documents + _ALMOST)]
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """The votes of all topics in their order, and the points of the `grid` at which labels are
+    scored. A run fills accuracy[topic, randomisation, point], and yields how much it has done.
+    """
+
+    pool: Pool
+    draws: list[Draws]
+    grid: Floats
+    loop: Loop
+
+    def _taken(self, draws: Draws) -> list[int]:
+        """How many votes a topic has at each point of the grid."""
+        return [int(votes) for votes in np.floor(self.grid * draws.documents + _ALMOST)]
+
+    def stepped(self, method: Any, given: Given, accuracy: Floats) -> Iterator[tuple[int, int]]:
+        """Topic by topic, all randomisations at a time."""
+        for topic, draws in enumerate(self.draws):
+            steps = method.steps(draws.pairs, self.loop.randomisations, given)
+            made = 0
+            for at, votes in enumerate(self._taken(draws)):
+                while made < votes:
+                    steps.add(draws.document[:, made], draws.grade[:, made])
+                    made += 1
+                p = steps.relevant()[:, draws.gold]
+                accuracy[topic, :, at] = _right(draws, p, votes, self.loop.ties)
+            yield topic + 1, len(self.draws)
+
+    def refitted(self, method: Any, given: Given, accuracy: Floats) -> Iterator[tuple[int, int]]:
+        """All topics at a time, randomisation by randomisation."""
+        unsettled = 0
+        for at in range(len(self.grid)):
+            votes = [self._taken(draws)[at] for draws in self.draws]
+            for copy in range(self.loop.randomisations):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", NotConvergedWarning)
+                    merged = method.fit(self._so_far(votes, copy), given)
+                unsettled += any(issubclass(w.category, NotConvergedWarning) for w in caught)
+                for topic, draws in enumerate(self.draws):
+                    p = merged.relevant[draws.rows][draws.gold][None]
+                    right = _right(draws, p, votes[topic], self.loop.ties, copy)
+                    accuracy[topic, copy, at] = right[0]
+            yield at + 1, len(self.grid)
+        if unsettled:
+            message = f"{method!r} had not settled in {unsettled} of its fits"
+            warnings.warn(message, NotConvergedWarning, stacklevel=3)
+
+    def _so_far(self, votes: list[int], copy: int) -> Judgements:
+        """The votes of one randomisation up to here."""
+        parts = list(zip(self.draws, votes, strict=True))
+        pair = [draws.rows.start + draws.document[copy, :n] for draws, n in parts]
+        return replace(
+            self.pool.judgements,
+            pair=np.concatenate(pair).astype(np.int32),
+            assessor=np.concatenate([draws.assessor[copy, :n] for draws, n in parts]),
+            grade=np.concatenate([draws.grade[copy, :n] for draws, n in parts]),
+            weight=None,
+            seconds=None,
+            time=None,
+        )
 
 
-def _part_of(progress: Told | None, at: int, parts: int) -> Callable[[int, int], None]:
-    def told(done: int, of: int) -> None:
-        if progress is not None:
-            progress(at * 1000 + 1000 * done // of, parts * 1000, float("nan"))
-
-    return told
-
-
-# --- methods with steps, and methods without ------------------------------------------------------
-
-
-def _stepped(
-    method: Any,
-    pool: Pool,
-    draws: list[Draws],
-    grid: Floats,
-    loop: Loop,
-    given: Given,
-    out: Floats,
-    told: Callable[[int, int], None],
-) -> None:
-    """Topic by topic, all randomisations at a time."""
-    for topic, one in enumerate(draws):
-        steps = method.steps(one.pairs, loop.randomisations, given)
-        made = 0
-        for at, votes in enumerate(_taken(one, grid)):
-            while made < votes:
-                steps.add(one.place[:, made], one.grade[:, made])
-                made += 1
-            out[topic, :, at] = _right(one, steps.relevant()[:, one.gold], votes, loop.ties)
-        told(topic + 1, len(draws))
-
-
-def _refitted(
-    method: Any,
-    pool: Pool,
-    draws: list[Draws],
-    grid: Floats,
-    loop: Loop,
-    given: Given,
-    out: Floats,
-    told: Callable[[int, int], None],
-) -> None:
-    """All topics at a time, randomisation by randomisation."""
-    unsettled = 0
-    for at in range(len(grid)):
-        votes = [_taken(one, grid)[at] for one in draws]
-        for copy in range(loop.randomisations):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", NotConvergedWarning)
-                merged = method.fit(_so_far(pool, draws, votes, copy), given)
-            unsettled += any(issubclass(w.category, NotConvergedWarning) for w in caught)
-            for topic, one in enumerate(draws):
-                p = merged.relevant[one.rows][one.gold]
-                out[topic, copy, at] = _right(one, p[None], votes[topic], loop.ties, copy)[0]
-        told(at + 1, len(grid))
-    if unsettled:
-        message = f"{method!r} had not settled in {unsettled} of its fits"
-        warnings.warn(message, NotConvergedWarning, stacklevel=3)
-
-
-def _so_far(pool: Pool, draws: list[Draws], votes: list[int], copy: int) -> Judgements:
-    """The votes of one randomisation up to here."""
-    pair = [one.rows.start + one.place[copy, :n] for one, n in zip(draws, votes, strict=True)]
-    assessor = [one.assessor[copy, :n] for one, n in zip(draws, votes, strict=True)]
-    grade = [one.grade[copy, :n] for one, n in zip(draws, votes, strict=True)]
-    return replace(
-        pool.judgements,
-        pair=np.concatenate(pair).astype(np.int32),
-        assessor=np.concatenate(assessor),
-        grade=np.concatenate(grade),
-        weight=None,
-        seconds=None,
-        time=None,
-    )
-
-
-def _right(one: Draws, p: Floats, votes: int, ties: str, copy: int | None = None) -> Floats:
+def _right(draws: Draws, p: Floats, votes: int, ties: str, copy: int | None = None) -> Floats:
     """The share of right labels of the documents with gold, for each randomisation in p."""
     copies = slice(None) if copy is None else slice(copy, copy + 1)
     tied = np.abs(p - 0.5) < _ALMOST
@@ -276,7 +226,35 @@ def _right(one: Draws, p: Floats, votes: int, ties: str, copy: int | None = None
     elif tied.any():
         bound = np.full((len(p), 1), 0.5)
         if ties == "prevalence" and votes:
-            bound = one.grade[copies, :votes].mean(axis=1, keepdims=True)
-        yes = np.where(tied, one.coins(votes)[copies] < bound, yes)
-    truth: Grades = one.truth
-    return np.asarray(np.where(truth == 1, yes, 1 - yes).mean(axis=1))
+            bound = draws.grade[copies, :votes].mean(axis=1, keepdims=True)
+        yes = np.where(tied, draws.coins(votes)[copies] < bound, yes)
+    return np.asarray(np.where(draws.truth == 1, yes, 1 - yes).mean(axis=1))
+
+
+# --- methods by name ------------------------------------------------------------------------------
+
+
+def specs_of(listed: str) -> list[str]:
+    """The spec strings of a list, separated by commas outside of brackets.
+
+    >>> specs_of("mv, mev(votes=2, own_counts=false), gp")
+    ['mv', 'mev(votes=2, own_counts=false)', 'gp']
+    """
+    return [part.strip() for part in re.split(r",(?![^(]*\))", listed) if part.strip()]
+
+
+def swept(sweep: str) -> dict[str, list[str]]:
+    """The methods of a sweep such as `mvnn.similarity=0.1,0.5,0.9`, under its name.
+
+    >>> swept("mev.votes=1,2")
+    {'mev.votes': ['mev', 'mev(votes=2.0)']}
+    """
+    match = _SWEEP.fullmatch(sweep)
+    if not match:
+        raise UsageError(
+            f"cannot read the sweep {sweep!r}; expected method.parameter=value,value,..., as in "
+            "mvnn.similarity=0.1,0.5,0.9"
+        )
+    method, parameter, values = match.groups()
+    specs = [f"{method}({parameter}={value.strip()})" for value in values.split(",")]
+    return {f"{method}.{parameter}": [repr(registry.get(spec)) for spec in specs]}

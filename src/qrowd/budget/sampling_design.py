@@ -75,10 +75,10 @@ def _worth(
     if by == "random":
         return np.ones(len(pool))
     if by == "weight":
-        (one,) = measures_of(measure)
-        if runs is None or not is_linear(one):
+        (linear,) = measures_of(measure)
+        if runs is None or not is_linear(linear):
             raise UsageError("by weight needs runs, and a measure like P@10, DCG@10 or RBP")
-        weights = pair_weights(runs, pool, one)
+        weights = pair_weights(runs, pool, linear)
         return np.asarray(np.sqrt(weights.power(2).sum(axis=0))).ravel()
     if isinstance(source, Pairs):
         raise UsageError("by uncertainty needs judgements or merged labels, not pairs alone")
@@ -122,8 +122,8 @@ def systematic(chance: Floats, random: np.random.Generator) -> Mask:
 def _topics(pool: Pairs, pairs: int, random: np.random.Generator) -> Sample:
     """All pairs of as many topics as make about so many pairs."""
     sizes = np.diff(pool.topic_starts)
-    there = np.flatnonzero(sizes)
-    many = int(np.clip(round(pairs / sizes[there].mean()), min(2, len(there)), len(there)))
-    names = pool.topics.names[np.sort(random.choice(there, many, replace=False))]
+    topics = np.flatnonzero(sizes)
+    many = int(np.clip(round(pairs / sizes[topics].mean()), min(2, len(topics)), len(topics)))
+    names = pool.topics.names[np.sort(random.choice(topics, many, replace=False))]
     chosen = pool.of_topics(Index(names))
-    return Sample(pool.select(chosen), np.full(int(chosen.sum()), many / len(there)), "topic")
+    return Sample(pool.select(chosen), np.full(int(chosen.sum()), many / len(topics)), "topic")

@@ -42,8 +42,8 @@ class Pool:
             )
         pairs = judgements.pairs
         truth = np.full(len(pairs), -1, np.int8)
-        at, known = pairs.locate(gold.pairs), judgements.scale.codes_of_gold(gold.grade)
-        truth[at[at >= 0]] = known[at >= 0]
+        at, codes = pairs.locate(gold.pairs), judgements.scale.codes_of_gold(gold.grade)
+        truth[at[at >= 0]] = codes[at >= 0]
         counts = np.diff(judgements.pair_starts)
         kept = counts > 0
         few = _topics_of(pairs, kept & (counts < at_least))
@@ -53,22 +53,26 @@ class Pool:
         kept &= ~(few | silent)[pairs.topic]
         if not kept.any():
             raise InputError("no topic has both votes and gold; do topic names match?")
-        notes = _notes(
-            {
-                f"{int((few & ~silent).sum())} topics left out: "
-                f"a document has fewer than {at_least} votes": few & ~silent,
-                f"{int(silent.sum())} topics left out: no judged document has gold": silent,
-            }
-        )
+        reasons = {
+            f"a document has fewer than {at_least} votes": int((few & ~silent).sum()),
+            "no judged document has gold": int(silent.sum()),
+        }
+        notes = tuple(f"{n} topics left out: {reason}" for reason, n in reasons.items() if n)
         return cls(_only(judgements, kept), truth[kept], notes)
+
+    def topic_means(self, values: Floats) -> Floats:
+        """The mean of each topic's documents with gold."""
+        pairs, has_gold = self.judgements.pairs, self.truth >= 0
+        topic, n = pairs.topic[has_gold], len(pairs.topics)
+        return np.asarray(np.bincount(topic, values[has_gold], n) / np.bincount(topic, minlength=n))
 
 
 def without_duplicates(
     judgements: Judgements, gold: Qrels, documents: Documents | Likeness, near: float
 ) -> tuple[Judgements, tuple[str, ...]]:
     """The judgements without near-duplicates, and what to say of it; gold is kept, if possible."""
-    known = gold.pairs.locate(judgements.pairs) >= 0
-    kept = distinct(judgements.pairs, documents, near, known)
+    has_gold = gold.pairs.locate(judgements.pairs) >= 0
+    kept = distinct(judgements.pairs, documents, near, has_gold)
     note = f"{int((~kept).sum())} near-duplicates left out (cosine {near:g} and more)"
     return _only(judgements, kept), (note,)
 
@@ -76,10 +80,6 @@ def without_duplicates(
 def _topics_of(pairs: Pairs, chosen: Mask) -> Mask:
     """Which topics have a pair among these."""
     return np.bincount(pairs.topic[chosen], minlength=len(pairs.topics)) > 0
-
-
-def _notes(lines: dict[str, Mask]) -> tuple[str, ...]:
-    return tuple(line for line, which in lines.items() if which.any())
 
 
 def _only(judgements: Judgements, kept: Mask) -> Judgements:
@@ -93,14 +93,14 @@ def _only(judgements: Judgements, kept: Mask) -> Judgements:
 class Draws:
     """One topic's votes in the order in which they come: [randomisation, vote].
 
-    `place` is a document's place among the topic's pairs, `gold` the places that have gold.
+    `document` is its number among the topic's pairs, `gold` the numbers of those that have gold.
     """
 
     rows: slice
     pairs: Pairs
     gold: Codes
     truth: Grades
-    place: Codes
+    document: Codes
     assessor: Codes
     grade: Grades
     seed: tuple[int, ...]
@@ -113,7 +113,7 @@ class Draws:
     def coins(self, vote: int) -> Floats:
         """A number in [0, 1) for each randomisation and document with gold, after so many votes."""
         random = np.random.default_rng([*self.seed, 1, vote])
-        return random.random((len(self.place), len(self.gold)))
+        return random.random((len(self.document), len(self.gold)))
 
 
 def drawn(pool: Pool, topic: int, votes: int, copies: int, request: str, seed: int) -> Draws:
@@ -134,15 +134,10 @@ def drawn(pool: Pool, topic: int, votes: int, copies: int, request: str, seed: i
     assessor, grade = answer(pool, rows.start + order, random)
     truth = pool.truth[rows]
     gold = np.flatnonzero(truth >= 0).astype(np.int32)
+    inside = pairs.topic == topic
     return Draws(
-        rows, _part(pairs, rows), gold, truth[gold], order.astype(np.int32), assessor, grade, key
+        rows, pairs.select(inside), gold, truth[gold], order.astype(np.int32), assessor, grade, key
     )
-
-
-def _part(pairs: Pairs, rows: slice) -> Pairs:
-    chosen = np.zeros(len(pairs), np.bool_)
-    chosen[rows] = True
-    return pairs.select(chosen)
 
 
 def _resampled(pool: Pool, pair: Codes, random: np.random.Generator) -> tuple[Codes, Grades]:
@@ -165,10 +160,10 @@ def _simulated(pool: Pool, pair: Codes, random: np.random.Generator) -> tuple[Co
 def error_rates(judgements: Judgements, truth: Grades) -> Floats:
     """right[assessor, truth]: how often an assessor is right, one more of each on either side."""
     of_row = truth[judgements.pair]
-    known = of_row >= 0
-    cell = judgements.assessor[known].astype(np.int64) * 2 + of_row[known]
+    judged = of_row >= 0
+    cell = judgements.assessor[judged].astype(np.int64) * 2 + of_row[judged]
     size = 2 * len(judgements.assessors)
-    agreed = np.bincount(cell, judgements.grade[known] == of_row[known], size)
+    agreed = np.bincount(cell, judgements.grade[judged] == of_row[judged], size)
     return np.asarray(((agreed + 1) / (np.bincount(cell, minlength=size) + 2)).reshape(-1, 2))
 
 
@@ -189,7 +184,6 @@ def expected_majority(
     from scipy.special import bdtr, bdtrc
 
     pool = Pool.of(judgements, gold, at_least=at_least)
-    pairs = pool.judgements.pairs
     count = pool.judgements.votes
     share = count[:, 1] / count.sum(axis=1)
     chance = np.where(pool.truth == 1, share, 1 - share)
@@ -197,9 +191,7 @@ def expected_majority(
     if votes % 2 == 0:
         half = votes // 2
         right += (bdtr(half, votes, chance) - (bdtr(half - 1, votes, chance) if half else 0)) / 2
-    known = pool.truth >= 0
-    total = np.bincount(pairs.topic[known], right[known], len(pairs.topics))
-    return np.asarray(total / np.bincount(pairs.topic[known], minlength=len(pairs.topics)))
+    return pool.topic_means(right)
 
 
 def gold_minus_majority(judgements: Judgements, gold: Qrels) -> dict[str, float]:
@@ -214,9 +206,7 @@ def gold_minus_majority(judgements: Judgements, gold: Qrels) -> dict[str, float]
     {'t': 0.5}
     """
     pool = Pool.of(judgements, gold)
-    pairs, votes = pool.judgements.pairs, pool.judgements.votes
+    votes = pool.judgements.votes
     label = 0.5 * (1 + np.sign(votes[:, 1] - votes[:, 0]))
-    known = pool.truth >= 0
-    gap = np.bincount(pairs.topic[known], (pool.truth - label)[known], len(pairs.topics))
-    mean = gap / np.bincount(pairs.topic[known], minlength=len(pairs.topics))
-    return dict(zip(map(str, pairs.topics), mean.tolist(), strict=True))
+    means = pool.topic_means(pool.truth - label)
+    return dict(zip(map(str, pool.judgements.pairs.topics), means.tolist(), strict=True))
