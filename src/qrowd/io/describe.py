@@ -47,7 +47,7 @@ def described(noun: object) -> Findings:
 def _(noun: Judgements) -> Findings:
     votes = np.diff(noun.pair_starts)
     again, contrary = _repeats(noun)
-    found = Findings(
+    findings = Findings(
         "judgements",
         {
             "judgements": len(noun),
@@ -65,22 +65,22 @@ def _(noun: Judgements) -> Findings:
     )
     extras = [name for name in ("weight", "seconds", "time") if getattr(noun, name) is not None]
     if extras:
-        found.facts["also known"] = " ".join(extras)
-    _warn_of_scale(found, noun.scale.grades, found.facts["share relevant"])
-    found.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
-    found.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
-    found.warn(
+        findings.facts["also known"] = " ".join(extras)
+    _warn_of_scale(findings, noun.scale.grades, findings.facts["share relevant"])
+    findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
+    findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
+    findings.warn(
         len(noun.assessors) > max(len(noun.pairs.documents), 20),
         "more assessors than documents: is the order of columns topic assessor doc grade?",
     )
-    return found
+    return findings
 
 
 @described.register
 def _(noun: Qrels) -> Findings:
     relevant = noun.grade >= 1
     per_topic = np.bincount(noun.pairs.topic, weights=relevant, minlength=len(noun.topics))
-    found = Findings(
+    findings = Findings(
         "qrels",
         {
             "topics": len(noun.topics),
@@ -91,10 +91,12 @@ def _(noun: Qrels) -> Findings:
             "topics without a relevant document": int((per_topic == 0).sum()),
         },
     )
-    _warn_of_scale(found, tuple(set(noun.grade.tolist())), found.facts["share relevant"])
+    _warn_of_scale(findings, tuple(set(noun.grade.tolist())), findings.facts["share relevant"])
     none = noun.topics.names[per_topic == 0]
-    found.warn(0 < len(none) < len(noun.topics), f"no relevant document in {_some(none, 'topic')}")
-    return found
+    findings.warn(
+        0 < len(none) < len(noun.topics), f"no relevant document in {_some(none, 'topic')}"
+    )
+    return findings
 
 
 @described.register
@@ -102,7 +104,7 @@ def _(noun: RunSet) -> Findings:
     lengths = np.diff(noun.starts).reshape(len(noun.topics), len(noun.runs))
     inside = np.repeat(np.arange(lengths.size), lengths.ravel())
     tied = (np.diff(noun.score.astype(np.float32)) == 0) & (np.diff(inside) == 0)
-    found = Findings(
+    findings = Findings(
         "runs",
         {
             "runs": len(noun),
@@ -114,22 +116,22 @@ def _(noun: RunSet) -> Findings:
         },
     )
     short = noun.runs.names[(lengths == 0).any(axis=0)]
-    found.warn(len(short) > 0, f"not all topics have a list in {_some(short, 'run')}")
-    return found
+    findings.warn(len(short) > 0, f"not all topics have a list in {_some(short, 'run')}")
+    return findings
 
 
 @described.register
 def _(noun: Scores) -> Findings:
-    found = Findings("scores", {"measures": " ".join(noun.measures)})
+    findings = Findings("scores", {"measures": " ".join(noun.measures)})
     if noun.axis:
-        found.facts[f"{noun.axis}s"] = len(noun.columns)
+        findings.facts[f"{noun.axis}s"] = len(noun.columns)
     undefined = int(np.isnan(noun.values).sum())
-    found.facts |= {"topics": len(noun.topics), "runs": len(noun.runs), "undefined": undefined}
+    findings.facts |= {"topics": len(noun.topics), "runs": len(noun.runs), "undefined": undefined}
     best = np.nanmax(noun.means(), axis=(1, 2), initial=-np.inf)
-    found.facts["best mean"] = " ".join(
+    findings.facts["best mean"] = " ".join(
         f"{name} {value:.4f}" for name, value in zip(noun.measures, best, strict=True)
     )
-    return found
+    return findings
 
 
 @described.register
@@ -155,29 +157,29 @@ def _(noun: AssessorTable) -> Findings:
 
 @described.register
 def _(noun: Topics) -> Findings:
-    found = Findings("topics", {"topics": len(noun)})
+    findings = Findings("topics", {"topics": len(noun)})
     for name in noun.known:
-        found.facts[f"with {name}"] = int((getattr(noun, name) != "").sum())
-    found.warn(not noun.known, "no topic has a text")
-    return found
+        findings.facts[f"with {name}"] = int((getattr(noun, name) != "").sum())
+    findings.warn(not noun.known, "no topic has a text")
+    return findings
 
 
 @described.register
 def _(noun: Documents) -> Findings:
     words = np.array([len(text.split()) for text in noun.text])
-    found = Findings("documents", {"documents": len(noun), "words": _spread(words)})
+    findings = Findings("documents", {"documents": len(noun), "words": _spread(words)})
     for name in noun.known:
         column = noun.others[name] if name in noun.others else getattr(noun, name)
-        found.facts[f"with {name}"] = int((column != "").sum())
+        findings.facts[f"with {name}"] = int((column != "").sum())
     empty = noun.index.names[(noun.text == "") & (noun.file == "")]
-    found.warn(len(empty) > 0, f"no text and no bytes of {_some(empty, 'document')}")
-    return found
+    findings.warn(len(empty) > 0, f"no text and no bytes of {_some(empty, 'document')}")
+    return findings
 
 
 @described.register
 def _(noun: Orders) -> Findings:
     per_pair = np.bincount(noun.pair, minlength=len(noun.pairs))
-    found = Findings(
+    findings = Findings(
         "orders",
         {
             "ballots": len(noun),
@@ -189,8 +191,8 @@ def _(noun: Orders) -> Findings:
             "ballots with ties": len(np.unique(noun.ballot[1:][_ties(noun)])),
         },
     )
-    found.warn(bool((noun.sizes < 2).any()), "a ballot of one document says nothing")
-    return found
+    findings.warn(bool((noun.sizes < 2).any()), "a ballot of one document says nothing")
+    return findings
 
 
 def _ties(noun: Orders) -> Array:
@@ -200,44 +202,46 @@ def _ties(noun: Orders) -> Array:
 
 def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:
     """How far judgements, gold and runs are about the same topics and documents."""
-    found = Findings("overlap")
+    findings = Findings("overlap")
     if judgements is not None and gold is not None:
-        _judgements_and_gold(found, judgements, gold)
+        _judgements_and_gold(findings, judgements, gold)
     for name, pairs in (("judgements", judgements), ("gold", gold)):
         if runs is not None and pairs is not None:
-            _runs_and_pairs(found, runs, pairs.pairs, name)
-    return found
+            _runs_and_pairs(findings, runs, pairs.pairs, name)
+    return findings
 
 
-def _judgements_and_gold(found: Findings, judgements: Judgements, gold: Qrels) -> None:
+def _judgements_and_gold(findings: Findings, judgements: Judgements, gold: Qrels) -> None:
     both = int((judgements.pairs.locate(gold.pairs) >= 0).sum())
-    found.facts["judged pairs with gold"] = both
-    found.facts["gold pairs that nobody judged"] = len(gold) - both
-    _topics(found, judgements.topics, gold.topics, "judgements", "gold")
-    found.warn(both == 0, "no judged pair has gold: do the names of topics and documents match?")
+    findings.facts["judged pairs with gold"] = both
+    findings.facts["gold pairs that nobody judged"] = len(gold) - both
+    _topics(findings, judgements.topics, gold.topics, "judgements", "gold")
+    findings.warn(both == 0, "no judged pair has gold: do the names of topics and documents match?")
     on = {*judgements.scale.grades, *range(LOWEST, min(judgements.scale.grades[0], 1))}
     off = sorted(set(gold.grade.tolist()) - on)
-    found.warn(
+    findings.warn(
         bool(off),
         f"gold has grades that judgements do not have ({' '.join(map(str, off))}): "
         "say from which grade on gold is relevant, --gold-rel",
     )
 
 
-def _runs_and_pairs(found: Findings, runs: RunSet, pairs: Pairs, name: str) -> None:
-    _topics(found, runs.topics, pairs.topics, "runs", name)
+def _runs_and_pairs(findings: Findings, runs: RunSet, pairs: Pairs, name: str) -> None:
+    _topics(findings, runs.topics, pairs.topics, "runs", name)
     share = judged_share(runs, pairs)
-    found.facts[f"share of the top {_DEPTH} with {name}"] = share
+    findings.facts[f"share of the top {_DEPTH} with {name}"] = share
     few = f"only {share:.0%} of the runs' top {_DEPTH} documents have {name}"
-    found.warn(0 < share < 0.5, few)
-    found.warn(share == 0, f"no document in the runs' top {_DEPTH} has {name}: do the names match?")
+    findings.warn(0 < share < 0.5, few)
+    findings.warn(
+        share == 0, f"no document in the runs' top {_DEPTH} has {name}: do the names match?"
+    )
 
 
-def _topics(found: Findings, one: Index, other: Index, name: str, against: str) -> None:
-    missing, extra = one.without(other).names, other.without(one).names
-    found.facts[f"topics of {name} without {against}"] = len(missing)
-    found.facts[f"topics of {against} without {name}"] = len(extra)
-    found.warn(
+def _topics(findings: Findings, topics: Index, other: Index, name: str, against: str) -> None:
+    missing, extra = topics.without(other).names, other.without(topics).names
+    findings.facts[f"topics of {name} without {against}"] = len(missing)
+    findings.facts[f"topics of {against} without {name}"] = len(extra)
+    findings.warn(
         len(missing) > 0,
         f"{_some(missing, 'topic')} of {name} without {against}: left out of what needs both",
     )
@@ -260,19 +264,19 @@ def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
 
 def _share(document: Codes, listed: Codes, pairs: Pairs, topic: int) -> Array:
     lo, hi = pairs.topic_starts[topic : topic + 2]
-    known = np.isin(document, pairs.document[lo:hi]) & (listed >= 0) & (document >= 0)
+    judged = np.isin(document, pairs.document[lo:hi]) & (listed >= 0) & (document >= 0)
     lengths = (listed >= 0).sum(axis=1)
-    return np.asarray(known.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
+    return np.asarray(judged.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
 
 
-def _warn_of_scale(found: Findings, grades: tuple[int, ...], share: float) -> None:
+def _warn_of_scale(findings: Findings, grades: tuple[int, ...], share: float) -> None:
     if share == 1.0:
         lowest = min(grades)
-        found.warnings.append(
+        findings.warnings.append(
             f"every grade counts as relevant (the lowest is {lowest}); say from which grade on "
             f"documents are relevant: --rel {lowest + 1}"
         )
-    found.warn(share == 0.0, "no grade counts as relevant")
+    findings.warn(share == 0.0, "no grade counts as relevant")
 
 
 def _repeats(noun: Judgements) -> tuple[int, int]:

@@ -32,9 +32,9 @@ class Element:
 
 def elements(text: str, tag: str, file: str) -> Iterator[Element]:
     """All elements of this name, none inside another; an error where one is not closed."""
-    found = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
+    tags = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
     opened: re.Match[str] | None = None
-    for match in found.finditer(_blanked(text)):
+    for match in tags.finditer(_blanked(text)):
         if bool(match[1]) != bool(opened):
             raise _unbalanced(text, match, opened, tag, file)
         if not match[1]:
@@ -50,7 +50,7 @@ def elements(text: str, tag: str, file: str) -> Iterator[Element]:
 
 def _blanked(text: str) -> str:
     """Comments as blanks: tags in them are none."""
-    return _COMMENT.sub(lambda found: " " * len(found[0]), text) if "<!--" in text else text
+    return _COMMENT.sub(lambda comment: " " * len(comment[0]), text) if "<!--" in text else text
 
 
 def _unbalanced(
@@ -78,7 +78,7 @@ def _attributes(text: str) -> dict[str, str]:
 def children(element: Element) -> Iterator[tuple[str, str]]:
     """Names (in lower case) and insides of an element's own elements that are closed."""
     pattern = re.compile(r"<([A-Za-z][\w.-]*)(?:\s[^<>]*)?(?:/>|>(.*?)</\1\s*>)", re.DOTALL | re.I)
-    yield from ((found[1].lower(), found[2] or "") for found in pattern.finditer(element.inside))
+    yield from ((child[1].lower(), child[2] or "") for child in pattern.finditer(element.inside))
 
 
 def open_fields(element: Element) -> Iterator[tuple[str, str]]:

@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def is_frame(given: object) -> bool:
+def is_frame(source: object) -> bool:
     """Whether this is a pandas or Polars data frame."""
-    return type(given).__module__.split(".")[0] in ("polars", "pandas")
+    return type(source).__module__.split(".")[0] in ("polars", "pandas")
 
 
-def names_files(given: object) -> bool:
+def names_files(source: object) -> bool:
     """Whether this is a path, or a sequence that starts with one."""
-    if isinstance(given, list | tuple) and not hasattr(given, "_fields"):
-        return not given or isinstance(given[0], str | Path | Source)
-    return isinstance(given, str | Path | Source)
+    if isinstance(source, list | tuple) and not hasattr(source, "_fields"):
+        return not source or isinstance(source[0], str | Path | Source)
+    return isinstance(source, str | Path | Source)
 
 
-def of_object(given: Any, what: str) -> tuple[Origin, pl.DataFrame]:
+def of_object(source: Any, what: str) -> tuple[Origin, pl.DataFrame]:
     """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
-    if is_frame(given):
-        return of_frame(given)
-    given = _plain(given)
-    if isinstance(given, Mapping):
-        frame, name = _of_mapping(given, what), "the dict"
-    elif isinstance(given, Iterable):
-        frame, name = _of_rows(list(given), what), "the rows"
+    if is_frame(source):
+        return of_frame(source)
+    source = _plain(source)
+    if isinstance(source, Mapping):
+        frame, name = _of_mapping(source, what), "the dict"
+    elif isinstance(source, Iterable):
+        frame, name = _of_rows(list(source), what), "the rows"
     else:
-        raise UsageError(f"cannot read {what} from a {type(given).__name__}")
+        raise UsageError(f"cannot read {what} from a {type(source).__name__}")
     return Origin(name, frame.height), frame
 
 
@@ -65,27 +65,27 @@ def _of_pandas(column: Any) -> pl.Series:
     return pl.Series([None if no else str(x) for x, no in zip(column, missing, strict=True)])
 
 
-def _plain(given: Any) -> Any:
+def _plain(source: Any) -> Any:
     """Ranx's qrels and runs as dicts; all else as it is."""
-    if type(given).__module__.split(".")[0] == "ranx" and hasattr(given, "to_dict"):
-        inside = given.to_dict()
-        return {given.name: inside} if getattr(given, "name", None) else inside
-    return given
+    if type(source).__module__.split(".")[0] == "ranx" and hasattr(source, "to_dict"):
+        inside = source.to_dict()
+        return {source.name: inside} if getattr(source, "name", None) else inside
+    return source
 
 
-def _of_mapping(given: Mapping[Any, Any], what: str) -> pl.DataFrame:
+def _of_mapping(source: Mapping[Any, Any], what: str) -> pl.DataFrame:
     import polars as pl
 
-    values = [_plain(value) for value in given.values()]
+    values = [_plain(value) for value in source.values()]
     if values and all(isinstance(value, Mapping) for value in values):
         try:
-            return nested_frame(dict(zip(given, values, strict=True)))
+            return nested_frame(dict(zip(source, values, strict=True)))
         except (TypeError, ValueError, pl.exceptions.PolarsError):
             raise UsageError(
                 f"cannot read {what} from this dict; it must be {{topic: {{doc: value}}}}, or "
                 "{name: {topic: {doc: value}}}"
             ) from None
-    return pl.DataFrame({str(name): value for name, value in given.items()}, strict=False)
+    return pl.DataFrame({str(name): value for name, value in source.items()}, strict=False)
 
 
 def _of_rows(rows: list[Any], what: str) -> pl.DataFrame:
@@ -104,7 +104,7 @@ def _of_rows(rows: list[Any], what: str) -> pl.DataFrame:
     return pl.DataFrame(dict(zip(names, map(list, columns), strict=True)), strict=False)
 
 
-def nested_frame(found: Mapping[str, Any]) -> pl.DataFrame:
+def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
     """`{topic: {doc: value}}`, or `{name: {topic: {doc: value}}}`, as a table.
 
     The value is a `score`, and a `grade` too if all are whole numbers; the name is then that of an
@@ -112,10 +112,10 @@ def nested_frame(found: Mapping[str, Any]) -> pl.DataFrame:
     """
     import polars as pl
 
-    if not all(isinstance(inner, Mapping) for inner in found.values()):
+    if not all(isinstance(inner, Mapping) for inner in nested.values()):
         raise TypeError
-    deep = any(isinstance(value, Mapping) for inner in found.values() for value in inner.values())
-    named = found if deep else {"": found}
+    deep = any(isinstance(value, Mapping) for inner in nested.values() for value in inner.values())
+    named = nested if deep else {"": nested}
     lists = [
         (name, topic, inner) for name, topics in named.items() for topic, inner in topics.items()
     ]

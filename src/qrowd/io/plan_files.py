@@ -48,9 +48,9 @@ def find_line(text: str, section: str, key: str = "") -> int:
         if header := _HEADER.match(line):
             current = header.group(1).replace(" ", "")
             head = number if current == section else head
-        elif found := _KEY.match(line):
+        elif match := _KEY.match(line):
             wanted = (section, key) if current else ("", section)
-            if (current, found.group(1)) == wanted:
+            if (current, match.group(1)) == wanted:
                 return number
         quote = _opened(line)
     return head

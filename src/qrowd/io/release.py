@@ -99,11 +99,11 @@ def is_release(path: str | Path) -> bool:
 
 def _manifest_of(path: Path) -> dict[str, Any]:
     if path.is_dir():
-        found = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     else:
         with zipfile.ZipFile(path) as archive:
-            found = json.loads(archive.read(MANIFEST))
-    return found if isinstance(found, dict) else {}
+            manifest = json.loads(archive.read(MANIFEST))
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def read_release(path: str | Path) -> Release:
@@ -116,15 +116,16 @@ def read_release(path: str | Path) -> Release:
 @contextmanager
 def _unpacked(path: Path) -> Iterator[Path]:
     if not is_release(path):
-        what = f"this is no release: it has no {MANIFEST} of one"
-        raise FormatError(what if path.exists() else "there is no such file", file=str(path))
+        no_release = f"this is no release: it has no {MANIFEST} of one"
+        message = no_release if path.exists() else "there is no such file"
+        raise FormatError(message, file=str(path))
     if path.is_dir():
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
         try:
             with zipfile.ZipFile(path) as archive:
-                if sum(one.file_size for one in archive.infolist()) > LARGEST:
+                if sum(file.file_size for file in archive.infolist()) > LARGEST:
                     raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
                 archive.extractall(made)  # which keeps every name inside of the folder
         except _DAMAGED as error:
@@ -136,11 +137,15 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
     """The manifest, once every file is as it says."""
     about = _manifest_of(folder)
     if about.get("version") != VERSION:
-        told = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
-        raise FormatError(told, file=shown)
+        message = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
+        raise FormatError(message, file=shown)
     _refuse_incomplete(about, shown)
-    sums = {name: str(one["sha256"]) for name, one in about["files"].items()}
-    sums |= {name: sha for name, sha in _sums(folder).items() if name == MANIFEST}
+    sums = {name: str(file["sha256"]) for name, file in about["files"].items()}
+    if (folder / SUMS).is_file():
+        for line in (folder / SUMS).read_text(encoding="utf-8").splitlines():
+            sha, _, name = line.partition("  ")
+            if name == MANIFEST:
+                sums[name] = sha
     for name, sha in sums.items():
         _verify(folder, name, sha, shown)
     return about
@@ -151,17 +156,12 @@ def _refuse_incomplete(about: dict[str, Any], shown: str) -> None:
     lost = [key for key, kind in _KINDS.items() if not isinstance(about.get(key), kind)]
     if not lost:
         lost = sorted(_FIGURES - about["figures"].keys())
-        known = [one.keys() if isinstance(one, dict) else set() for one in about["files"].values()]
-        lost += [key for keys in known for key in ("sha256", "rows") if key not in keys]
-        lost += [] if all(isinstance(one, int) for one in about["scale"]) else ["scale"]
+        for file in about["files"].values():
+            keys = file.keys() if isinstance(file, dict) else ()
+            lost += [key for key in ("sha256", "rows") if key not in keys]
+        lost += [] if all(isinstance(grade, int) for grade in about["scale"]) else ["scale"]
     if lost:
         raise FormatError(f"{MANIFEST} lacks {lost[0]}; get the release again", file=shown)
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    path = folder / SUMS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
 
 
 def _verify(folder: Path, name: str, sha: str, shown: str) -> None:
@@ -183,21 +183,21 @@ def sha256_of(path: Path) -> str:
 
 def _read(folder: Path, about: dict[str, Any]) -> Release:
     scale = Scale(tuple(about["scale"]), about["relevant_from"])
-    filled = {name for name, one in about["files"].items() if one["rows"]}
+    filled = {name for name, file in about["files"].items() if file["rows"]}
     runs = [str(folder / name) for name in sorted(filled) if name.startswith("runs/")]
 
-    def given(name: str, read: Any, **more: Any) -> Any:
-        return read(folder / name, **more) if name in filled else None
+    def optional(name: str, read: Any, **options: Any) -> Any:
+        return read(folder / name, **options) if name in filled else None
 
     return Release(
         name=about["campaign"],
         title=about["title"],
         figures=about["figures"],
         topics=read_topics(folder / "topics.jsonl"),
-        judgements=given("judgements.tsv", read_judgements, scale=scale),
-        orders=given("orders.tsv", read_orders),
-        gold=given("gold.qrels", read_qrels),
-        merged=given("merged.qrels", read_qrels),
+        judgements=optional("judgements.tsv", read_judgements, scale=scale),
+        orders=optional("orders.tsv", read_orders),
+        gold=optional("gold.qrels", read_qrels),
+        merged=optional("merged.qrels", read_qrels),
         runs=read_runs(runs) if runs else None,
         about=about,
     )

@@ -46,9 +46,8 @@ SYNONYMS = {
     "probability": "probability",
     "by": "by",
 }
-TEXTS = frozenset(["query", "request", "question", "document", "passage", "item"])
-TASK = ("task", "task_id", "taskid", "hit", "hit_id", "hitid", "unit", "unit_id")
-_INSTEAD = {"grade": "score"}  # BEIR's qrels call it so
+_TEXTS = frozenset(["query", "request", "question", "document", "passage", "item"])
+_TASK = ("task", "task_id", "taskid", "hit", "hit_id", "hitid", "unit", "unit_id")
 
 
 def plain_name(name: str) -> str:
@@ -58,17 +57,17 @@ def plain_name(name: str) -> str:
 
 def recognised(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
     """Which of a header's names mean which of the wanted columns: {wanted: name}."""
-    found = {role: each[0] for role, each in candidates(names, wanted).items()}
+    columns = {role: likeliest for role, (likeliest, *_) in candidates(names, wanted).items()}
     plain = {plain_name(name): name for name in names}
-    task = [plain[name] for name in TASK if name in plain]
-    if task and "doc" in wanted and "doc" not in found:
-        found["doc"] = task[0]
-    elif task and "topic" in wanted and "topic" not in found:
-        found["topic"] = task[0]
-    for role, other in _INSTEAD.items():
-        if role in wanted and role not in found and other not in wanted and other in plain:
-            found[role] = plain[other]
-    return found
+    lacking = [role for role in wanted if role not in columns]
+    task = next((plain[name] for name in _TASK if name in plain), None)
+    if task and "doc" in lacking:
+        columns["doc"] = task
+    elif task and "topic" in lacking:
+        columns["topic"] = task
+    if "grade" in lacking and "score" in plain and "score" not in wanted:
+        columns["grade"] = plain["score"]  # BEIR's qrels call it so
+    return columns
 
 
 def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
@@ -77,19 +76,19 @@ def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[st
     Where there is a column of ids, one that may hold texts (`query` beside `query_id`) is none.
     """
     plain = {plain_name(name): name for name in names}
-    found = {}
+    columns = {}
     for role in wanted:
-        known = [name for name in SYNONYMS[role].split() if name in plain]
-        ids = [name for name in known if name not in TEXTS]
-        if known:
-            found[role] = [plain[name] for name in ids or known]
-    return found
+        matches = [word for word in SYNONYMS[role].split() if word in plain]
+        ids = [word for word in matches if word not in _TEXTS]
+        if matches:
+            columns[role] = [plain[word] for word in ids or matches]
+    return columns
 
 
 def is_header(fields: Sequence[str]) -> bool:
     """Whether these name columns: two known names, or one and no number."""
-    known = len(recognised(fields, tuple(SYNONYMS)))
-    return known >= 2 or (known == 1 and not any(is_number(field) for field in fields))
+    columns = len(recognised(fields, tuple(SYNONYMS)))
+    return columns >= 2 or (columns == 1 and not any(is_number(field) for field in fields))
 
 
 def is_number(field: str) -> bool:

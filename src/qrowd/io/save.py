@@ -89,9 +89,9 @@ def _form(name: str, stated: str, usual: str) -> Format:
     form = FORMATS[stated] if stated else format_to_write(name)
     suffix = Path(name).suffix.lower()
     if form is None and suffix not in _ANY:
-        known = " ".join(each for form in FORMATS.values() for each in form.suffixes)
+        suffixes = " ".join(each for form in FORMATS.values() for each in form.suffixes)
         kind = "TREC's form" if usual == "trec" else usual.upper()
-        say(f"{name}: the suffix {suffix} is unknown; written as {kind} (known: {known})")
+        say(f"{name}: the suffix {suffix} is unknown; written as {kind} (known: {suffixes})")
     return form or FORMATS[usual]
 
 

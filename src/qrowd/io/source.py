@@ -8,7 +8,7 @@ import importlib
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from glob import has_magic, iglob
@@ -22,14 +22,7 @@ START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BROKEN = (
-    EOFError,
-    OSError,
-    ValueError,
-    RuntimeError,
-    lzma.LZMAError,
-    zlib.error,
-)
+_DAMAGE = (EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError, zlib.error)
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
     *(".tsv", ".csv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"),
@@ -47,11 +40,6 @@ class Source:
 
     name: str
     path: Path | None
-
-    @cached_property
-    def stem(self) -> str:
-        """The file's name without the suffixes of compression and format."""
-        return stem(self.name)
 
     @cached_property
     def _kept(self) -> bytes | None:
@@ -83,11 +71,11 @@ class Source:
     def start(self) -> bytes:
         """The first bytes, decompressed, as UTF-8."""
         if self._kept is None and self.path is not None and not self.compression:
-            found = self._opened(lambda path: _head_of(path, START))
-            if not found.startswith(_UTF16):
-                return found.removeprefix(codecs.BOM_UTF8)
+            start = self._opened(lambda path: _head_of(path, START))
+            if not start.startswith(_UTF16):
+                return start.removeprefix(codecs.BOM_UTF8)
         whole = self.read()
-        vars(self)["_unpacked"] = whole  # for who reads all of it next
+        vars(self)["_unpacked"] = whole  # all of it is likely to be read next
         return whole[:START]
 
     def read(self) -> bytes:
@@ -147,74 +135,66 @@ def stem(name: str) -> str:
 Sources = str | Path | Source | Sequence[str | Path | Source]
 
 
-def sources(given: Sources) -> list[Source]:
+def sources(paths: Sources) -> list[Source]:
     """The files meant by a path, a folder, a glob, `-`, or a sequence of these; sorted by name."""
-    many = [given] if isinstance(given, str | Path | Source) else list(given)
-    found = [source for one in many for source in _meant(one)]
-    if not found:
+    several = [paths] if isinstance(paths, str | Path | Source) else list(paths)
+    files = [source for path in several for source in _meant(path)]
+    if not files:
         raise InputError("no file was named; give at least one")
-    if sum(source.path is None for source in found) > 1:
+    if sum(source.path is None for source in files) > 1:
         raise InputError("stdin (-) can be read only once")
-    return list({source.name: source for source in found}.values())
+    return list({source.name: source for source in files}.values())
 
 
-def opened(given: Any) -> Any:
+def opened(path: Any) -> Any:
     """A path as a source, which keeps what can be read once only; all else as it is."""
-    if not isinstance(given, str | Path) or is_folder(given):
-        return given
-    one, *others = sources(given)
-    return given if others else one
+    if not isinstance(path, str | Path) or is_folder(path):
+        return path
+    files = sources(path)
+    return files[0] if len(files) == 1 else path
 
 
-def is_folder(given: object) -> bool:
+def is_folder(path: object) -> bool:
     """Whether this names a folder."""
-    if not isinstance(given, str | Path) or str(given) == STDIN:
+    if not isinstance(path, str | Path) or str(path) == STDIN:
         return False
     try:
-        return Path(given).is_dir()
+        return Path(path).is_dir()
     except OSError:
-        return False  # who reads it says what is wrong
+        return False  # whatever reads it says what is wrong
 
 
-def _meant(given: str | Path | Source) -> list[Source]:
-    if isinstance(given, Source):
-        return [given]
-    name = str(given)
+def _meant(path: str | Path | Source) -> list[Source]:
+    if isinstance(path, Source):
+        return [path]
+    name = str(path)
     try:
-        return list(_expand(name))
+        return _expanded(name)
     except OSError as error:
         short = name if len(name) < 200 else f"{name[:80]}...{name[-20:]}"
         raise FormatError(f"cannot be read: {error.strerror}", file=short) from None
 
 
-def _expand(name: str) -> Iterator[Source]:
+def _expanded(name: str) -> list[Source]:
     if name == STDIN:
-        yield Source("stdin", None)
-    elif Path(name).is_dir():
-        yield from _of_folder(Path(name))
-    elif Path(name).exists():
-        yield Source(name, Path(name))
+        return [Source("stdin", None)]
+    path = Path(name)
+    if path.is_dir():
+        shown = (each for each in path.iterdir() if not each.name.startswith("."))
+        names = [str(each) for each in sorted(shown) if each.is_file()]
+        if not names:
+            raise FormatError("the folder holds no files", file=str(path))
+    elif path.exists():
+        names = [name]
     elif has_magic(name):
-        yield from _of_glob(name)
+        # Path.glob takes no absolute pattern
+        matches = iglob(name, recursive=True)  # noqa: PTH207
+        names = sorted(match for match in matches if Path(match).is_file())
+        if not names:
+            raise FormatError("no file matches this pattern", file=name)
     else:
         raise FormatError("no such file; check the path", file=name)
-
-
-def _of_folder(folder: Path) -> list[Source]:
-    files = sorted(
-        path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
-    )
-    if not files:
-        raise FormatError("the folder holds no files", file=str(folder))
-    return [Source(str(path), path) for path in files]
-
-
-def _of_glob(pattern: str) -> list[Source]:
-    matches = iglob(pattern, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
-    names = sorted(name for name in matches if Path(name).is_file())
-    if not names:
-        raise FormatError("no file matches this pattern", file=pattern)
-    return [Source(name, Path(name)) for name in names]
+    return [Source(each, Path(each)) for each in names]
 
 
 def _compression(head: bytes) -> str:
@@ -223,46 +203,46 @@ def _compression(head: bytes) -> str:
 
 def refuse_bomb(path: Path) -> None:
     """An error if a compressed file is too large once unpacked; it is read in parts, none kept."""
-    kind, size = Source(path.name, path).compression, 0
+    kind = Source(path.name, path).compression
     if not kind:
         return
     module: Any = zstd() if kind == "zstd" else importlib.import_module(kind)
+    size = 0
     try:
         with module.open(path) as file:
             while part := file.read(2**20):
                 size += len(part)
                 if size > MOST_UNPACKED:
-                    told = f"unpacked, this is larger than {MOST_UNPACKED // 2**20} MB"
-                    raise FormatError(told, file=path.name)
+                    message = f"unpacked, this is larger than {MOST_UNPACKED // 2**20} MB"
+                    raise FormatError(message, file=path.name)
     except _decompressor(kind)[1]:
-        raise _broken(path.name, kind) from None
+        raise _damaged(path.name, kind) from None
 
 
 def _decompressed(raw: bytes, kind: str, name: str) -> bytes:
-    decompress, broken = _decompressor(kind)
+    decompress, damage = _decompressor(kind)
     try:
         return decompress(raw)
-    except broken:
-        raise _broken(name, kind) from None
+    except damage:
+        raise _damaged(name, kind) from None
 
 
-def _broken(name: str, kind: str) -> FormatError:
-    what = {"lzma": "xz", "zstd": "zst"}.get(kind, kind)
-    return FormatError(
-        f"the {what} file is damaged or cut short; fetch or make it again", file=name
-    )
+def _damaged(name: str, kind: str) -> FormatError:
+    shown = {"lzma": "xz", "zstd": "zst"}.get(kind, kind)
+    message = f"the {shown} file is damaged or cut short; fetch or make it again"
+    return FormatError(message, file=name)
 
 
 def _decompressor(kind: str) -> tuple[Callable[[bytes], bytes], tuple[type[Exception], ...]]:
     """The function that decompresses this kind, and the errors that it raises at damaged bytes."""
     if kind == "zstd":
         module: Any = zstd()
-        return module.decompress, (*_BROKEN, module.ZstdError)
+        return module.decompress, (*_DAMAGE, module.ZstdError)
     if kind == "gzip":
         with contextlib.suppress(ImportError):  # the extra "fast" brings it
             module = importlib.import_module("isal.igzip")
-            return module.decompress, (*_BROKEN, importlib.import_module("isal.isal_zlib").error)
-    return importlib.import_module(kind).decompress, _BROKEN
+            return module.decompress, (*_DAMAGE, importlib.import_module("isal.isal_zlib").error)
+    return importlib.import_module(kind).decompress, _DAMAGE
 
 
 def zstd() -> object:
