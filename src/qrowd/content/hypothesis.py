@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,12 +95,12 @@ class ClusterTest(Framed):
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Where the separation lies, topics being a sample: percentiles of bootstrap samples."""
-        known = self.separations[~np.isnan(self.separations)]
-        if len(known) < 2:
+        defined = self.separations[~np.isnan(self.separations)]
+        n = len(defined)
+        if n < 2:
             return float("nan"), float("nan")
         random = np.random.default_rng(self.seed)
-        weights = random.multinomial(len(known), np.full(len(known), 1 / len(known)), _REPLICATES)
-        means = weights @ known / len(known)
+        means = random.multinomial(n, np.full(n, 1 / n), _REPLICATES) @ defined / n
         low, high = np.quantile(means, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
 
@@ -112,58 +111,58 @@ class ClusterTest(Framed):
 
     def nearest(self, without_duplicates: bool = False) -> float:
         """How often a document is as relevant as its nearest neighbour, mean of topics."""
-        hits = "hits_without" if without_duplicates else "hits"
-        size = "left" if without_duplicates else "documents"
-        shares = [
-            getattr(one, hits) / getattr(one, size)
-            for one in self.of_topic
-            if getattr(one, size) > 1
+        counts = [
+            (topic.hits_without, topic.left)
+            if without_duplicates
+            else (topic.hits, topic.documents)
+            for topic in self.of_topic
         ]
-        return _mean(np.array(shares))
+        return _mean(np.array([hits / documents for hits, documents in counts if documents > 1]))
 
     def histograms(self, bins: int = 20) -> dict[str, list[float]]:
         """Shares of the similarities of all topics together, in equal bins from 0 to 1."""
         edges = np.linspace(0, 1, bins + 1)
         shares = {"edges": edges.tolist()}
         for which in ("inner", "outer"):
-            joined = np.clip(np.concatenate([getattr(one, which) for one in self.of_topic]), 0, 1)
-            counts = np.histogram(joined, edges)[0]
+            joined = np.concatenate([getattr(topic, which) for topic in self.of_topic])
+            counts = np.histogram(np.clip(joined, 0, 1), edges)[0]
             shares[which] = (counts / max(counts.sum(), 1)).tolist()
         return shares
 
     def densities(self, topic: str | None = None) -> dict[str, Any]:
         """One topic's densities of inner and outer similarities; the one with most, by default."""
-        sizes = [len(one.inner) for one in self.of_topic]
+        sizes = [len(content.inner) for content in self.of_topic]
         at = int(np.argmax(sizes)) if topic is None else self.topics.code(topic, "topic")
         grid = np.linspace(0, 1, _POINTS)
-        found = {which: self.of_topic[at].density(which, grid) for which in ("inner", "outer")}
-        return {"topic": self.topics.names[at], "at": grid, **found}
+        content = self.of_topic[at]
+        return {
+            "topic": self.topics.names[at],
+            "at": grid,
+            "inner": content.density("inner", grid),
+            "outer": content.density("outer", grid),
+        }
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic documents relevant inner outer separation duplicates nearest`."""
-        counts = {
-            name: np.array([getattr(one, name) for one in self.of_topic])
-            for name in ("documents", "relevant", "left", "hits")
-        }
+        documents, relevant, left, hits = np.array(
+            [(topic.documents, topic.relevant, topic.left, topic.hits) for topic in self.of_topic]
+        ).T
         return {
             "topic": Coded(self.topics, np.arange(len(self), dtype=np.int32)),
-            "documents": counts["documents"],
-            "relevant": counts["relevant"],
+            "documents": documents,
+            "relevant": relevant,
             "inner": self._each("inner"),
             "outer": self._each("outer"),
             "separation": self.separations,
-            "duplicates": counts["documents"] - counts["left"],
-            "nearest": over(counts["hits"], counts["documents"]),
+            "duplicates": documents - left,
+            "nearest": over(hits, documents),
         }
 
     def to_dict(self, topic: str | None = None) -> dict[str, Any]:
         """All of it, as JSON has it."""
         low, high = self.interval
-        groups = {
-            name: one.groups
-            for name, one in zip(self.topics, self.of_topic, strict=True)
-            if one.groups
-        }
+        contents = zip(self.topics, self.of_topic, strict=True)
+        groups = {name: content.groups for name, content in contents if content.groups}
         return {
             "topics": len(self),
             "inner": self.inner,
@@ -208,18 +207,20 @@ def cluster_test(
         raise InputError("these qrels have no pairs: nothing to test")
     qrels = qrels.select(np.ones(len(qrels), np.bool_))  # no topic without pairs
     alike = Alike.of(qrels.pairs, documents)
-    found = [
-        _one(cosines, qrels.grade[rows] >= 1, qrels.pairs.document_names[rows], near)
+    contents = tuple(
+        _content(cosines, qrels.grade[rows] >= 1, qrels.pairs.document_names[rows], near)
         for rows, cosines in alike.topics()
-    ]
-    undefined = sum(np.isnan(one.separation) for one in found)
-    notes = [f"{undefined} topics have no separation: it takes two relevant documents and another"]
-    return ClusterTest(
-        qrels.topics, tuple(found), level, seed, (*alike.notes, *notes[: int(undefined > 0)])
     )
+    notes = alike.notes
+    undefined = sum(np.isnan(content.separation) for content in contents)
+    if undefined:
+        notes.append(
+            f"{undefined} topics have no separation: it takes two relevant documents and another"
+        )
+    return ClusterTest(qrels.topics, contents, level, seed, tuple(notes))
 
 
-def _one(cosines: Floats, relevant: Mask, names: Array, near: float) -> TopicContent:
+def _content(cosines: Floats, relevant: Mask, names: Array, near: float) -> TopicContent:
     above = np.triu(np.ones(cosines.shape, np.bool_), 1)
     inner = cosines[above & relevant[:, None] & relevant[None, :]]
     outer = cosines[np.ix_(relevant, ~relevant)].ravel()
@@ -240,10 +241,8 @@ def _one(cosines: Floats, relevant: Mask, names: Array, near: float) -> TopicCon
 
 def _named(group: Codes, names: Array) -> tuple[tuple[str, ...], ...]:
     """The groups of two documents and more, by name."""
-    sizes = np.bincount(group)
-    return tuple(
-        tuple(str(name) for name in names[group == one]) for one in np.flatnonzero(sizes > 1)
-    )
+    several = np.flatnonzero(np.bincount(group) > 1)
+    return tuple(tuple(map(str, names[group == each])) for each in several)
 
 
 def _hits(cosines: Floats, relevant: Mask) -> int:
@@ -264,18 +263,15 @@ def _mean_known(values: Floats) -> float:
 def text_of(test: ClusterTest) -> str:
     """The findings, for eyes."""
     low, high = test.interval
-    hit, without = test.nearest(), test.nearest(True)
-    groups = sum(len(one.groups) for one in test.of_topic)
-    lines: Mapping[str, str] = {
+    groups = sum(len(topic.groups) for topic in test.of_topic)
+    lines = {
         "two relevant documents (inner)": f"{test.inner:.4f}",
         "a relevant and another (outer)": f"{test.outer:.4f}",
         "separation (0 none, 1 perfect)": f"{test.separation:.4f}  [{low:.4f}, {high:.4f}]",
-        "as relevant as the nearest": f"{hit:.4f}",
-        "the same without near-duplicates": f"{without:.4f}",
+        "as relevant as the nearest": f"{test.nearest():.4f}",
+        "the same without near-duplicates": f"{test.nearest(True):.4f}",
         "near-duplicates": f"{test.duplicates} in {groups} groups",
     }
     width = max(map(len, lines))
-    head: Sequence[str] = [
-        f"{len(test)} topics; means of topics, {test.level:.0%} interval over topics"
-    ]
-    return "\n".join([*head, *(f"{name:<{width}}  {value}" for name, value in lines.items())])
+    head = f"{len(test)} topics; means of topics, {test.level:.0%} interval over topics"
+    return "\n".join([head, *(f"{name:<{width}}  {value}" for name, value in lines.items())])

@@ -186,19 +186,18 @@ def with_text(
     if without == "alone":
         return WithText(judgements, _with_empty(documents, missing), gold, names)
     if gold is not None:
-        gold = gold.select(_kept(documents, gold.pairs.documents)[gold.pairs.document])
+        gold = gold.select(_have_text(gold.pairs, documents))
     return WithText(_only(judgements, documents), documents, gold, names)
 
 
-def _kept(
-    documents: Documents | Vectors, names: Index
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return documents.index.find(names) >= 0
+def _have_text(pairs: Pairs, documents: Documents | Vectors) -> Mask:
+    """Which pairs have a document that is among these."""
+    return np.asarray((documents.index.find(pairs.documents) >= 0)[pairs.document])
 
 
 def _only(judgements: Judgements, documents: Documents | Vectors) -> Judgements:
     pairs = judgements.pairs
-    inside = _kept(documents, pairs.documents)[pairs.document]
+    inside = _have_text(pairs, documents)
     chosen = judgements.select(inside[judgements.pair])
     recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
     return replace(chosen, pairs=pairs.select(inside), pair=recode[chosen.pair])
@@ -218,4 +217,4 @@ def qrels_with_text(
     missing = Index(qrels.pairs.documents.names).without(documents.index)
     if without == "alone":
         return (_with_empty(documents, missing) if len(missing) else documents), qrels
-    return documents, qrels.select(_kept(documents, qrels.pairs.documents)[qrels.pairs.document])
+    return documents, qrels.select(_have_text(qrels.pairs, documents))

@@ -35,10 +35,10 @@ class Details:
     own: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        known = self.named
-        if name not in known:
-            raise UnknownNameError.among("detail", name, known)
-        return known[name]
+        named = self.named
+        if name not in named:
+            raise UnknownNameError.among("detail", name, named)
+        return named[name]
 
     @property
     def named(self) -> dict[str, Any]:

@@ -28,8 +28,7 @@ class Document(NamedTuple):
     others: Mapping[str, str]
 
 
-def no_bytes(file: str) -> bytes:
-    """Of documents whose bytes are nowhere."""
+def _no_bytes(file: str) -> bytes:
     raise InputError("the bytes of this document are not known; only its text is", file=file)
 
 
@@ -53,7 +52,7 @@ class Documents(Framed):
     media: Names = field(default_factory=no_texts)
     file: Names = field(default_factory=no_texts)
     others: Mapping[str, Names] = field(default_factory=dict)
-    fetch: Callable[[str], bytes] = no_bytes
+    fetch: Callable[[str], bytes] = _no_bytes
 
     def __post_init__(self) -> None:
         n = len(self.index)

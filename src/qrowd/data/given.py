@@ -54,12 +54,11 @@ class Given:
         """
         if self.gold is None:
             return judgements, np.full(len(judgements.pairs), UNKNOWN, np.int8)
-        known = judgements.scale.codes_of_gold(self.gold.grade)
+        gold = judgements.scale.codes_of_gold(self.gold.grade)
         judgements = judgements.with_pool(self.gold.pairs)
         codes = np.full(len(judgements.pairs), UNKNOWN, np.int8)
         if clamp:
-            at = judgements.pairs.locate(self.gold.pairs)
-            codes[at] = known
+            codes[judgements.pairs.locate(self.gold.pairs)] = gold
         return judgements, codes
 
 

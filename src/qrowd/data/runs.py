@@ -104,8 +104,7 @@ class RunSet(Framed):
         """One topic's lists: documents[runs, depth], filled up with -1, and their lengths[runs]."""
         at = self.starts[topic * len(self.runs) : (topic + 1) * len(self.runs) + 1]
         lengths = np.diff(at).astype(np.int32)
-        place = np.arange(lengths.max(initial=0))
-        inside = place[None, :] < lengths[:, None]
+        inside = np.arange(lengths.max(initial=0))[None, :] < lengths[:, None]
         result = np.full(inside.shape, -1, np.int32)
         result[inside] = self.document[at[0] : at[-1]]
         return result, lengths
@@ -177,9 +176,8 @@ def _descending(value: Array, first: Array) -> Floats:
     """Values that fall strictly within each list, as 32-bit numbers; lists start at `first`."""
     bits = (value + np.float32(0.0)).view(np.int32).astype(np.int64)
     level = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)  # neighbours differ by one
-    place = np.arange(len(level))
-    group = np.cumsum(first)
-    shifted = level + place - group * np.int64(1 << 40)
-    lowered = np.minimum.accumulate(shifted) + group * np.int64(1 << 40) - place
+    position = np.arange(len(level))
+    group = np.cumsum(first) * np.int64(1 << 40)  # lower than any level of the list before
+    lowered = np.minimum.accumulate(level + position - group) + group - position
     back = np.where(lowered < 0, np.int64(1 << 31) | -lowered, lowered).astype(np.uint32)
     return np.asarray(back.view(np.float32), np.float64)

@@ -71,9 +71,9 @@ class Scale:
             table = np.full(256, -1, np.int8)
             table[np.array(self.grades)] = np.arange(len(self), dtype=np.int8)
             return np.asarray(table[grades], np.int8)
-        known = np.array(self.grades)
-        at = np.minimum(np.searchsorted(known, grades), len(known) - 1)
-        return np.where(known[at] == grades, at, -1).astype(np.int8)
+        scale = np.array(self.grades)
+        at = np.minimum(np.searchsorted(scale, grades), len(scale) - 1)
+        return np.where(scale[at] == grades, at, -1).astype(np.int8)
 
     def codes_strictly(self, grades: Array, what: str) -> Grades:
         """The code of each grade; an error that names the first row off the scale."""

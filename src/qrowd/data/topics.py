@@ -50,12 +50,13 @@ class Topics(Framed):
     @classmethod
     def of(cls, query: Mapping[str, str], **others: Mapping[str, str]) -> Self:
         """Topics from mappings of names to texts: queries, and any other text of some of them."""
-        index = Index.of([name for known in (query, *others.values()) for name in known])
-        columns = {
-            field: np.array([known.get(name, "") for name in index], dtype=object)
-            for field, known in {"query": query, **others}.items()
+        columns = {"query": query, **others}
+        index = Index.of([name for texts in columns.values() for name in texts])
+        columns_in_order = {
+            field: np.array([texts.get(name, "") for name in index], dtype=object)
+            for field, texts in columns.items()
         }
-        return cls(index, **columns)
+        return cls(index, **columns_in_order)
 
     def __len__(self) -> int:
         return len(self.index)

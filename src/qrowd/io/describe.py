@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes
+from qrowd.data.arrays import Array
 from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -253,20 +253,17 @@ def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
     """
     document = pairs.documents.find(runs.documents)
     topic = pairs.topics.find(runs.topics)
-    shares = [
-        _share(document[runs.lists(at)[0][:, :depth]], runs.lists(at)[0][:, :depth], pairs, code)
-        for at, code in enumerate(topic)
-        if code >= 0
-    ]
-    every = np.concatenate(shares) if shares else np.zeros(0)
+    shares = [np.zeros(0)]
+    for at, code in enumerate(topic):
+        if code < 0:
+            continue
+        listed = runs.lists(at)[0][:, :depth]
+        lo, hi = pairs.topic_starts[code : code + 2]
+        judged = (listed >= 0) & np.isin(document[listed], pairs.document[lo:hi])
+        lengths = (listed >= 0).sum(axis=1)
+        shares.append(judged.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
+    every = np.concatenate(shares)
     return float(every.mean()) if len(every) else 0.0
-
-
-def _share(document: Codes, listed: Codes, pairs: Pairs, topic: int) -> Array:
-    lo, hi = pairs.topic_starts[topic : topic + 2]
-    judged = np.isin(document, pairs.document[lo:hi]) & (listed >= 0) & (document >= 0)
-    lengths = (listed >= 0).sum(axis=1)
-    return np.asarray(judged.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
 
 
 def _warn_of_scale(findings: Findings, grades: tuple[int, ...], share: float) -> None:
