@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import ColumnElement, Table, delete, select, text, update
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
@@ -38,40 +38,35 @@ from qrowd.collection.publishing.release import voided_by
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
+_HIDDEN = ("key", "hash", "secret")  # columns by which somebody could act as this person
 _ERASED = ("person", "visit", "message", "appeal", "note", "receipt", "token", "worker")
 
 
 def my_data(work: Work, worker_id: int) -> dict[str, Any]:
     """Everything that is stored of a worker, as plain values for a JSON file."""
-    found = worker_of(work, worker_id)
-    mine = select(event.c.id).where(event.c.worker_id == worker_id)
 
-    def rows(table: Any, condition: Any) -> list[dict[str, Any]]:
-        hidden = {"key", "hash", "secret"}
+    def rows(table: Table, condition: ColumnElement[bool]) -> list[dict[str, Any]]:
         query = select(table).where(condition).order_by(*table.primary_key.columns)
         return [
-            {name: value for name, value in row.items() if name not in hidden}
+            {name: value for name, value in row.items() if name not in _HIDDEN}
             for row in work.db.execute(query).mappings()
         ]
 
+    number = worker_of(work, worker_id).number
     own = {
         table.name: rows(table, table.c.worker_id == worker_id)
         for table in (person, visit, consent, assignment, event, entry, expertise, message, appeal)
     }
-    return {"worker": found.number, **own, "note": rows(note, note.c.event_id.in_(mine))}
+    events = select(event.c.id).where(event.c.worker_id == worker_id)
+    return {"worker": number, **own, "note": rows(note, note.c.event_id.in_(events))}
 
 
 def ask(work: Work, worker_id: int) -> bool:
     """A worker asks to be forgotten; whether that can be done now (everything is settled)."""
     if worker_of(work, worker_id).forget_asked is None:
-        _set(work, worker_id, forget_asked=work.now)
-    return not _waiting(work, worker_id)
-
-
-def _waiting(work: Work, worker_id: int) -> bool:
-    mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_((*OPEN, "submitted"))
-    busy = work.db.scalar(select(assignment.c.id).where(mine).limit(1)) is not None
-    return busy or ledger.unsettled(work, worker_id) > 0
+        asked = update(worker).where(worker.c.id == worker_id)
+        work.db.execute(asked.values(forget_asked=work.now))
+    return not _unsettled(work, worker_id)
 
 
 def waiting(work: Work) -> list[Found]:
@@ -83,10 +78,10 @@ def waiting(work: Work) -> list[Found]:
 
 def released(work: Work, number: int) -> str:
     """What to say before the answers of a worker are voided who is in a release; "" if not."""
-    held = voided_by(work, _by_number(work, number).id)
-    if not held:
+    releases = voided_by(work, _worker(work, number).id)
+    if not releases:
         return ""
-    days = ", ".join(dict.fromkeys(clarification.day(one.at) for one in held))
+    days = ", ".join(dict.fromkeys(clarification.day(row.at) for row in releases))
     return (
         f"the release of {days} holds answers of w{number}, under a number that means nothing; it "
         "cannot be taken back, and would no longer agree with this campaign: make a new release "
@@ -102,56 +97,26 @@ def forget(
     Where a release holds these answers, voiding them must be asked for once more: `despite`.
     """
     with store.write(name) as work:
-        told = released(work, number) if void and not despite else ""
-        if told:
-            raise RuleError("released", told)
+        warning = released(work, number) if void and not despite else ""
+        if warning:
+            raise RuleError("released", warning)
         erase(work, number, who=who, void=void)
     scrub(store)
 
 
 def erase(work: Work, number: int, *, who: str, void: bool = False) -> None:
     """The rows' part of it; `scrub` must follow, which no transaction can do."""
-    found = _by_number(work, number)
-    if _waiting(work, found.id):
+    worker_id = _worker(work, number).id
+    if _unsettled(work, worker_id):
         raise RuleError(
             "not-settled", "this person has open batches or money that is owed; settle it first"
         )
-    if void:
-        _void(work, found.id)
-    _erase(work, found)
+    if void:  # the places of these answers are open again
+        mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
+        for assignment_id in work.db.scalars(select(assignment.c.id).where(mine)).all():
+            move(work, by_id(work, assignment_id), "exclude")
+    _erase_rows(work, worker_id)
     audit.record(work, who, "forget", {"worker": number, "void": void})
-
-
-def _by_number(work: Work, number: int) -> Found:
-    own = (worker.c.number == number) & (worker.c.campaign_id == work.campaign)
-    found = work.db.execute(select(worker).where(own)).one_or_none()
-    if found is None:
-        raise RuleError("not-found", f"there is no worker {number} in this campaign")
-    return found
-
-
-def _void(work: Work, worker_id: int) -> None:
-    """Take accepted answers out of the results; their places are open again."""
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
-    for number in work.db.scalars(select(assignment.c.id).where(mine)).all():
-        move(work, by_id(work, number), "exclude")
-
-
-def _erase(work: Work, found: Found) -> None:
-    values: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
-    who = work.db.execute(select(person).where(person.c.worker_id == found.id)).one_or_none()
-    if who is not None and work.plan.people.recognise:
-        values["recognised"] = fingerprint(work, who.platform, who.platform_id)
-    mine = select(event.c.id).where(event.c.worker_id == found.id)
-    for table in (note, receipt):
-        work.db.execute(delete(table).where(table.c.event_id.in_(mine)))
-    for table in (person, visit, message, appeal, token):
-        work.db.execute(delete(table).where(table.c.worker_id == found.id))
-    _set(work, found.id, **values)
-
-
-def _set(work: Work, worker_id: int, **values: Any) -> None:
-    work.db.execute(update(worker).where(worker.c.id == worker_id).values(**values))
 
 
 def scrub(store: Store) -> None:
@@ -166,3 +131,30 @@ def scrub(store: Store) -> None:
         for name in _ERASED:
             bare.execute(text(f"VACUUM FULL {name}"))
         bare.execute(text("CHECKPOINT"))
+
+
+def _worker(work: Work, number: int) -> Found:
+    own = (worker.c.number == number) & (worker.c.campaign_id == work.campaign)
+    row = work.db.execute(select(worker).where(own)).one_or_none()
+    if row is None:
+        raise RuleError("not-found", f"there is no worker {number} in this campaign")
+    return row
+
+
+def _unsettled(work: Work, worker_id: int) -> bool:
+    mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_((*OPEN, "submitted"))
+    busy = work.db.scalar(select(assignment.c.id).where(mine).limit(1)) is not None
+    return busy or ledger.unsettled(work, worker_id) > 0
+
+
+def _erase_rows(work: Work, worker_id: int) -> None:
+    columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
+    row = work.db.execute(select(person).where(person.c.worker_id == worker_id)).one_or_none()
+    if row is not None and work.plan.people.recognise:
+        columns["recognised"] = fingerprint(work, row.platform, row.platform_id)
+    events = select(event.c.id).where(event.c.worker_id == worker_id)
+    for table in (note, receipt):
+        work.db.execute(delete(table).where(table.c.event_id.in_(events)))
+    for table in (person, visit, message, appeal, token):
+        work.db.execute(delete(table).where(table.c.worker_id == worker_id))
+    work.db.execute(update(worker).where(worker.c.id == worker_id).values(**columns))
