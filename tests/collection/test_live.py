@@ -1,4 +1,4 @@
-"""What the live page rests on: the outlook, decisions, costs, evidence; on both engines."""
+"""What the live page rests on: the pace, decisions, costs, evidence; on both engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qrowd.collection.database.schema import judging_set, note, worker
 from qrowd.collection.judging import gold, submission
 from qrowd.collection.office import worker_record
 from qrowd.collection.office.acts import consequence
-from qrowd.collection.office.pace import day_of, outlook, spent_of
+from qrowd.collection.office.pace import day_of, pace_of, spent_of
 from qrowd.collection.office.todo import needs
 from qrowd.collection.plan.sections import DAY, Pay
 from qrowd.collection.record import audit
@@ -26,13 +26,13 @@ PAY = Pay()
 def texts(site: Site) -> list[str]:
     """What needs a decision."""
     with site.store.read("tiny") as work:
-        return [one.text for one in needs(work, outlook(work))]
+        return [one.text for one in needs(work, pace_of(work))]
 
 
 def ahead(site: Site) -> Any:
     """Where the campaign goes."""
     with site.store.read("tiny") as work:
-        return outlook(work)
+        return pace_of(work)
 
 
 def test_pace_and_forecast(site: Site) -> None:
@@ -118,7 +118,7 @@ def test_gold_that_most_miss_is_named(url: str) -> None:
         site.whole(site.worker(f"p{number}"), wrong)
     with site.store.read("tiny") as work:
         gold_id = work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold"))
-        told = [one for one in needs(work, outlook(work)) if one.act == "retire gold"]
+        told = [one for one in needs(work, pace_of(work)) if one.act == "retire gold"]
         assert [one.details for one in told] == [{"set": gold_id}]
         assert len(gold.all_grades(work)) == 3
     site.work(audit.perform, "o", "retire gold", {"set": gold_id})
@@ -142,7 +142,7 @@ def test_evidence_on_a_worker(site: Site) -> None:
     with site.store.read("tiny") as work:
         good, bad = worker_record.standing(work, 1), worker_record.standing(work, 2)
         lines = worker_record.lines(work, [2, 1, 9])
-        assert worker_record.count(work) == 2
+        assert worker_record.numbers(work, 0, 10) == [1, 2]
         assert worker_record.numbers(work, 0, 10, "qualified") == [1, 2]
     assert good.right == (3, 3)
     assert good.confusion == {(0, "0"): 1, (1, "1"): 1, (2, "2"): 1}
@@ -151,7 +151,7 @@ def test_evidence_on_a_worker(site: Site) -> None:
     assert (good.seconds, good.unsettled) == (1.0, 100)
     assert good.answers in (7, 8, 9)  # sets have two or three documents
     assert [one.text for one in bad.reasons] == ["I think so"]
-    assert [(one.number, one.batches, one.failed) for one in lines] == [(2, 1, 1), (1, 1, 0)]
+    assert [(one.number, one.batches, one.failed_hits) for one in lines] == [(2, 1, 1), (1, 1, 0)]
     checks = bad.batches[0].checks
     assert [(check, passed) for check, _, _, passed in checks if check == "binary"] == [
         ("binary", False)

@@ -42,13 +42,13 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
       qrowd campaign status campaign.db --json
     """
     from qrowd.collection.books import progress
-    from qrowd.collection.office.pace import outlook
+    from qrowd.collection.office.pace import pace_of
     from qrowd.collection.office.todo import needs
     from qrowd.collection.record import audit
 
     with opened(database) as store, store.read(store.only(name)) as work:
         state = progress.status(work)
-        pace = outlook(work)
+        pace = pace_of(work)
         history = audit.acts(work)
         plan = work.plan
         decisions = [need.text for need in needs(work, pace)]

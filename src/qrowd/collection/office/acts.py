@@ -34,7 +34,7 @@ from qrowd.collection.judging.assignments import by_id, kept, move
 from qrowd.collection.material import clarification
 from qrowd.collection.material.campaign_rows import set_priorities, withdraw
 from qrowd.collection.office.extension import cost_of_target, pool_sets
-from qrowd.collection.office.pace import outlook
+from qrowd.collection.office.pace import pace_of
 from qrowd.collection.people import workers
 from qrowd.collection.record.act import (
     Act,
@@ -98,7 +98,7 @@ def _undo_state(work: Work, details: Details) -> None:
 
 
 def _foretell_launch(work: Work, _: Details) -> Consequence:
-    shown, pace = work.plan.pay.shown, outlook(work)
+    shown, pace = work.plan.pay.shown, pace_of(work)
     follows = (
         f"Workers can begin: {pace.wanted:,} judgements are wanted.",
         f"If all goes as planned, {shown(pace.expected)} of {shown(pace.budget)} are spent.",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, and_, func, select
 
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.books.progress import coverage
@@ -20,7 +20,7 @@ WINDOWS = (DAY, 7 * DAY)
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Pace:
     """How far a campaign is, and where it goes. Money in minor units, times in milliseconds.
 
     `per_day` counts judgements at the pace of the last day on which somebody worked (or the last
@@ -77,22 +77,22 @@ class Outlook:
             return "on track"
         return "nobody works" if self.held else "nobody yet"
 
-    def parts(self, pay: Pay) -> list[tuple[str, str]]:
-        """The outlook in words; beside each part the page that says what it is made of."""
-        found = [(f"{self.share * 100:.0f}\u00a0% done", "/coverage")]
-        if self.verdict in ("on track", "budget") and self.ready_at is not None:
-            found.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
-        if self.budget:
-            found.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
-        if self.verdict == "budget":
-            end = f"the budget ends at {self.affordable * 100:.0f}\u00a0%"
-            found.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
-        return found
-
     @property
     def opening(self) -> str:
         """On track or not, in a few words."""
         return _OPENING[self.verdict]
+
+    def parts(self, pay: Pay) -> list[tuple[str, str]]:
+        """The pace in words; beside each part the page that says what it is made of."""
+        parts = [(f"{self.share * 100:.0f}\u00a0% done", "/coverage")]
+        if self.verdict in ("on track", "budget") and self.ready_at is not None:
+            parts.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
+        if self.budget:
+            parts.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
+        if self.verdict == "budget":
+            end = f"the budget ends at {self.affordable * 100:.0f}\u00a0%"
+            parts.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
+        return parts
 
     def sentence(self, pay: Pay) -> str:
         """All of it in one sentence."""
@@ -120,7 +120,7 @@ def spent_of(pay: Pay, spent: int, budget: int) -> str:
 
 def day_of(at: int, now: int) -> str:
     """A day in words, by this machine's clock: today, tomorrow, on Thursday, on 3 December 2027."""
-    then, today = (datetime.fromtimestamp(one / 1000).astimezone() for one in (at, now))
+    then, today = (datetime.fromtimestamp(time / 1000).astimezone() for time in (at, now))
     days = (then.date() - today.date()).days
     if days < 2:
         return "today" if days < 1 else "tomorrow"
@@ -130,30 +130,31 @@ def day_of(at: int, now: int) -> str:
     return f"on {then.day} {then:%B}{year}"
 
 
-def outlook(work: Work) -> Outlook:
-    """Where the campaign goes."""
+def pace_of(work: Work) -> Pace:
+    """Where the campaign goes; from counters, not from answers."""
     wanted, held = coverage(work)
     money, batches = balance(work), _batches(work)
     spent = money.owed + money.settled
-    return Outlook(
+    cost = spent + money.promised
+    return Pace(
         state=work.state,
         held=held,
         wanted=wanted,
-        per_day=_recent_per_day(work) * (held / batches if batches else 0.0),
+        per_day=_recent_batches_a_day(work) * (held / batches if batches else 0.0),
         now=work.now,
         spent=spent,
         promised=money.promised,
         budget=money.budget,
-        expected=spent + money.promised + _rest(work, wanted - held, held, spent, batches),
+        expected=cost + _rest(work, wanted - held, held, cost, batches),
     )
 
 
-def _rest(work: Work, left: int, held: int, spent: int, batches: int) -> int:
-    """What the judgements that are left will cost."""
+def _rest(work: Work, left: int, held: int, cost: int, batches: int) -> int:
+    """What the judgements that are left will cost, if those that are held cost this much."""
     if left <= 0:
         return 0
     if batches >= ENOUGH and held:
-        return round((spent + balance(work).promised) / held * left)
+        return round(cost / held * left)
     s = judging_set.c
     own = (s.campaign_id == work.campaign) & (s.role == "pool")
     sets = int(work.db.scalar(select(func.sum(s.target - s.held)).where(own)) or 0)
@@ -161,21 +162,25 @@ def _rest(work: Work, left: int, held: int, spent: int, batches: int) -> int:
     return math.ceil(sets / each) * work.plan.pay_of("judge")
 
 
-def _batches(work: Work) -> int:
-    """Batches whose places are held."""
-    a = assignment.c
-    own = (a.campaign_id == work.campaign) & (a.kind == "judge") & a.state.in_((*OPEN, *VALID))
-    return int(work.db.scalar(select(func.count()).select_from(assignment).where(own)) or 0)
+def _batches(work: Work, *conditions: ColumnElement[bool]) -> int:
+    """How many batches hold places."""
+    query = select(func.count()).select_from(assignment).where(_holding(work), *conditions)
+    return int(work.db.scalar(query) or 0)
 
 
-def _recent_per_day(work: Work) -> float:
-    """Batches a day, in the shortest window in which somebody worked."""
+def _holding(work: Work) -> ColumnElement[bool]:
     a = assignment.c
-    own = (a.campaign_id == work.campaign) & (a.kind == "judge") & a.state.in_((*OPEN, *VALID))
-    first = work.db.scalar(select(func.min(a.leased_at)).where(own))
+    states = a.state.in_((*OPEN, *VALID))
+    return and_(a.campaign_id == work.campaign, a.kind == "judge", states)
+
+
+def _recent_batches_a_day(work: Work) -> float:
+    """In the shortest window in which somebody worked."""
+    leased_at = assignment.c.leased_at
+    first = work.db.scalar(select(func.min(leased_at)).where(_holding(work)))
     for window in WINDOWS if first is not None else ():
-        recent = own & (a.leased_at > work.now - window)
-        n = int(work.db.scalar(select(func.count()).select_from(assignment).where(recent)) or 0)
-        if n:
-            return n * DAY / max(HOUR, min(window, work.now - int(first)))
+        batches = _batches(work, leased_at > work.now - window)
+        if batches:
+            # by its first minutes alone a campaign would do thousands a day
+            return batches * DAY / max(HOUR, min(window, work.now - int(first)))
     return 0.0

@@ -11,12 +11,13 @@ from sqlalchemy import func, select
 from qrowd.collection.database.schema import appeal, assignment, notice, worker
 from qrowd.collection.database.store import Found, Work
 from qrowd.collection.judging import gold
-from qrowd.collection.office.pace import Outlook
+from qrowd.collection.office.pace import Pace
 from qrowd.collection.plan.sections import DAY
 
 TRIED = 10  # answers to a gold set before its rate says something
-MISSED = 0.5
+MISSED = 0.5  # of those who tried it: a gold set that so many miss is perhaps wrong
 LONG_AGO = 2 * DAY
+NAMED = 20  # workers in a sentence
 
 
 @dataclass(frozen=True)
@@ -31,39 +32,38 @@ class Need:
     notice: int | None = None  # can be taken off the list
 
 
-def needs(work: Work, ahead: Outlook) -> list[Need]:
+def needs(work: Work, pace: Pace) -> list[Need]:
     """The list, the most urgent first."""
-    found = (
-        _state(ahead),
-        _budget(work, ahead),
-        _appeals(work),
-        _by_hand(work),
-        _gold(work),
-        _forgetting(work),
-        _notices(work),
-    )
-    return [need for each in found for need in each]
+    return [
+        *_state(pace),
+        *_budget(work, pace),
+        *_appeals(work),
+        *_by_hand(work),
+        *_gold(work),
+        *_forgetting(work),
+        *_notices(work),
+    ]
 
 
-def _state(ahead: Outlook) -> Iterator[Need]:
-    if ahead.state == "draft":
+def _state(pace: Pace) -> Iterator[Need]:
+    if pace.state == "draft":
         yield Need("The campaign is made, and waits.", "launch", button="Launch")
-    if ahead.state == "paused":
+    if pace.state == "paused":
         yield Need("The campaign is paused: nobody gets work.", "resume", button="Resume")
-    if ahead.verdict == "done":
+    if pace.verdict == "done":
         yield Need("Every judgement that was wanted is there.", "close", button="Close")
-    if ahead.verdict == "nobody works":
+    if pace.verdict == "nobody works":
         yield Need("Nobody has worked for a week: invite more people.", page="/workers")
-    if ahead.verdict == "nobody yet":
+    if pace.verdict == "nobody yet":
         yield Need("Nobody has judged yet: invite people.", page="/workers")
 
 
-def _budget(work: Work, ahead: Outlook) -> Iterator[Need]:
-    if ahead.state in ("running", "paused") and ahead.missing:
-        lacks = work.plan.pay.shown(ahead.missing)
-        share = f"{ahead.affordable * 100:.0f}\u00a0%"
+def _budget(work: Work, pace: Pace) -> Iterator[Need]:
+    if pace.state in ("running", "paused") and pace.missing:
+        lacks = work.plan.pay.shown(pace.missing)
+        share = f"{pace.affordable * 100:.0f}\u00a0%"
         text = f"The budget ends at {share} of the judgements: {lacks} are missing."
-        yield Need(text, "fund", {"amount": ahead.missing}, button=f"Add {lacks}")
+        yield Need(text, "fund", {"amount": pace.missing}, button=f"Add {lacks}")
 
 
 def _appeals(work: Work) -> Iterator[Need]:
@@ -74,8 +74,8 @@ def _appeals(work: Work) -> Iterator[Need]:
     if n:
         days = (work.now - oldest) // DAY
         since = f", the oldest for {days} days" if work.now - oldest > LONG_AGO else ""
-        who = "A worker waits" if n == 1 else f"{n:,} workers wait"
-        yield Need(f"{who} for an answer{since}.", page="/appeals", button="Answer")
+        waiting = "A worker waits" if n == 1 else f"{n:,} workers wait"
+        yield Need(f"{waiting} for an answer{since}.", page="/appeals", button="Answer")
 
 
 def _by_hand(work: Work) -> Iterator[Need]:
@@ -84,8 +84,8 @@ def _by_hand(work: Work) -> Iterator[Need]:
     own = (assignment.c.campaign_id == work.campaign) & (assignment.c.state == "submitted")
     n = int(work.db.scalar(select(func.count()).select_from(assignment).where(own)) or 0)
     if n:
-        text = "A batch waits" if n == 1 else f"{n:,} batches wait"
-        yield Need(f"{text} to be accepted.", page="/batches", button="Look")
+        waiting = "A batch waits" if n == 1 else f"{n:,} batches wait"
+        yield Need(f"{waiting} to be accepted.", page="/batches")
 
 
 def weak_gold(rows: list[Found]) -> Iterator[Found]:
@@ -105,12 +105,13 @@ def _gold(work: Work) -> Iterator[Need]:
 def _forgetting(work: Work) -> Iterator[Need]:
     w = worker.c
     own = (w.campaign_id == work.campaign) & w.forget_asked.is_not(None)
-    rows = work.db.scalars(select(w.number).where(own, w.forgotten_at.is_(None)).limit(21)).all()
-    if rows:
-        named = ", ".join(f"w{number}" for number in rows[:20])
-        more = " and others" if len(rows) > 20 else ""
-        first = f"/workers/{rows[0]}"
-        yield Need(f"To be forgotten, as they asked: {named}{more}.", page=first)
+    asked = select(w.number).where(own, w.forgotten_at.is_(None)).limit(NAMED + 1)
+    numbers = work.db.scalars(asked).all()
+    if numbers:
+        named = ", ".join(f"w{number}" for number in numbers[:NAMED])
+        others = " and others" if len(numbers) > NAMED else ""
+        text = f"To be forgotten, as they asked: {named}{others}."
+        yield Need(text, page=f"/workers/{numbers[0]}")
 
 
 _GROUPED = {

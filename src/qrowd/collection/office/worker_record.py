@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, select
 
 from qrowd.collection.adjudication import appeals
+from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     answer,
     assignment,
     document,
-    entry,
     event,
     gold,
     member,
@@ -27,19 +27,8 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.store import Found, Work
 from qrowd.collection.people import workers
 
-BATCHES, REASONS = 50, 20
-
-
-@dataclass(frozen=True)
-class Line:
-    """A worker in the list. Money in minor units."""
-
-    number: int
-    kind: str
-    state: str
-    batches: int
-    failed: int
-    earned: int
+BATCHES = 50  # that are shown, the newest
+REASONS = 20
 
 
 @dataclass(frozen=True)
@@ -60,10 +49,11 @@ class Standing:
     """All evidence on one worker that the database has.
 
     `confusion` counts check questions: (expert's grade, own answer); an answer is a grade as text,
-    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer.
+    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer; `line` is
+    the worker's row of `workers.listed`.
     """
 
-    line: Line
+    line: Found
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
@@ -76,31 +66,14 @@ class Standing:
     @property
     def right(self) -> tuple[int, int]:
         """Check questions with the expert's own grade, and all that were answered."""
-        right = sum(n for (expert, said), n in self.confusion.items() if said == str(expert))
+        right = sum(n for (grade, answer), n in self.confusion.items() if answer == str(grade))
         return right, sum(self.confusion.values())
 
 
-def count(work: Work) -> int:
-    """How many workers there are."""
-    own = select(func.count()).select_from(worker).where(worker.c.campaign_id == work.campaign)
-    return int(work.db.scalar(own) or 0)
-
-
-def lines(work: Work, numbers: Sequence[int]) -> list[Line]:
-    """These workers, in this order."""
-    w, a = worker.c, assignment.c
-    mine = and_(w.campaign_id == work.campaign, w.number.in_(list(numbers)))
-    columns = (w.number, w.kind, w.state, w.failed_hits)
-    sums = (func.count(a.id).label("batches"), func.sum(a.earned + a.paid).label("earned"))
-    joined = worker.outerjoin(assignment, a.worker_id == w.id)
-    query = select(*columns, *sums).select_from(joined).where(mine).group_by(w.id, *columns)
-    found = {
-        row.number: Line(
-            row.number, row.kind, row.state, row.batches, row.failed_hits, int(row.earned or 0)
-        )
-        for row in work.db.execute(query)
-    }
-    return [found[number] for number in numbers if number in found]
+def lines(work: Work, numbers: Sequence[int]) -> list[Found]:
+    """These workers, in this order: rows of `workers.listed`."""
+    rows = {row.number: row for row in workers.listed(work, numbers=numbers)}
+    return [rows[number] for number in numbers if number in rows]
 
 
 def numbers(work: Work, start: int, limit: int, state: str = "") -> list[int]:
@@ -113,18 +86,18 @@ def numbers(work: Work, start: int, limit: int, state: str = "") -> list[int]:
 
 def standing(work: Work, number: int) -> Standing:
     """All evidence on one worker."""
-    found = workers.worker_by_number(work, number)
-    seconds = _seconds(work, found.id)
+    worker_id = workers.worker_by_number(work, number).id
+    seconds = _seconds(work, worker_id)
     return Standing(
         line=lines(work, [number])[0],
         answers=len(seconds),
         seconds=seconds[len(seconds) // 2] if seconds else None,
-        confusion=_confusion(work, found.id),
-        batches=tuple(_batches(work, found.id)),
-        reasons=tuple(_reasons(work, found.id)),
-        messages=tuple(workers.messages(work, found.id)),
-        appeals=tuple(appeals.appeals_of(work, found.id)),
-        unsettled=_unsettled(work, found.id),
+        confusion=_confusion(work, worker_id),
+        batches=tuple(_batches(work, worker_id)),
+        reasons=tuple(_reasons(work, worker_id)),
+        messages=tuple(workers.messages(work, worker_id)),
+        appeals=tuple(appeals.appeals_of(work, worker_id)),
+        unsettled=ledger.unsettled(work, worker_id, ("owed",)),
     )
 
 
@@ -149,34 +122,33 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     mine = and_(p.worker_id == worker_id, p.kind.in_(("gold", "qualification")))
     closed = assignment.c.finished_at.is_not(None)
     query = select(gold.c.grade.label("expert"), e.kind, e.grade).select_from(joined)
-    rows = work.db.execute(query.where(mine, closed)).all()
-    return dict(Counter((row.expert, _said(row)) for row in rows))
-
-
-def _said(row: Found) -> str:
-    return str(row.grade) if row.kind == "grade" else str(row.kind).replace("-", " ")
+    return dict(
+        Counter(
+            (row.expert, str(row.grade) if row.kind == "grade" else row.kind.replace("-", " "))
+            for row in work.db.execute(query.where(mine, closed))
+        )
+    )
 
 
 def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     a = assignment.c
     mine = select(assignment).where(a.worker_id == worker_id).order_by(a.id.desc()).limit(BATCHES)
-    rows = list(work.db.execute(mine))
+    batches = list(work.db.execute(mine))
     checks: dict[int, list[tuple[str, float | None, float, bool]]] = defaultdict(list)
-    ids = [row.id for row in rows]
-    query = select(outcome).where(outcome.c.assignment_id.in_(ids)).order_by(outcome.c.id)
-    for one in work.db.execute(query):
-        checks[one.assignment_id].append((one.check, one.value, one.at_least, bool(one.passed)))
+    of_these = outcome.c.assignment_id.in_([batch.id for batch in batches])
+    for row in work.db.execute(select(outcome).where(of_these).order_by(outcome.c.id)):
+        checks[row.assignment_id].append((row.check, row.value, row.at_least, bool(row.passed)))
     return [
         BatchLine(
-            row.id,
-            row.kind,
-            row.state,
-            row.leased_at,
-            row.ended_at,
-            row.earned + row.paid,
-            tuple(checks[row.id]),
+            number=batch.id,
+            kind=batch.kind,
+            state=batch.state,
+            leased_at=batch.leased_at,
+            ended_at=batch.ended_at,
+            earned=batch.earned + batch.paid,
+            checks=tuple(checks[batch.id]),
         )
-        for row in rows
+        for batch in batches
     ]
 
 
@@ -195,11 +167,3 @@ def _reasons(work: Work, worker_id: int) -> list[Found]:
     query = select(*names, e.grade, note.c.kind, note.c.text).select_from(joined)
     own = query.where(e.worker_id == worker_id).order_by(note.c.id.desc())
     return list(work.db.execute(own.limit(REASONS)))
-
-
-def _unsettled(work: Work, worker_id: int) -> int:
-    """What the worker is owed."""
-    plus = func.sum(entry.c.amount).filter(entry.c.target == "owed")
-    minus = func.sum(entry.c.amount).filter(entry.c.source == "owed")
-    due = select(func.coalesce(plus, 0) - func.coalesce(minus, 0))
-    return int(work.db.scalar(due.where(entry.c.worker_id == worker_id)) or 0)

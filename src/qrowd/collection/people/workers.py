@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, func, select
 
@@ -121,29 +121,20 @@ def _worker_where(work: Work, condition: ColumnElement[bool]) -> Row:
     return row
 
 
-def listed(work: Work, after: int, limit: int) -> list[Row]:
-    """Workers with a higher number: their row, how many batches, what they earned."""
-    batches = func.count().label("batches")
-    earned = func.sum(assignment.c.earned + assignment.c.paid).label("earned")
-    done = (
-        select(assignment.c.worker_id, batches, earned)
-        .where(work.own(assignment))
-        .group_by(assignment.c.worker_id)
-        .subquery()
-    )
-    query = (
-        select(
-            worker.c.number,
-            worker.c.kind,
-            worker.c.state,
-            worker.c.failed_hits,
-            func.coalesce(done.c.batches, 0).label("batches"),
-            func.coalesce(done.c.earned, 0).label("earned"),
-        )
-        .select_from(worker.outerjoin(done, done.c.worker_id == worker.c.id))
-        .where(work.own(worker), worker.c.number > after)
-    )
-    return work.rows(query.order_by(worker.c.number).limit(limit))
+def listed(
+    work: Work, after: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
+) -> list[Row]:
+    """Workers with a higher number (or of these), with their batches and what they earned."""
+    w, a = worker.c, assignment.c
+    columns = (w.number, w.kind, w.state, w.failed_hits)
+    batches = func.count(a.id).label("batches")
+    earned = func.coalesce(func.sum(a.earned + a.paid), 0).label("earned")
+    joined = worker.outerjoin(assignment, a.worker_id == w.id)
+    query = select(*columns, batches, earned).select_from(joined).group_by(w.id, *columns)
+    query = query.where(work.own(worker), w.number > after)
+    if numbers is not None:
+        query = query.where(w.number.in_(list(numbers)))
+    return work.rows(query.order_by(w.number).limit(limit))
 
 
 def visit_since(work: Work, worker_id: int) -> int | None:

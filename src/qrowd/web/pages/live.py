@@ -11,7 +11,7 @@ from qrowd.collection.books.progress import by_topic_and_votes, counts
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.office.acts import consequence
-from qrowd.collection.office.pace import outlook
+from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
 from qrowd.web.pages.frame import ManagerVisit, ReaderVisit, own_address, page_router
@@ -38,7 +38,7 @@ class Tile:
 def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
-        ahead = outlook(work)
+        ahead = pace_of(work)
         found = {kind: finding(work, kind) for kind in ("quality", "systems")}
         todo = [(need, _price(work, need)) for need in needs(work, ahead)]
         data = {
@@ -124,7 +124,7 @@ def _systems_tile(found: Finding) -> Tile:
 def coverage(visit: ReaderVisit, page: int = 1) -> Response:
     """Coverage by topic and votes; the pace."""
     with visit.read() as work:
-        topics, ahead = by_topic_and_votes(work), outlook(work)
+        topics, ahead = by_topic_and_votes(work), pace_of(work)
         quality, data = finding(work, "quality"), visit.top(work, "/coverage")
         target = work.plan.sets.target
     most = max((max(topic.by_votes, default=0) for topic in topics), default=0)
@@ -152,7 +152,7 @@ def money(visit: ReaderVisit) -> Response:
     with visit.read() as work:
         owed = ledger.owed(work) if "pay" in visit.member.scopes else []
         data = {
-            "ahead": outlook(work),
+            "ahead": pace_of(work),
             "balance": ledger.balance(work),
             "owed": list(owed[:TOPICS]),
             "owed_workers": len(owed),
