@@ -1,21 +1,32 @@
 """The plan of a campaign: what an organiser decides, one class per section of the TOML file.
 
-Every key has a default that most people want, its bounds, and a sentence; `plan_reading` reads
-the file and names the line of what is wrong.
+Every key has a default that most people want, its bounds, and a sentence; `toml` reads the file and
+names the line of what is wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import get_type_hints
 
 from qrowd.data.scale import Scale
 from qrowd.registry import Param, param, params_of
 
-MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
-ACTIONS = ("return", "exclude", "screen-out", "stop", "none")
-WAYS = ("grades", "ranked", "free-ranks", "preferences")
-MODES = ("crowd", "priorities", "owner")
-YEAR = {"minutes": 525_600, "hours": 8_760, "days": 365}
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000  # in milliseconds
+CHECKS = ("binary", "ndcg", "seconds")
+_YEAR = {"minutes": 525_600, "hours": 8_760, "days": 365}
+
+
+def _share(default: float, text: str) -> float:
+    return param(default, text, at_least=0, at_most=1)
+
+
+def _time(default: float, unit: str, text: str) -> float:
+    return param(default, text, above=0, at_most=_YEAR[unit])
+
+
+def _time_or_none(default: float, unit: str, text: str) -> float:
+    return param(default, text, at_least=0, at_most=_YEAR[unit])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +39,13 @@ class About:
         "crowd",
         "who judges what: many people judge small batches; the same in the "
         "order of priorities; one assessor judges a whole topic",
-        choices=MODES,
+        choices=("crowd", "priorities", "owner"),
     )
     way: str = param(
         "grades",
         "a grade per document; grades, and an order within each grade; "
         "grades and any order; two documents side by side",
-        choices=WAYS,
+        choices=("grades", "ranked", "free-ranks", "preferences"),
     )
     language: str = param("en", "the language of the pages")
     seed: int = param(0, "random seed of what is made from the plan", at_least=0)
@@ -99,31 +110,17 @@ class Hit:
     sets: int = param(6, "sets in a batch, gold included", at_least=1, at_most=1000)
     gold: int = param(1, "gold sets in a batch", at_least=0)
     first_gold: int = param(0, "gold sets at the start of a new worker's first batch", at_least=0)
-    repeats: float = param(
+    repeats: float = _share(
         0.0,
         "how often a batch repeats one of the worker's own sets, to see "
         "whether the answers are the same",
-        at_least=0,
-        at_most=1,
     )
-    lease_minutes: float = param(
-        60, "how long a batch stays reserved without an answer", above=0, at_most=YEAR["minutes"]
-    )
-    longest_minutes: float = param(
-        240, "how long it stays reserved at most", above=0, at_most=YEAR["minutes"]
-    )
-    warn_minutes: float = param(
-        5, "how long before the end workers are warned", at_least=0, at_most=YEAR["minutes"]
-    )
-    late_hours: float = param(
-        24, "how long late answers are still taken", at_least=0, at_most=YEAR["hours"]
-    )
-    owner_days: float = param(
-        14, "mode owner: how long a topic stays reserved", above=0, at_most=YEAR["days"]
-    )
-    second_share: float = param(
-        0.0, "mode owner: share of sets that a second assessor judges too", at_least=0, at_most=1
-    )
+    lease_minutes: float = _time(60, "minutes", "how long a batch stays reserved without an answer")
+    longest_minutes: float = _time(240, "minutes", "how long it stays reserved at most")
+    warn_minutes: float = _time_or_none(5, "minutes", "how long before the end workers are warned")
+    late_hours: float = _time_or_none(24, "hours", "how long late answers are still taken")
+    owner_days: float = _time(14, "days", "mode owner: how long a topic stays reserved")
+    second_share: float = _share(0.0, "mode owner: share of sets that a second assessor judges too")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +134,7 @@ class Pay:
     qualification: float = param(0.0, "pay of a qualification", at_least=0)
     review: float = param(0.0, "pay of a batch of reviewing others' answers", at_least=0)
     budget: float = param(0.0, "all that may be spent", at_least=0)
-    appeal_days: float = param(
-        14, "how long a refusal can be appealed", at_least=0, at_most=YEAR["days"]
-    )
+    appeal_days: float = _time_or_none(14, "days", "how long a refusal can be appealed")
     seconds_per_document: float = param(
         20, "how long a document takes, for the hourly wage that follows", above=0
     )
@@ -158,7 +153,11 @@ class Check:
     """One check: its bound, and what failing it does."""
 
     at_least: float = param(0.0, "the lowest value that passes", at_least=0)
-    action: str = param("exclude", "what a failed check does", choices=ACTIONS)
+    action: str = param(
+        "exclude",
+        "what a failed check does",
+        choices=("return", "exclude", "screen-out", "stop", "none"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,24 +192,14 @@ class Techniques:
     justification: str = param(
         "none", "what must come with a grade", choices=("none", "reason", "passage", "either")
     )
-    expertise_share: float = param(
-        0.0,
-        "share of a topic's questions that must be right before it is judged; 0: no questions",
-        at_least=0,
-        at_most=1,
+    expertise_share: float = _share(
+        0.0, "share of a topic's questions that must be right before it is judged; 0: no questions"
     )
-    review_share: float = param(
-        0.0, "share of submitted sets that other workers review", at_least=0, at_most=1
+    review_share: float = _share(0.0, "share of submitted sets that other workers review")
+    review_agreement: float = _share(
+        0.6, "an organiser is told of workers who agree less with their reviewers"
     )
-    review_agreement: float = param(
-        0.6,
-        "an organiser is told of workers who agree less with their reviewers",
-        at_least=0,
-        at_most=1,
-    )
-    expert_share: float = param(
-        0.0, "share of judgements that experts judge again", at_least=0, at_most=1
-    )
+    expert_share: float = _share(0.0, "share of judgements that experts judge again")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,11 +300,9 @@ class Plan:
 
 def sections() -> dict[str, type]:
     """The sections of a plan file by name, those of single checks too."""
-    from typing import get_type_hints
-
     hints = get_type_hints(Plan)
-    found = {one.name: hints[one.name] for one in fields(Plan) if one.name != "text"}
-    return {**found, **{f"checks.{name}": Check for name in ("binary", "ndcg", "seconds")}}
+    classes = {part.name: hints[part.name] for part in fields(Plan) if part.name != "text"}
+    return classes | {f"checks.{name}": Check for name in CHECKS}
 
 
 def keys(section: type) -> tuple[Param, ...]:
