@@ -35,9 +35,8 @@ def problems(draft: Draft) -> list[Problem]:
     missing = list(_missing_files(draft))
     found = [
         *(
-            Problem(step_of(section, key), message)
-            for wrong, section, key, message in complaints(draft.plan)
-            if wrong
+            Problem(step_of(complaint.section, complaint.key), complaint.message)
+            for complaint in complaints(draft.plan)
         ),
         *missing,
     ]

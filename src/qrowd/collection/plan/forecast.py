@@ -1,7 +1,7 @@
 """What a plan would cost and who would pass its checks, before anybody is asked.
 
-refuse_unmeetable(plan, material, file)    an error at the line of what cannot be met
-forecast(plan, material) -> Forecast       cost, wage, time, gold supply, passes, survivors
+refuse_unmeetable(plan, rows, file)    an error at the line of what cannot be met
+forecast(plan, rows) -> Forecast       cost, wage, time, gold supply, passes, survivors
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.pass_rates import (
     Passing,
     accepted_share,
@@ -23,9 +24,8 @@ from qrowd.collection.plan.pass_rates import (
     tests_per_worker,
     useless,
 )
-from qrowd.collection.plan.rows import GoldRow, Material, couples, cut, gold_parts
+from qrowd.collection.plan.rows import GoldRow, Material, Pair, couples, cut, gold_parts
 from qrowd.collection.plan.sections import Plan
-from qrowd.collection.plan.toml import wrong
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
 
@@ -59,7 +59,7 @@ class Forecast:
     warnings: tuple[str, ...]
 
 
-def set_sizes(plan: Plan, pool: Sequence[tuple[str, str]]) -> list[int]:
+def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
     if plan.preferences:
@@ -78,61 +78,66 @@ def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
     ]
 
 
+def counted(rows: Material) -> list[Pair]:
+    """The pool without gold: gold pairs are in no counted set."""
+    used = {row.pair for row in (*rows.gold, *rows.qualification)}
+    return [pair for pair in rows.pool if pair not in used]
+
+
 # --- what cannot be met ---------------------------------------------------------------------------
 
 
-def refuse_unmeetable(plan: Plan, material: Material, file: str | Path = "plan") -> None:
+def refuse_unmeetable(plan: Plan, rows: Material, file: str | Path = "plan") -> None:
     """An error, at its line of the plan, for the first thing that cannot work."""
-    _refuse_bad_gold(plan, "gold", material.gold, str(file))
-    _refuse_bad_gold(plan, "qualification", material.qualification, str(file))
-    _refuse_too_little_gold(plan, material, str(file))
-    tries = plan.qualification.sets * plan.qualification.tries
-    tests = gold_parts(material.qualification, plan.sets.size, random.Random(0))
+    complaint = next(unmeetable(plan, rows), None)
+    if complaint is not None:
+        raise complaint.error(plan, file)
+
+
+def unmeetable(plan: Plan, rows: Material) -> Iterator[Complaint]:
+    """What a plan asks for that its files, or nobody, can give."""
+    for key, graded in (("gold", rows.gold), ("qualification", rows.qualification)):
+        if problem := gold_problem(plan, graded):
+            yield Complaint("files", key, problem)
+    if plan.gold_per_hit:
+        yield from _too_little_gold(plan, rows)
+    if not rows.pool:
+        yield _unmet("files", "pool", "the pool is empty")
     workers = plan.people.workers
-    broken = (
-        (not material.pool, "files", "pool", "the pool is empty"),
-        (
-            0 < workers < plan.sets.target,
-            "sets",
-            "target",
-            f"is above the number of workers, {workers}",
-        ),
-        (
-            plan.owner and plan.hit.second_share > 0 and workers == 1,
-            "hit",
-            "second_share",
-            "needs a second assessor",
-        ),
-        (
-            len(tests) < tries,
-            "qualification",
-            "sets",
-            f"{plan.qualification.tries} tries of {plan.qualification.sets} sets need {tries}, "
-            f"the file has {len(tests)}",
-        ),
-        (plan.checks.binary.at_least > 1, "checks.binary", "at_least", "nobody can pass above 1"),
-        (
-            plan.ranked and plan.checks.ndcg.at_least > 1,
-            "checks.ndcg",
-            "at_least",
-            "nobody can pass above 1",
-        ),
-        (
-            plan.techniques.expertise_share > 0 and not material.questions,
-            "techniques",
-            "expertise_share",
-            "needs [files] questions",
-        ),
-    )
-    for found, section, key, message in broken:
-        if found:
-            raise wrong(plan, section, key, message, str(file), "people.workers")
+    if 0 < workers < plan.sets.target:
+        yield _unmet("sets", "target", f"is above the number of workers, {workers}")
+    if plan.owner and plan.hit.second_share > 0 and workers == 1:
+        yield _unmet("hit", "second_share", "needs a second assessor")
+    test = plan.qualification
+    sets = len(gold_parts(rows.qualification, plan.sets.size, random.Random(0)))
+    if sets < test.sets * test.tries:
+        needed = f"{test.tries} tries of {test.sets} sets need {test.sets * test.tries}"
+        yield _unmet("qualification", "sets", f"{needed}, the file has {sets}")
+    if plan.checks.binary.at_least > 1:
+        yield _unmet("checks.binary", "at_least", "nobody can pass above 1")
+    if plan.ranked and plan.checks.ndcg.at_least > 1:
+        yield _unmet("checks.ndcg", "at_least", "nobody can pass above 1")
+    if plan.techniques.expertise_share > 0 and not rows.questions:
+        yield _unmet("techniques", "expertise_share", "needs [files] questions")
 
 
-def _refuse_bad_gold(plan: Plan, key: str, rows: Sequence[GoldRow], file: str) -> None:
-    problem = gold_problem(plan, rows)
-    if problem:
-        raise wrong(plan, "files", key, problem, file)
+def _unmet(section: str, key: str, message: str) -> Complaint:
+    return Complaint(section, key, message, because="people.workers")
+
+
+def _too_little_gold(plan: Plan, rows: Material) -> Iterator[Complaint]:
+    sets = len(gold_levels(plan, rows.gold))
+    first = plan.gold_per_hit + plan.hit.first_gold
+    if sets < first:
+        message = f"a batch needs {first} gold sets, the gold has {sets}"
+        yield Complaint("files" if plan.files.gold else "hit", "gold", message)
+    if problem := unpassable(plan, rows.gold):
+        yield Complaint("files", "gold", problem)
+    workers, needed = plan.people.workers, _batches(plan, rows)
+    possible = sets // plan.gold_per_hit * workers
+    if workers and needed > possible:
+        message = f"{sets} gold sets let {workers} workers do {possible:,} batches"
+        yield Complaint("files", "gold", f"{message}, {needed:,} are needed")
 
 
 def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> str:
@@ -158,51 +163,33 @@ def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> str:
     return ""
 
 
-def _refuse_too_little_gold(plan: Plan, material: Material, file: str) -> None:
-    if not plan.gold_per_hit:
-        return
-    found = gold_levels(plan, material.gold)
-    first = plan.gold_per_hit + plan.hit.first_gold
-    if len(found) < first:
-        message = f"a batch needs {first} gold sets, the gold has {len(found)}"
-        raise wrong(plan, "files" if plan.files.gold else "hit", "gold", message, file)
-    problem = unpassable(plan, material.gold)
-    if problem:
-        raise wrong(plan, "files", "gold", problem, file)
-    needed, each = _batches(plan, material), len(found) // plan.gold_per_hit
-    if plan.people.workers and needed > each * plan.people.workers:
-        message = f"{len(found)} gold sets let {plan.people.workers} workers do "
-        message += f"{each * plan.people.workers:,} batches, {needed:,} are needed"
-        raise wrong(plan, "files", "gold", message, file)
-
-
 # --- cost, time, supply ---------------------------------------------------------------------------
 
 
-def _batches(plan: Plan, material: Material) -> int:
+def _batches(plan: Plan, rows: Material) -> int:
     if plan.owner:
-        return len({name for name, _ in material.pool})
-    wanted = len(set_sizes(plan, counted(material))) * plan.sets.target
+        return len({name for name, _ in rows.pool})
+    wanted = len(set_sizes(plan, counted(rows))) * plan.sets.target
     return math.ceil(wanted / max(1, plan.hit.sets - plan.gold_per_hit))
 
 
-def forecast(plan: Plan, material: Material) -> Forecast:
+def forecast(plan: Plan, rows: Material) -> Forecast:
     """What a plan comes to."""
-    sizes, gold = set_sizes(plan, counted(material)), gold_levels(plan, material.gold)
-    batches, hidden = _batches(plan, material), plan.gold_per_hit
+    sizes, gold = set_sizes(plan, counted(rows)), gold_levels(plan, rows.gold)
+    batches, hidden = _batches(plan, rows), plan.gold_per_hit
     judgements = sum(sizes) * plan.sets.target
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0
     documents = (judgements + batches * hidden * gold_size) / max(1, batches)
     minutes = plan.seconds_of(1) * documents / 60
     pay = plan.pay.minor(plan.pay.hit)
-    each = len(gold) // hidden if hidden else None
-    rows = passing(plan, gold, material.qualification) if hidden and gold else ()
-    workers = max(plan.sets.target, math.ceil(batches / each) if each else 1)
-    tests = workers * tests_per_worker(plan, material.qualification)
-    done_again = batches * pay / accepted_share(plan, rows)
+    per_worker = len(gold) // hidden if hidden else None
+    passes = passing(plan, gold, rows.qualification) if hidden and gold else ()
+    workers = max(plan.sets.target, math.ceil(batches / per_worker) if per_worker else 1)
+    tests = workers * tests_per_worker(plan, rows.qualification)
+    done_again = batches * pay / accepted_share(plan, passes)
     return Forecast(
-        pairs=len(set(material.pool)),
-        topics=len({name for name, _ in material.pool}),
+        pairs=len(set(rows.pool)),
+        topics=len({name for name, _ in rows.pool}),
         sets=len(sizes),
         judgements=judgements,
         batches=batches,
@@ -212,39 +199,31 @@ def forecast(plan: Plan, material: Material) -> Forecast:
         minutes_per_batch=minutes,
         hourly=round(pay / minutes * 60) if minutes else 0,
         likely_cost=round(done_again + tests * plan.pay_of("qualification")),
-        accuracy=majority_accuracy(plan, rows),
+        accuracy=majority_accuracy(plan, passes),
         gold_sets=len(gold),
-        batches_per_worker=each,
+        batches_per_worker=per_worker,
         workers_needed=workers,
-        passing=rows,
+        passing=passes,
         better_gold=better_gold(plan, gold) if hidden and gold else "",
-        warnings=(*_warnings(plan, material, sizes, gold, batches * pay), *useless(rows)),
+        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *useless(passes)),
     )
 
 
-def counted(material: Material) -> list[tuple[str, str]]:
-    """The pool without gold: gold pairs are in no counted set."""
-    used = {(row.topic, row.document) for row in (*material.gold, *material.qualification)}
-    return [pair for pair in material.pool if pair not in used]
-
-
 def _warnings(
-    plan: Plan, material: Material, sizes: list[int], gold: list[tuple[int, ...]], cost: int
-) -> list[str]:
-    topics = {name for name, _ in material.pool}
-    strange = sorted({row.topic for row in material.gold} - topics)
-    odd = sorted({len(one) for one in gold} - set(sizes))
-    alone = [name for name, n in Counter(name for name, _ in material.pool).items() if n < 2]
-    found = []
+    plan: Plan, rows: Material, sizes: list[int], gold: list[tuple[int, ...]], cost: int
+) -> Iterator[str]:
+    topics = Counter(name for name, _ in rows.pool)
+    alone = [name for name, documents in topics.items() if documents < 2]
     if plan.preferences and alone:
-        found.append(f"topic {min(alone)} has one document: there is nothing to compare it with")
+        yield f"topic {min(alone)} has one document: there is nothing to compare it with"
     if cost > plan.pay.minor(plan.pay.budget):
-        found.append(f"the budget ends before the target is reached: {plan.pay.shown(cost)} needed")
-    if strange and plan.gold_per_hit:
-        found.append(f"topic {strange[0]} has gold and no pool: workers can tell its sets as gold")
-    if odd and plan.gold_per_hit:
-        found.append(
-            f"gold sets of {odd[0]} documents can be told by their size; pool sets have "
-            + " or ".join(map(str, sorted(set(sizes))))
-        )
-    return found
+        yield f"the budget ends before the target is reached: {plan.pay.shown(cost)} needed"
+    if not plan.gold_per_hit:
+        return
+    strange = {row.topic for row in rows.gold} - set(topics)
+    if strange:
+        yield f"topic {min(strange)} has gold and no pool: workers can tell its sets as gold"
+    odd = {len(grades) for grades in gold} - set(sizes)
+    if odd:
+        usual = " or ".join(map(str, sorted(set(sizes))))
+        yield f"gold sets of {min(odd)} documents can be told by their size; pool sets have {usual}"
