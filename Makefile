@@ -34,6 +34,7 @@ demo: $(VENV)/.installed  ## Simulate, merge, evaluate, compare; prints the path
 
 gates: setup  ## Format, lint, types, imports
 	$(BIN)/ruff format --check .
+	$(BIN)/oxfmt --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports

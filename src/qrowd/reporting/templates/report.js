@@ -12,7 +12,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const value = (row) => {
         const cell = row.cells[column];
         const number = Number.parseFloat(cell.dataset.v);
-        return cell.dataset.v === undefined ? cell.textContent : Number.isNaN(number) ? -Infinity : number;
+        return cell.dataset.v === undefined
+          ? cell.textContent
+          : Number.isNaN(number)
+            ? -Infinity
+            : number;
       };
       const compare = (a, b) =>
         typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b;

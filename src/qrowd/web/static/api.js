@@ -26,8 +26,11 @@ async function ask(method, path, body) {
   else if (forgery) headers["X-Qrowd-Token"] = forgery;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const reply = await fetch(path, {
-    method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-    credentials: "same-origin", signal: AbortSignal.timeout(30000),
+    method,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    credentials: "same-origin",
+    signal: AbortSignal.timeout(30000),
   });
   const told = Date.parse(reply.headers.get("Date") ?? "");
   if (told && method === "POST") ahead = told - Date.now();
@@ -50,7 +53,9 @@ function keepBearer(token) {
   bearer = token;
   try {
     sessionStorage.setItem(BEARER, token);
-  } catch { /* then a reload needs the link again */ }
+  } catch {
+    /* then a reload needs the link again */
+  }
 }
 
 // Come in by the link or the platform's parameters in the address.
@@ -72,7 +77,9 @@ export async function enter(parameters) {
 export async function comeBack() {
   try {
     bearer = sessionStorage.getItem(BEARER) ?? "";
-  } catch { /* nothing is kept here */ }
+  } catch {
+    /* nothing is kept here */
+  }
   const found = await call("GET", "/session");
   forgery = found.forgery_token;
 }

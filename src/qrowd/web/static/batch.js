@@ -34,7 +34,8 @@ export class Batch {
     this.spent = new Map();
     for (const set of batch.sets) {
       if (set.ranking) this.said.set(`${set.key}/0`, set.ranking);
-      for (const shown of set.documents) if (shown.answer) this.said.set(`${set.key}/${shown.position}`, shown.answer);
+      for (const shown of set.documents)
+        if (shown.answer) this.said.set(`${set.key}/${shown.position}`, shown.answer);
     }
     for (const { body } of outbox.waiting()) this.keep(body);
     this.build();
@@ -48,7 +49,14 @@ export class Batch {
   keep(body) {
     const name = `${body.place}/${body.position ?? 0}`;
     const before = this.said.get(name);
-    this.said.set(name, { kind: body.kind, grade: body.grade ?? null, ranks: body.ranks ?? [], event: before?.event ?? 0, key: body.key, passage: body.passage ?? "" });
+    this.said.set(name, {
+      kind: body.kind,
+      grade: body.grade ?? null,
+      ranks: body.ranks ?? [],
+      event: before?.event ?? 0,
+      key: body.key,
+      passage: body.passage ?? "",
+    });
   }
 
   answer(step) {
@@ -60,13 +68,17 @@ export class Batch {
     if (step.kind === "end") return false;
     if (this.skipped.has(step.set.topic.query)) return true;
     if (step.kind === "pair" && this.answer(step) === null) {
-      return [1, 2].some((at) => (this.said.get(`${step.set.key}/${at}`)?.kind ?? "clear") !== "clear");
+      return [1, 2].some(
+        (at) => (this.said.get(`${step.set.key}/${at}`)?.kind ?? "clear") !== "clear",
+      );
     }
     return this.answer(step) !== null;
   }
 
   firstOpen(from) {
-    const after = this.steps.findIndex((step, at) => at >= from && step.kind !== "end" && !this.answered(step));
+    const after = this.steps.findIndex(
+      (step, at) => at >= from && step.kind !== "end" && !this.answered(step),
+    );
     return after >= 0 ? after : this.steps.findIndex((step) => !this.answered(step));
   }
 
@@ -83,8 +95,21 @@ export class Batch {
     this.bar = h("section", { class: "bar", "aria-label": t("bar") });
     this.reader = new Reader();
     const help = button("?", () => this.help(), { class: "small", "aria-label": t("key.help") });
-    const own = h("a", { href: `/judge/${encodeURIComponent(about.name)}/me`, target: "_blank", rel: "noopener" }, t("own.short"));
-    const top = h("header", { class: "top" }, this.where, this.progress, this.left, this.saved, own, help);
+    const own = h(
+      "a",
+      { href: `/judge/${encodeURIComponent(about.name)}/me`, target: "_blank", rel: "noopener" },
+      t("own.short"),
+    );
+    const top = h(
+      "header",
+      { class: "top" },
+      this.where,
+      this.progress,
+      this.left,
+      this.saved,
+      own,
+      help,
+    );
     const main = document.getElementById("main");
     main.className = "judging";
     main.replaceChildren(top, this.topic, this.stage, this.notes, this.bar);
@@ -124,13 +149,25 @@ export class Batch {
 
   drawTop(step) {
     const answered = this.steps.filter((one) => this.answered(one)).length;
-    const open = this.steps.filter((one) => one.kind !== "end" && one.kind !== "board" && !this.answered(one)).length;
+    const open = this.steps.filter(
+      (one) => one.kind !== "end" && one.kind !== "board" && !this.answered(one),
+    ).length;
     const parts = this.batch.sets.length;
-    this.where.textContent = step.kind === "end" ? t("where.end")
-      : step.kind === "document" ? t("where", { part: step.part + 1, parts, at: step.at + 1, n: step.set.documents.length })
-        : t(PAIRS ? "where.pair" : "where.part", { part: step.part + 1, parts });
+    this.where.textContent =
+      step.kind === "end"
+        ? t("where.end")
+        : step.kind === "document"
+          ? t("where", {
+              part: step.part + 1,
+              parts,
+              at: step.at + 1,
+              n: step.set.documents.length,
+            })
+          : t(PAIRS ? "where.pair" : "where.part", { part: step.part + 1, parts });
     this.progress.value = answered;
-    const minutes = Math.ceil((open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch));
+    const minutes = Math.ceil(
+      (open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch),
+    );
     this.left.textContent = open ? t("minutes.left", { n: minutes }) : "";
   }
 
@@ -150,7 +187,9 @@ export class Batch {
     say(t("announce", { at: step.at + 1, n: step.set.documents.length, title: step.shown.title }));
     await this.reader.open(step.set, step.shown, this.answer(step)?.passage);
     performance.mark("qrowd-shown");
-    const next = this.steps.slice(this.at + 1).find((one) => one.kind === "document" || one.kind === "pair");
+    const next = this.steps
+      .slice(this.at + 1)
+      .find((one) => one.kind === "document" || one.kind === "pair");
     if (next?.kind === "document") fetched(next.set.key, next.shown.position).catch(() => {});
     if (next?.kind === "pair") [1, 2].forEach((at) => fetched(next.set.key, at).catch(() => {}));
   }
@@ -162,8 +201,12 @@ export class Batch {
   }
 
   drawBoard(step) {
-    const said = step.set.documents.map((shown) => this.said.get(`${step.set.key}/${shown.position}`));
-    this.view = board(step.set, said, this.answer(step)?.ranks ?? [], (ranks) => this.say({ kind: "ranking", ranks }));
+    const said = step.set.documents.map((shown) =>
+      this.said.get(`${step.set.key}/${shown.position}`),
+    );
+    this.view = board(step.set, said, this.answer(step)?.ranks ?? [], (ranks) =>
+      this.say({ kind: "ranking", ranks }),
+    );
     this.stage.replaceChildren(this.view.root);
     this.drawBar();
     this.view.confirm.focus();
@@ -171,15 +214,19 @@ export class Batch {
 
   drawQuestions(step) {
     this.view = null;
-    this.stage.replaceChildren(askQuestions(step.set, (passed) => {
-      const same = this.batch.sets.filter((set) => set.topic.query === step.set.topic.query);
-      same.forEach((set) => { set.questions = []; });
-      if (!passed) {
-        this.skipped.add(step.set.topic.query);
-        this.note(t("questions.failed"));
-      }
-      this.go(passed ? this.at : this.firstOpen(this.at));
-    }));
+    this.stage.replaceChildren(
+      askQuestions(step.set, (passed) => {
+        const same = this.batch.sets.filter((set) => set.topic.query === step.set.topic.query);
+        same.forEach((set) => {
+          set.questions = [];
+        });
+        if (!passed) {
+          this.skipped.add(step.set.topic.query);
+          this.note(t("questions.failed"));
+        }
+        this.go(passed ? this.at : this.firstOpen(this.at));
+      }),
+    );
     this.bar.replaceChildren();
   }
 
@@ -188,16 +235,36 @@ export class Batch {
     this.drawnTopic = null;
     this.topic.replaceChildren();
     const finish = button(t("finish"), () => this.finish(finish), { class: "main" });
-    this.stage.replaceChildren(h("section", { class: "end" }, h("h1", { tabindex: -1 }, t("end.title")), h("p", {}, t("end.words")),
-      h("div", { class: "actions" }, finish, button(t("end.back"), () => this.go(this.at - 1)))));
+    this.stage.replaceChildren(
+      h(
+        "section",
+        { class: "end" },
+        h("h1", { tabindex: -1 }, t("end.title")),
+        h("p", {}, t("end.words")),
+        h(
+          "div",
+          { class: "actions" },
+          finish,
+          button(t("end.back"), () => this.go(this.at - 1)),
+        ),
+      ),
+    );
     this.bar.replaceChildren();
     this.stage.querySelector("h1").focus();
   }
 
   act(name, text, act, attributes = {}) {
     const key = keys.shown(name);
-    const described = { "aria-label": text, ...(key ? { "aria-keyshortcuts": keys.keyOf(name) } : {}) };
-    return h("button", { type: "button", onclick: act, ...described, ...attributes }, key ? h("kbd", { "aria-hidden": "true" }, key) : null, h("span", {}, text));
+    const described = {
+      "aria-label": text,
+      ...(key ? { "aria-keyshortcuts": keys.keyOf(name) } : {}),
+    };
+    return h(
+      "button",
+      { type: "button", onclick: act, ...described, ...attributes },
+      key ? h("kbd", { "aria-hidden": "true" }, key) : null,
+      h("span", {}, text),
+    );
   }
 
   drawBar() {
@@ -205,44 +272,93 @@ export class Batch {
     if (!step.set || this.asks(step)) return;
     const given = this.answer(step);
     const other = [
-      step.kind === "board" ? null : this.act("cannot", t("cannot"), () => this.say({ kind: "cannot-tell" }), { class: "quiet-act", "aria-pressed": String(given?.kind === "cannot-tell") }),
-      step.kind === "board" ? null : this.act("broken", t("broken"), () => this.say({ kind: "broken" }), { class: "quiet-act", "aria-pressed": String(given?.kind === "broken") }),
-      this.act("undo", t("undo"), () => this.undo(), { class: "quiet-act", disabled: !this.done.length }),
-      h("span", { class: "moves" },
-        this.act("back", t("key.back"), () => this.go(this.at - 1), { class: "quiet-act icon", disabled: this.at === 0 }),
-        this.act("forward", t("key.forward"), () => this.go(this.at + 1), { class: "quiet-act icon" })),
+      step.kind === "board"
+        ? null
+        : this.act("cannot", t("cannot"), () => this.say({ kind: "cannot-tell" }), {
+            class: "quiet-act",
+            "aria-pressed": String(given?.kind === "cannot-tell"),
+          }),
+      step.kind === "board"
+        ? null
+        : this.act("broken", t("broken"), () => this.say({ kind: "broken" }), {
+            class: "quiet-act",
+            "aria-pressed": String(given?.kind === "broken"),
+          }),
+      this.act("undo", t("undo"), () => this.undo(), {
+        class: "quiet-act",
+        disabled: !this.done.length,
+      }),
+      h(
+        "span",
+        { class: "moves" },
+        this.act("back", t("key.back"), () => this.go(this.at - 1), {
+          class: "quiet-act icon",
+          disabled: this.at === 0,
+        }),
+        this.act("forward", t("key.forward"), () => this.go(this.at + 1), {
+          class: "quiet-act icon",
+        }),
+      ),
     ];
     const held = document.activeElement?.dataset?.act;
     const earlier = step.shown?.reviewed;
-    this.bar.replaceChildren(earlier ? h("p", { class: "earlier" }, t("earlier", { what: this.word(earlier) })) : "",
-      h("div", { class: "grades", role: "group", "aria-label": t("grades") }, this.choices(step, given)), h("div", { class: "others" }, other));
+    this.bar.replaceChildren(
+      earlier ? h("p", { class: "earlier" }, t("earlier", { what: this.word(earlier) })) : "",
+      h(
+        "div",
+        { class: "grades", role: "group", "aria-label": t("grades") },
+        this.choices(step, given),
+      ),
+      h("div", { class: "others" }, other),
+    );
     if (held) this.bar.querySelector(`[data-act="${held}"]`)?.focus();
   }
 
   choices(step, given) {
     if (step.kind === "board") return [this.view.confirm];
     if (step.kind === "pair") {
-      return Object.entries(RANKS).map(([name, ranks]) => this.act(name, t(name), () => this.say({ kind: "ranking", ranks }), {
-        class: "grade", "data-act": name, "aria-pressed": String(String(given?.ranks) === String(ranks)),
-      }));
+      return Object.entries(RANKS).map(([name, ranks]) =>
+        this.act(name, t(name), () => this.say({ kind: "ranking", ranks }), {
+          class: "grade",
+          "data-act": name,
+          "aria-pressed": String(String(given?.ranks) === String(ranks)),
+        }),
+      );
     }
-    return about.grades.map((grade, at) => this.act(`grade${at}`, label(grade), () => this.grade(grade), {
-      class: "grade", "data-act": `grade${at}`, "aria-pressed": String(given?.kind === "grade" && given.grade === grade),
-    }));
+    return about.grades.map((grade, at) =>
+      this.act(`grade${at}`, label(grade), () => this.grade(grade), {
+        class: "grade",
+        "data-act": `grade${at}`,
+        "aria-pressed": String(given?.kind === "grade" && given.grade === grade),
+      }),
+    );
   }
 
   acts() {
     const step = this.steps[this.at];
-    const moves = { undo: () => this.undo(), back: () => this.go(this.at - 1), forward: () => this.go(this.at + 1), help: () => this.help() };
+    const moves = {
+      undo: () => this.undo(),
+      back: () => this.go(this.at - 1),
+      forward: () => this.go(this.at + 1),
+      help: () => this.help(),
+    };
     if (step.kind === "end" || this.asks(step)) return moves;
     const acts = { ...moves, board: () => this.toBoard() };
     if (step.kind === "board") return acts;
     Object.assign(acts, {
-      highlights: () => this.toggleMarks(), find: () => focusFind(this.readers()[0]),
-      cannot: () => this.say({ kind: "cannot-tell" }), broken: () => this.say({ kind: "broken" }),
+      highlights: () => this.toggleMarks(),
+      find: () => focusFind(this.readers()[0]),
+      cannot: () => this.say({ kind: "cannot-tell" }),
+      broken: () => this.say({ kind: "broken" }),
     });
-    if (step.kind === "document") about.grades.forEach((grade, at) => { acts[`grade${at}`] = () => this.grade(grade); });
-    else Object.entries(RANKS).forEach(([name, ranks]) => { acts[name] = () => this.say({ kind: "ranking", ranks }); });
+    if (step.kind === "document")
+      about.grades.forEach((grade, at) => {
+        acts[`grade${at}`] = () => this.grade(grade);
+      });
+    else
+      Object.entries(RANKS).forEach(([name, ranks]) => {
+        acts[name] = () => this.say({ kind: "ranking", ranks });
+      });
     return acts;
   }
 
@@ -259,7 +375,9 @@ export class Batch {
   toBoard() {
     const part = this.steps[this.at].part;
     const at = this.steps.findIndex((one) => one.kind === "board" && one.part === part);
-    const graded = this.steps.filter((one) => one.kind === "document" && one.part === part).every((one) => this.answered(one));
+    const graded = this.steps
+      .filter((one) => one.kind === "document" && one.part === part)
+      .every((one) => this.answered(one));
     if (at >= 0 && graded) this.go(at);
   }
 
@@ -285,13 +403,17 @@ export class Batch {
   }
 
   word({ kind, grade }) {
-    return { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[kind] ?? label(grade);
+    return (
+      { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[kind] ??
+      label(grade)
+    );
   }
 
   // A changed grade may no longer fit the order that was chosen: the board comes again.
   reopenBoard(step, answer) {
     const ranking = this.said.get(`${step.set.key}/0`);
-    if (!ranking || ranking.kind === "clear" || this.done.at(-1).before?.grade === answer.grade) return;
+    if (!ranking || ranking.kind === "clear" || this.done.at(-1).before?.grade === answer.grade)
+      return;
     this.send({ place: step.set.key, position: 0, kind: "clear", seconds: 0 });
   }
 
@@ -304,8 +426,17 @@ export class Batch {
     const last = this.done.pop();
     if (!last) return;
     const { before, place, position } = last;
-    const again = before && before.kind !== "clear" && !(before.kind === "grade" && about.justification !== "none");
-    const what = again ? { kind: before.kind, ...(before.kind === "grade" ? { grade: before.grade } : {}), ...(before.kind === "ranking" ? { ranks: before.ranks } : {}) } : { kind: "clear" };
+    const again =
+      before &&
+      before.kind !== "clear" &&
+      !(before.kind === "grade" && about.justification !== "none");
+    const what = again
+      ? {
+          kind: before.kind,
+          ...(before.kind === "grade" ? { grade: before.grade } : {}),
+          ...(before.kind === "ranking" ? { ranks: before.ranks } : {}),
+        }
+      : { kind: "clear" };
     this.send({ place, position, seconds: 0, ...what });
     this.go(last.at);
     this.note(t("undone"));
@@ -314,7 +445,9 @@ export class Batch {
   note(text, seconds = 6) {
     clearTimeout(this.noteTimer);
     this.notes.textContent = text;
-    this.noteTimer = setTimeout(() => { this.notes.textContent = ""; }, seconds * 1000);
+    this.noteTimer = setTimeout(() => {
+      this.notes.textContent = "";
+    }, seconds * 1000);
   }
 
   // What the outbox tells: saved, waiting, refused.

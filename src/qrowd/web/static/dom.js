@@ -7,7 +7,9 @@ export function h(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((one) => one !== null && one !== undefined && one !== false));
+  made.append(
+    ...children.flat().filter((one) => one !== null && one !== undefined && one !== false),
+  );
   return made;
 }
 
@@ -28,7 +30,10 @@ export function button(text, act, attributes = {}) {
 
 // Text of several paragraphs, as people typed it.
 export function prose(text) {
-  return text.split(/\n\s*\n/).filter((part) => part.trim()).map((part) => h("p", { class: "words" }, part.trim()));
+  return text
+    .split(/\n\s*\n/)
+    .filter((part) => part.trim())
+    .map((part) => h("p", { class: "words" }, part.trim()));
 }
 
 // A dialog over the page; `closed` is called once it is closed, also by Escape.
@@ -37,7 +42,8 @@ export function openDialog(made, closed = () => {}) {
     made.remove();
     closed();
   });
-  made.addEventListener("cancel", (event) => { // Escape
+  made.addEventListener("cancel", (event) => {
+    // Escape
     event.preventDefault();
     closeDialog(made);
   });

@@ -16,7 +16,11 @@ let worker = 0;
 
 function failed(error) {
   const words = error instanceof Refused ? problem(error) : t("error.unreachable");
-  screens.trouble(t("problem.title"), words, button(t("again"), () => location.reload(), { class: "main" }));
+  screens.trouble(
+    t("problem.title"),
+    words,
+    button(t("again"), () => location.reload(), { class: "main" }),
+  );
 }
 
 function run(act) {
@@ -30,11 +34,17 @@ async function arrive() {
   try {
     const entered = await enter(rest);
     if (entered.preview) return entered;
-    history.replaceState(null, "", location.pathname + (lang ? `?lang=${encodeURIComponent(lang)}` : ""));
+    history.replaceState(
+      null,
+      "",
+      location.pathname + (lang ? `?lang=${encodeURIComponent(lang)}` : ""),
+    );
     return entered;
   } catch (error) {
     if (!(error instanceof Refused) || error.status >= 500) throw error;
-    await comeBack().catch(() => { throw error; }); // an old link, but still signed in
+    await comeBack().catch(() => {
+      throw error;
+    }); // an old link, but still signed in
     return null;
   }
 }
@@ -53,7 +63,8 @@ const start = run(async () => {
   outbox.open(me.worker, (news) => current?.told(news));
   await outbox.flush();
   if (document.getElementById("main").dataset.screen === "own") return own();
-  if (me.consent_needed || !(store.get(READ + worker) || me.batches.length)) return screens.preview(() => consent(me));
+  if (me.consent_needed || !(store.get(READ + worker) || me.batches.length))
+    return screens.preview(() => consent(me));
   await next();
   if (store.lasting && !store.get(READ + worker) && current) {
     current.note(t("elsewhere"), 20);
@@ -93,7 +104,11 @@ function leaveBatch() {
 
 function closed() {
   leaveBatch();
-  screens.trouble(t("closed.title"), t("closed.words"), button(t("continue"), next, { class: "main" }));
+  screens.trouble(
+    t("closed.title"),
+    t("closed.words"),
+    button(t("continue"), next, { class: "main" }),
+  );
 }
 
 const finish = run(async (batch) => {
@@ -114,7 +129,10 @@ async function finished(batch) {
 }
 
 const submit = run(async (batch, found) => {
-  const ended = found && !found.can_submit ? { state: found.state, earned: 0, failed: found.failed } : await call("POST", `/batches/${batch.key}/submit`);
+  const ended =
+    found && !found.can_submit
+      ? { state: found.state, earned: 0, failed: found.failed }
+      : await call("POST", `/batches/${batch.key}/submit`);
   screens.outcome(batch, ended, next);
 });
 

@@ -16,7 +16,9 @@ let others = null;
 let tell = () => {};
 
 function randomKey() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) =>
+    one.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 export function open(worker, told) {
@@ -35,7 +37,9 @@ export function waiting() {
 // `follows`: the number of the answer that this one replaces, 0 for none. Where an earlier answer
 // to the same document still waits, its number is filled in when the server has told it.
 export function add(answer, follows) {
-  const before = waiting().filter((one) => one.body.place === answer.place && one.body.position === answer.position).pop();
+  const before = waiting()
+    .filter((one) => one.body.place === answer.place && one.body.position === answer.position)
+    .pop();
   const body = { key: randomKey(), ...answer, follows: before ? null : follows };
   count += 1;
   const name = `${prefix}${String(Date.now()).padStart(15, "0")}-${String(count).padStart(6, "0")}`;
@@ -47,7 +51,8 @@ export function add(answer, follows) {
 
 function pass(key, event) {
   for (const one of waiting()) {
-    if (one.after === key) store.put(one.name, { body: { ...one.body, follows: event }, after: null });
+    if (one.after === key)
+      store.put(one.name, { body: { ...one.body, follows: event }, after: null });
   }
 }
 
@@ -71,7 +76,11 @@ async function sendAll() {
       if (!final) return later(error);
       pass(next.body.key, null);
       store.remove(next.name);
-      tellAll({ state: "refused", body: next.body, error: { code: error.code, message: error.message } });
+      tellAll({
+        state: "refused",
+        body: next.body,
+        error: { code: error.code, message: error.message },
+      });
     }
   }
   tell({ state: "saved" });

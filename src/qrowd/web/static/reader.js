@@ -35,7 +35,14 @@ function ranges(root, pattern) {
   for (let node = walker.nextNode(); node && found.length < 2000; node = walker.nextNode()) {
     for (const match of node.data.matchAll(pattern)) {
       // live ranges would make every later change of the page slow
-      found.push(new StaticRange({ startContainer: node, startOffset: match.index, endContainer: node, endOffset: match.index + match[0].length }));
+      found.push(
+        new StaticRange({
+          startContainer: node,
+          startOffset: match.index,
+          endContainer: node,
+          endOffset: match.index + match[0].length,
+        }),
+      );
     }
   }
   return found;
@@ -49,15 +56,25 @@ function escaped(text) {
 function termPattern(query) {
   const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
   const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-  const parts = words.filter((word) => word.length > 2 || spaceless.test(word)).map((word) => (spaceless.test(word)
-    ? escaped(word) : `(?<![\\p{L}\\p{N}])${escaped(word.replace(/(?<=.{3})(es|s|ing|ed)$/u, ""))}\\p{L}{0,3}(?![\\p{L}\\p{N}])`));
+  const parts = words
+    .filter((word) => word.length > 2 || spaceless.test(word))
+    .map((word) =>
+      spaceless.test(word)
+        ? escaped(word)
+        : `(?<![\\p{L}\\p{N}])${escaped(word.replace(/(?<=.{3})(es|s|ing|ed)$/u, ""))}\\p{L}{0,3}(?![\\p{L}\\p{N}])`,
+    );
   return parts.length ? new RegExp(parts.join("|"), "giu") : null;
 }
 
 // A passage, line by line: one that was marked over several elements is found in each.
 function passagePattern(passage) {
-  const lines = passage.split(/\n+/).map((line) => line.trim()).filter(Boolean);
-  return lines.length ? new RegExp(lines.map((line) => escaped(line).replace(/\s+/g, "\\s+")).join("|"), "gu") : null;
+  const lines = passage
+    .split(/\n+/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return lines.length
+    ? new RegExp(lines.map((line) => escaped(line).replace(/\s+/g, "\\s+")).join("|"), "gu")
+    : null;
 }
 
 export class Reader {
@@ -65,9 +82,18 @@ export class Reader {
     this.name = name;
     this.title = h("h2", { class: "doc-title", id: `${name}-title` });
     this.page = h("article", { class: "page", tabindex: 0, "aria-labelledby": `${name}-title` });
-    this.input = h("input", { type: "search", id: `${name}-find`, placeholder: t("find"), "aria-label": t("find.words"), size: 10 });
+    this.input = h("input", {
+      type: "search",
+      id: `${name}-find`,
+      placeholder: t("find"),
+      "aria-label": t("find.words"),
+      size: 10,
+    });
     this.hits = h("span", { class: "quiet hits", role: "status" });
-    this.original = button(t("original"), () => this.toggle(), { class: "small", "aria-pressed": "false" });
+    this.original = button(t("original"), () => this.toggle(), {
+      class: "small",
+      "aria-pressed": "false",
+    });
     this.input.addEventListener("input", () => this.find(true));
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.find(false);
@@ -77,13 +103,29 @@ export class Reader {
         this.page.focus();
       }
     });
-    this.frameNote = h("p", { class: "frame-note", hidden: true }, t("original.words"), " ",
-      button(t("original.back"), () => this.toggle(), { class: "small" }));
-    this.tools = h("div", { class: "tools" }, this.hits, this.input,
+    this.frameNote = h(
+      "p",
+      { class: "frame-note", hidden: true },
+      t("original.words"),
+      " ",
+      button(t("original.back"), () => this.toggle(), { class: "small" }),
+    );
+    this.tools = h(
+      "div",
+      { class: "tools" },
+      this.hits,
+      this.input,
       button("A−", () => this.zoom(-1), { class: "small", "aria-label": t("zoom.out") }),
-      button("A+", () => this.zoom(1), { class: "small", "aria-label": t("zoom.in") }), this.original);
-    this.root = h("section", { class: "reader", "aria-label": t("document") },
-      h("div", { class: "reader-top" }, this.title, this.tools), this.frameNote, this.page);
+      button("A+", () => this.zoom(1), { class: "small", "aria-label": t("zoom.in") }),
+      this.original,
+    );
+    this.root = h(
+      "section",
+      { class: "reader", "aria-label": t("document") },
+      h("div", { class: "reader-top" }, this.title, this.tools),
+      this.frameNote,
+      this.page,
+    );
     document.addEventListener("selectionchange", () => this.page.isConnected && this.remember());
     this.zoom(0);
   }
@@ -100,7 +142,11 @@ export class Reader {
     this.original.hidden = true;
     this.frameNote.hidden = true;
     this.page.lang = set.topic.language || "";
-    const slow = setTimeout(() => turn === this.turn && this.page.replaceChildren(h("p", { class: "quiet" }, t("loading"))), 300);
+    const slow = setTimeout(
+      () =>
+        turn === this.turn && this.page.replaceChildren(h("p", { class: "quiet" }, t("loading"))),
+      300,
+    );
     try {
       const found = await fetched(set.key, shown.position);
       if (turn !== this.turn) return;
@@ -108,7 +154,10 @@ export class Reader {
       this.fill();
     } catch {
       if (turn !== this.turn) return;
-      this.page.replaceChildren(h("p", { class: "note" }, t("document.lost")), button(t("again"), () => this.open(set, shown, passage)));
+      this.page.replaceChildren(
+        h("p", { class: "note" }, t("document.lost")),
+        button(t("again"), () => this.open(set, shown, passage)),
+      );
     } finally {
       clearTimeout(slow);
       if (turn === this.turn) this.page.removeAttribute("aria-busy");
@@ -123,8 +172,15 @@ export class Reader {
     this.original.hidden = kind !== "text" || !original;
     this.input.value = "";
     this.hits.textContent = "";
-    const shown = { text: () => this.text(html), image: () => this.image(), pages: () => this.sheets() }[kind]?.() ?? [h("p", { class: "note" }, t("document.unseen"))];
-    this.page.replaceChildren(...(cut ? [h("p", { class: "note" }, t("document.cut"))] : []), ...shown);
+    const shown = {
+      text: () => this.text(html),
+      image: () => this.image(),
+      pages: () => this.sheets(),
+    }[kind]?.() ?? [h("p", { class: "note" }, t("document.unseen"))];
+    this.page.replaceChildren(
+      ...(cut ? [h("p", { class: "note" }, t("document.cut"))] : []),
+      ...shown,
+    );
     if (canDraw) CSS.highlights.delete(`terms-${this.name}`);
     this.find(true);
     const { turn } = this; // the document first, its underlining when it has been painted
@@ -141,8 +197,12 @@ export class Reader {
   image() {
     const { original, title } = this.found;
     const made = h("img", { class: "photo", src: original, alt: title || t("image") });
-    made.addEventListener("load", () => made.style.setProperty("--natural", `${made.naturalWidth || 600}px`));
-    made.addEventListener("error", () => this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen"))));
+    made.addEventListener("load", () =>
+      made.style.setProperty("--natural", `${made.naturalWidth || 600}px`),
+    );
+    made.addEventListener("error", () =>
+      this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen"))),
+    );
     return [made];
   }
 
@@ -160,23 +220,36 @@ export class Reader {
       this.page.focus();
       return;
     }
-    const frame = h("iframe", { sandbox: "", src: this.found.original, title: t("original"), referrerpolicy: "no-referrer" });
+    const frame = h("iframe", {
+      sandbox: "",
+      src: this.found.original,
+      title: t("original"),
+      referrerpolicy: "no-referrer",
+    });
     this.page.replaceChildren(frame);
   }
 
   mark() {
     if (!canDraw) return;
     const pattern = prefs.marks && !this.framed ? termPattern(this.query) : null;
-    CSS.highlights.set(`terms-${this.name}`, new Highlight(...(pattern ? ranges(this.page, pattern) : [])));
+    CSS.highlights.set(
+      `terms-${this.name}`,
+      new Highlight(...(pattern ? ranges(this.page, pattern) : [])),
+    );
     const passage = this.passage && !this.framed ? passagePattern(this.passage) : null;
-    CSS.highlights.set(`passage-${this.name}`, new Highlight(...(passage ? ranges(this.page, passage) : [])));
+    CSS.highlights.set(
+      `passage-${this.name}`,
+      new Highlight(...(passage ? ranges(this.page, passage) : [])),
+    );
   }
 
   find(first) {
     const text = this.input.value.trim();
     const all = text && !this.framed ? ranges(this.page, new RegExp(escaped(text), "giu")) : [];
     this.hit = first ? 0 : (this.hit + 1) % Math.max(1, all.length);
-    this.hits.textContent = text ? t("find.hits", { n: all.length, at: all.length ? this.hit + 1 : 0 }) : "";
+    this.hits.textContent = text
+      ? t("find.hits", { n: all.length, at: all.length ? this.hit + 1 : 0 })
+      : "";
     if (canDraw) {
       CSS.highlights.set(`found-${this.name}`, new Highlight(...all));
       CSS.highlights.set(`here-${this.name}`, new Highlight(...all.slice(this.hit, this.hit + 1)));
@@ -215,4 +288,3 @@ export function focusFind(reader) {
   if (reader.framed) reader.toggle();
   reader.input.focus();
 }
-

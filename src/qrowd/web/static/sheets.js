@@ -10,8 +10,24 @@ ruler.font = "100px sans-serif";
 
 export function sheet(address, [width, height, pieces], at, n) {
   const name = t("page", { at: at + 1, n });
-  const image = h("img", { src: `${address}/${at + 1}`, width, height, alt: pieces.length ? "" : name, loading: at ? "lazy" : "eager", decoding: "async" });
-  return h("figure", { class: "leaf", "aria-label": name }, image, h("div", { class: "layer" }, pieces.map((one) => piece(one, height / width))));
+  const image = h("img", {
+    src: `${address}/${at + 1}`,
+    width,
+    height,
+    alt: pieces.length ? "" : name,
+    loading: at ? "lazy" : "eager",
+    decoding: "async",
+  });
+  return h(
+    "figure",
+    { class: "leaf", "aria-label": name },
+    image,
+    h(
+      "div",
+      { class: "layer" },
+      pieces.map((one) => piece(one, height / width)),
+    ),
+  );
 }
 
 function piece([left, top, wide, tall, text], shape) {

@@ -29,13 +29,20 @@ export function money(minor) {
 }
 
 export function day(milliseconds) {
-  return new Date(milliseconds).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+  return new Date(milliseconds).toLocaleString(language, {
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
 }
 
 export function label(grade) {
   if (grade === null || grade === undefined) return t("cannot");
-  return about.labels[about.grades.indexOf(grade)] ?? (has(`grade.${about.grades.length}.${grade}`)
-    ? t(`grade.${about.grades.length}.${grade}`) : String(grade));
+  return (
+    about.labels[about.grades.indexOf(grade)] ??
+    (has(`grade.${about.grades.length}.${grade}`)
+      ? t(`grade.${about.grades.length}.${grade}`)
+      : String(grade))
+  );
 }
 
 // What went wrong, in the reader's language where we know it by its code.

@@ -8,7 +8,8 @@ let waiting = 0;
 async function refresh() {
   const mine = ++latest;
   const sent = new FormData();
-  for (const [name, value] of new FormData(form)) if (typeof value === "string") sent.append(name, value);
+  for (const [name, value] of new FormData(form))
+    if (typeof value === "string") sent.append(name, value);
   const reply = await fetch(side.dataset.preview, { method: "POST", body: sent }).catch(() => null);
   if (!reply?.ok || mine !== latest) return;
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
