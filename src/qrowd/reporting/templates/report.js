@@ -1,28 +1,39 @@
 // Tables sort by a click on a heading; without scripts they stay as they are.
+
+// By which a cell is sorted: its number where it has one; a missing number is the smallest.
+function sortValue(cell) {
+  const { v: value } = cell.dataset;
+  if (value === undefined) return cell.textContent;
+  const number = Number.parseFloat(value);
+  return Number.isNaN(number) ? -Infinity : number;
+}
+
+function compare(first, second) {
+  if (typeof first !== "string") return first - second;
+  return first.localeCompare(second, undefined, { numeric: true });
+}
+
+function sortBy(table, heads, column) {
+  const head = heads[column];
+  const isDown = head.getAttribute("aria-sort") !== "descending";
+  for (const other of heads) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
+  const [body] = table.tBodies;
+  const rows = [...body.rows];
+  const sign = isDown ? -1 : 1;
+  rows.sort(
+    (first, second) =>
+      sign * compare(sortValue(first.cells[column]), sortValue(second.cells[column])),
+  );
+  body.append(...rows);
+}
+
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => {
+  for (const [column, head] of heads.entries()) {
     const button = document.createElement("button");
     button.textContent = head.textContent;
+    button.addEventListener("click", () => sortBy(table, heads, column));
     head.replaceChildren(button);
-    button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") !== "descending";
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const value = (row) => {
-        const cell = row.cells[column];
-        const number = Number.parseFloat(cell.dataset.v);
-        return cell.dataset.v === undefined
-          ? cell.textContent
-          : Number.isNaN(number)
-            ? -Infinity
-            : number;
-      };
-      const compare = (a, b) =>
-        typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b;
-      const rows = [...table.tBodies[0].rows];
-      rows.sort((a, b) => compare(value(a), value(b)) * (down ? -1 : 1));
-      table.tBodies[0].append(...rows);
-    });
-  });
+  }
 }

@@ -1,12 +1,13 @@
-// Talking to the server: a cookie and its forgery token, or a bearer token where cookies are refused.
+// Talking to the server: a cookie and its forgery token, or a bearer token where it is refused.
 
 import { about } from "./texts.js";
 
-const base = `/api/campaigns/${encodeURIComponent(about.name)}`;
-const BEARER = `qrowd:bearer:${about.name}`;
-let forgery = "";
-let bearer = "";
-let ahead = 0; // the server's clock minus ours: ours may be wrong
+const BASE = `/api/campaigns/${encodeURIComponent(about.name)}`;
+const BEARER_NAME = `qrowd:bearer:${about.name}`;
+const PATIENCE = 30_000;
+let forgeryToken = "";
+let bearerToken = "";
+let clockOffset = 0; // the server's clock minus ours: ours may be wrong
 
 export class Refused extends Error {
   constructor(status, code, message) {
@@ -17,69 +18,74 @@ export class Refused extends Error {
 }
 
 export function serverTime() {
-  return Date.now() + ahead;
+  return Date.now() + clockOffset;
+}
+
+function requestOf(method, body) {
+  const headers = {};
+  if (bearerToken) headers.Authorization = `Bearer ${bearerToken}`;
+  else if (forgeryToken) headers["X-Qrowd-Token"] = forgeryToken;
+  const request = { method, headers, credentials: "same-origin" };
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  return request;
 }
 
 async function ask(method, path, body) {
-  const headers = {};
-  if (bearer) headers.Authorization = `Bearer ${bearer}`;
-  else if (forgery) headers["X-Qrowd-Token"] = forgery;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const reply = await fetch(path, {
-    method,
-    headers,
-    body: body === undefined ? undefined : JSON.stringify(body),
-    credentials: "same-origin",
-    signal: AbortSignal.timeout(30000),
-  });
-  const told = Date.parse(reply.headers.get("Date") ?? "");
-  if (told && method === "POST") ahead = told - Date.now();
+  const signal = AbortSignal.timeout(PATIENCE);
+  const reply = await fetch(path, { ...requestOf(method, body), signal });
+  const serverDate = Date.parse(reply.headers.get("Date") ?? "");
+  // What is read may come from a cache, with an old date.
+  if (serverDate && method === "POST") clockOffset = serverDate - Date.now();
   if (reply.status === 204) return null;
-  const found = await reply.json().catch(() => null);
-  if (reply.ok && found !== null) return found;
-  const error = found?.error ?? { code: "unreachable", message: reply.statusText };
+  const content = await reply.json().catch(() => null);
+  if (reply.ok && content !== null) return content;
+  const error = content?.error ?? { code: "unreachable", message: reply.statusText };
   throw new Refused(reply.ok ? 502 : reply.status, error.code, error.message);
 }
 
 export function call(method, path, body) {
-  return ask(method, `${base}/judging${path}`, body);
+  return ask(method, `${BASE}/judging${path}`, body);
 }
 
-export function reading(key, position) {
-  return ask("GET", `/judge/${encodeURIComponent(about.name)}/documents/${key}/${position}`);
+export function readDocument(setKey, position) {
+  const campaign = encodeURIComponent(about.name);
+  return ask("GET", `/judge/${campaign}/documents/${setKey}/${position}`);
 }
 
 function keepBearer(token) {
-  bearer = token;
+  bearerToken = token;
   try {
-    sessionStorage.setItem(BEARER, token);
+    sessionStorage.setItem(BEARER_NAME, token);
   } catch {
-    /* then a reload needs the link again */
+    // then a reload needs the link again
   }
 }
 
 // Come in by the link or the platform's parameters in the address.
 export async function enter(parameters) {
   const body = parameters.link ? { link: parameters.link } : { parameters };
-  const found = await ask("POST", `${base}/enter`, body);
-  if (found.preview) return found;
-  forgery = found.forgery_token;
+  const session = await ask("POST", `${BASE}/enter`, body);
+  if (session.preview) return session;
+  forgeryToken = session.forgery_token;
   try {
-    await call("GET", "/me");
+    await call("GET", "/me"); // refused where the browser has not kept the cookie
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    keepBearer(found.token);
+    keepBearer(session.token);
   }
-  return found;
+  return session;
 }
 
 // Come back to a page that was open before.
 export async function comeBack() {
   try {
-    bearer = sessionStorage.getItem(BEARER) ?? "";
+    bearerToken = sessionStorage.getItem(BEARER_NAME) ?? "";
   } catch {
-    /* nothing is kept here */
+    // nothing is kept here
   }
-  const found = await call("GET", "/session");
-  forgery = found.forgery_token;
+  const session = await call("GET", "/session");
+  forgeryToken = session.forgery_token;
 }

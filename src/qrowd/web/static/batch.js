@@ -1,114 +1,177 @@
 // Judging a batch: one step per document, then one for the order where sets are ranked.
 
 import { serverTime } from "./api.js";
-import { board } from "./board.js";
-import * as clock from "./clock.js";
-import { button, h, say } from "./dom.js";
+import { Board } from "./board.js";
+import { takeSeconds } from "./clock.js";
+import { announce, button, h, mainButton } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
-import { fetched, focusFind, Reader, toggleMarks } from "./reader.js";
 import { askQuestions, askReason, earlierOf, sidesOf, topicOf } from "./parts.js";
+import { fetchDocument, Reader, toggleMarks } from "./reader.js";
 import { about, label, problem, t } from "./texts.js";
 
 const RANKED = ["ranked", "free-ranks"].includes(about.way);
 const PAIRS = about.way === "preferences";
 const RANKS = { "pair.left": [1, 2], "pair.same": [1, 1], "pair.right": [2, 1] };
+const CLOSING = new Set(["closed", "too-late", "not-found"]); // refusals that end the batch
 
 // The steps of a batch, in order.
 function stepsOf(batch) {
   return batch.sets.flatMap((set, part) => {
-    if (PAIRS) return [{ set, part, kind: "pair" }];
-    const each = set.documents.map((shown, at) => ({ set, part, kind: "document", shown, at }));
-    return RANKED ? [...each, { set, part, kind: "board" }] : each;
+    if (PAIRS) return [{ kind: "pair", set, part }];
+    const steps = set.documents.map((shown, at) => ({ kind: "document", set, part, shown, at }));
+    return RANKED ? [...steps, { kind: "board", set, part }] : steps;
   });
 }
 
+// What can be said at a step; names are those of keys.
+function choicesOf(step) {
+  if (step.kind === "pair") {
+    return Object.entries(RANKS).map(([name, ranks]) => ({
+      name,
+      text: t(name),
+      answer: { kind: "ranking", ranks },
+    }));
+  }
+  return about.grades.map((grade, index) => ({
+    name: `grade${index}`,
+    text: label(grade),
+    answer: { kind: "grade", grade },
+  }));
+}
+
+// Of a pair, all but its order is said of the first document.
+function positionOf(step, answer) {
+  if (step.kind === "document") return step.shown.position;
+  return step.kind === "pair" && answer.kind !== "ranking" ? 1 : 0;
+}
+
+function isSame(answer, other) {
+  if (answer.kind !== other?.kind) return false;
+  if (answer.kind === "grade") return answer.grade === other.grade;
+  return String(answer.ranks) === String(other.ranks);
+}
+
+// An earlier answer, to be sent again. Reasons are not kept: a grade that needs one is cleared.
+function restoring(earlier) {
+  const { kind = "clear", grade, ranks } = earlier ?? {};
+  if (kind === "ranking") return { kind, ranks };
+  if (kind !== "grade") return { kind };
+  return about.justification === "none" ? { kind, grade } : { kind: "clear" };
+}
+
+function wordFor({ kind, grade }) {
+  if (kind === "cannot-tell") return t("cannot");
+  if (kind === "broken") return t("broken");
+  return kind === "ranking" ? t("ranked") : label(grade);
+}
+
+function actButton(name, text, onclick, attributes) {
+  const key = keys.printedKey(name);
+  return h(
+    "button",
+    {
+      type: "button",
+      onclick,
+      "aria-label": text,
+      "aria-keyshortcuts": key ? keys.keyOf(name) : null,
+      ...attributes,
+    },
+    key ? h("kbd", { "aria-hidden": "true" }, key) : null,
+    h("span", text),
+  );
+}
+
 export class Batch {
-  constructor(batch, ended) {
+  // `onClose` is called when the server takes no more answers.
+  constructor(batch, { onFinish, onClose }) {
     this.batch = batch;
-    this.ended = ended;
+    this.onFinish = onFinish;
+    this.onClose = onClose;
     this.steps = [...stepsOf(batch), { kind: "end" }];
-    this.done = [];
-    this.skipped = new Set();
-    this.said = new Map();
-    this.spent = new Map();
+    this.history = []; // of answers, for undo
+    this.skipped = new Set(); // queries whose questions were not passed
+    this.answers = new Map(); // by the set's key and a position, 0 for the whole set
+    this.seconds = new Map(); // active, by step
     for (const set of batch.sets) {
-      if (set.ranking) this.said.set(`${set.key}/0`, set.ranking);
-      for (const shown of set.documents)
-        if (shown.answer) this.said.set(`${set.key}/${shown.position}`, shown.answer);
+      if (set.ranking) this.answers.set(`${set.key}/0`, set.ranking);
+      for (const { position, answer } of set.documents) {
+        if (answer) this.answers.set(`${set.key}/${position}`, answer);
+      }
     }
     for (const { body } of outbox.waiting()) this.keep(body);
     this.build();
     this.go(this.firstOpen(0));
   }
 
-  name(step) {
-    return `${step.set.key}/${step.kind === "document" ? step.shown.position : 0}`;
-  }
-
   keep(body) {
     const name = `${body.place}/${body.position ?? 0}`;
-    const before = this.said.get(name);
-    this.said.set(name, {
+    const earlier = this.answers.get(name);
+    this.answers.set(name, {
       kind: body.kind,
       grade: body.grade ?? null,
       ranks: body.ranks ?? [],
-      event: before?.event ?? 0,
+      event: earlier?.event ?? 0,
       key: body.key,
       passage: body.passage ?? "",
     });
   }
 
-  answer(step) {
-    const found = this.said.get(this.name(step));
-    return found && found.kind !== "clear" ? found : null;
+  answerAt(setKey, position) {
+    const answer = this.answers.get(`${setKey}/${position}`);
+    return answer && answer.kind !== "clear" ? answer : null;
   }
 
-  answered(step) {
+  answerTo(step) {
+    return this.answerAt(step.set.key, step.kind === "document" ? step.shown.position : 0);
+  }
+
+  isAnswered(step) {
     if (step.kind === "end") return false;
     if (this.skipped.has(step.set.topic.query)) return true;
-    if (step.kind === "pair" && this.answer(step) === null) {
-      return [1, 2].some(
-        (at) => (this.said.get(`${step.set.key}/${at}`)?.kind ?? "clear") !== "clear",
-      );
-    }
-    return this.answer(step) !== null;
+    if (this.answerTo(step) !== null) return true;
+    return step.kind === "pair" && [1, 2].some((at) => this.answerAt(step.set.key, at) !== null);
   }
 
+  isOpen(step) {
+    return step.kind !== "end" && !this.isAnswered(step);
+  }
+
+  // The next open step, else an earlier one, else the end.
   firstOpen(from) {
-    const after = this.steps.findIndex(
-      (step, at) => at >= from && step.kind !== "end" && !this.answered(step),
-    );
-    return after >= 0 ? after : this.steps.findIndex((step) => !this.answered(step));
+    const after = this.steps.findIndex((step, index) => index >= from && this.isOpen(step));
+    return after >= 0 ? after : this.steps.findIndex((step) => !this.isAnswered(step));
+  }
+
+  asksQuestions(step) {
+    return Boolean(step.set?.questions.length) && !this.skipped.has(step.set.topic.query);
   }
 
   // --- the page ---------------------------------------------------------------------------------
 
   build() {
-    this.where = h("p", { class: "where" });
+    this.where = h("p.where");
     this.progress = h("progress", { max: this.steps.length - 1, "aria-label": t("progress") });
-    this.left = h("span", { class: "quiet left" });
-    this.saved = h("span", { class: "saved", role: "status" });
-    this.topic = h("aside", { class: "topic", "aria-label": t("topic") });
-    this.stage = h("div", { class: "stage" });
-    this.notes = h("div", { class: "notes", role: "status" });
-    this.bar = h("section", { class: "bar", "aria-label": t("bar") });
+    this.timeLeft = h("span.quiet.left");
+    this.saveState = h("span.saved", { role: "status" });
+    this.topic = h("aside.topic", { "aria-label": t("topic") });
+    this.stage = h("div.stage");
+    this.notes = h("div.notes", { role: "status" });
+    this.bar = h("section.bar", { "aria-label": t("bar") });
     this.reader = new Reader();
-    const help = button("?", () => this.help(), { class: "small", "aria-label": t("key.help") });
-    const own = h(
+    const ownPage = h(
       "a",
       { href: `/judge/${encodeURIComponent(about.name)}/me`, target: "_blank", rel: "noopener" },
       t("own.short"),
     );
     const top = h(
-      "header",
-      { class: "top" },
+      "header.top",
       this.where,
       this.progress,
-      this.left,
-      this.saved,
-      own,
-      help,
+      this.timeLeft,
+      this.saveState,
+      ownPage,
+      button("?", () => this.openHelp(), { class: "small", "aria-label": t("key.help") }),
     );
     const main = document.getElementById("main");
     main.className = "judging";
@@ -116,82 +179,81 @@ export class Batch {
     this.stage.append(this.reader.root);
   }
 
-  help() {
-    keys.dialog(() => this.drawBar());
-  }
-
-  asks(step) {
-    return Boolean(step.set?.questions.length) && !this.skipped.has(step.set.topic.query);
+  openHelp() {
+    keys.openKeys(() => this.drawBar());
   }
 
   // Active seconds on a step, however often it was left and opened again.
-  seconds(step, more = clock.take()) {
-    const all = (this.spent.get(step) ?? 0) + more;
-    this.spent.set(step, all);
-    return all;
+  secondsOn(step) {
+    const seconds = (this.seconds.get(step) ?? 0) + takeSeconds();
+    this.seconds.set(step, seconds);
+    return seconds;
   }
 
-  async go(at) {
-    if (this.at !== undefined) this.seconds(this.steps[this.at]);
-    else clock.take();
-    this.at = Math.max(0, Math.min(at, this.steps.length - 1));
-    const step = this.steps[this.at];
+  async go(index) {
+    if (this.index === undefined) takeSeconds();
+    else this.secondsOn(this.steps[this.index]);
+    this.index = Math.max(0, Math.min(index, this.steps.length - 1));
+    const step = this.steps[this.index];
     this.drawTop(step);
-    keys.listen(this.acts());
-    if (step.kind === "end") return this.drawEnd();
+    keys.listen(this.actions(step));
+    if (step.kind === "end") {
+      this.drawEnd();
+      return;
+    }
     this.drawTopic(step);
-    if (this.asks(step)) return this.drawQuestions(step);
     this.view = null;
-    if (step.kind === "document") await this.drawDocument(step);
+    if (this.asksQuestions(step)) this.drawQuestions(step);
+    else if (step.kind === "document") await this.drawDocument(step);
     else if (step.kind === "pair") this.drawPair(step);
     else this.drawBoard(step);
   }
 
-  drawTop(step) {
-    const answered = this.steps.filter((one) => this.answered(one)).length;
-    const open = this.steps.filter(
-      (one) => one.kind !== "end" && one.kind !== "board" && !this.answered(one),
-    ).length;
+  whereText(step) {
+    if (step.kind === "end") return t("where.end");
+    const part = step.part + 1;
     const parts = this.batch.sets.length;
-    this.where.textContent =
-      step.kind === "end"
-        ? t("where.end")
-        : step.kind === "document"
-          ? t("where", {
-              part: step.part + 1,
-              parts,
-              at: step.at + 1,
-              n: step.set.documents.length,
-            })
-          : t(PAIRS ? "where.pair" : "where.part", { part: step.part + 1, parts });
-    this.progress.value = answered;
-    const minutes = Math.ceil(
-      (open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch),
-    );
-    this.left.textContent = open ? t("minutes.left", { n: minutes }) : "";
+    if (step.kind !== "document") return t(PAIRS ? "where.pair" : "where.part", { part, parts });
+    return t("where", { part, parts, at: step.at + 1, n: step.set.documents.length });
   }
 
+  drawTop(step) {
+    this.where.textContent = this.whereText(step);
+    this.progress.value = this.steps.filter((each) => this.isAnswered(each)).length;
+    const open = this.steps.filter((each) => each.kind !== "board" && this.isOpen(each)).length;
+    const minutes = (open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch);
+    this.timeLeft.textContent = open ? t("minutes.left", { n: Math.ceil(minutes) }) : "";
+  }
+
+  // Drawn anew only for another set: what was unfolded stays so.
   drawTopic(step) {
-    if (this.drawnTopic !== step.set) {
-      this.drawnTopic = step.set;
+    if (this.drawnSet !== step.set) {
+      this.drawnSet = step.set;
       this.topic.replaceChildren(topicOf(step.set.topic));
     }
     if (about.mode !== "owner") return;
     this.topic.querySelector(".earlier")?.remove();
-    this.topic.append(earlierOf(this.batch.sets, step.set.topic, this.said));
+    this.topic.append(earlierOf(this.batch.sets, step.set.topic, this.answers));
   }
 
   async drawDocument(step) {
+    const { set, shown } = step;
     if (this.reader.root.parentNode !== this.stage) this.stage.replaceChildren(this.reader.root);
     this.drawBar();
-    say(t("announce", { at: step.at + 1, n: step.set.documents.length, title: step.shown.title }));
-    await this.reader.open(step.set, step.shown, this.answer(step)?.passage);
+    announce(t("announce", { at: step.at + 1, n: set.documents.length, title: shown.title }));
+    await this.reader.open(set, shown, this.answerTo(step)?.passage);
     performance.mark("qrowd-shown");
+    this.fetchNext();
+  }
+
+  // Before it is wanted.
+  fetchNext() {
     const next = this.steps
-      .slice(this.at + 1)
-      .find((one) => one.kind === "document" || one.kind === "pair");
-    if (next?.kind === "document") fetched(next.set.key, next.shown.position).catch(() => {});
-    if (next?.kind === "pair") [1, 2].forEach((at) => fetched(next.set.key, at).catch(() => {}));
+      .slice(this.index + 1)
+      .find(({ kind }) => kind === "document" || kind === "pair");
+    if (!next) return;
+    const positions = next.kind === "pair" ? [1, 2] : [next.shown.position];
+    for (const position of positions) fetchDocument(next.set.key, position).catch(() => {});
   }
 
   drawPair(step) {
@@ -201,165 +263,110 @@ export class Batch {
   }
 
   drawBoard(step) {
-    const said = step.set.documents.map((shown) =>
-      this.said.get(`${step.set.key}/${shown.position}`),
-    );
-    this.view = board(step.set, said, this.answer(step)?.ranks ?? [], (ranks) =>
-      this.say({ kind: "ranking", ranks }),
-    );
+    const { key, documents } = step.set;
+    const answers = documents.map(({ position }) => this.answers.get(`${key}/${position}`));
+    const ranks = this.answerTo(step)?.ranks ?? [];
+    this.view = new Board(step.set, answers, ranks, (chosen) => {
+      this.record({ kind: "ranking", ranks: chosen });
+    });
     this.stage.replaceChildren(this.view.root);
     this.drawBar();
     this.view.confirm.focus();
   }
 
   drawQuestions(step) {
-    this.view = null;
-    this.stage.replaceChildren(
-      askQuestions(step.set, (passed) => {
-        const same = this.batch.sets.filter((set) => set.topic.query === step.set.topic.query);
-        same.forEach((set) => {
-          set.questions = [];
-        });
-        if (!passed) {
-          this.skipped.add(step.set.topic.query);
-          this.note(t("questions.failed"));
-        }
-        this.go(passed ? this.at : this.firstOpen(this.at));
-      }),
-    );
+    const { query } = step.set.topic;
+    const form = askQuestions(step.set, (passed) => {
+      for (const set of this.batch.sets) {
+        if (set.topic.query === query) set.questions = [];
+      }
+      if (!passed) {
+        this.skipped.add(query);
+        this.note(t("questions.failed"));
+      }
+      this.go(passed ? this.index : this.firstOpen(this.index));
+    });
+    this.stage.replaceChildren(form);
     this.bar.replaceChildren();
   }
 
   drawEnd() {
     this.view = { end: true };
-    this.drawnTopic = null;
+    this.drawnSet = null;
     this.topic.replaceChildren();
-    const finish = button(t("finish"), () => this.finish(finish), { class: "main" });
+    const heading = h("h1", { tabindex: -1 }, t("end.title"));
+    const finish = mainButton(t("finish"), () => this.finish(finish));
+    const back = button(t("end.back"), () => this.go(this.index - 1));
     this.stage.replaceChildren(
-      h(
-        "section",
-        { class: "end" },
-        h("h1", { tabindex: -1 }, t("end.title")),
-        h("p", {}, t("end.words")),
-        h(
-          "div",
-          { class: "actions" },
-          finish,
-          button(t("end.back"), () => this.go(this.at - 1)),
-        ),
-      ),
+      h("section.end", heading, h("p", t("end.words")), h("div.actions", finish, back)),
     );
     this.bar.replaceChildren();
-    this.stage.querySelector("h1").focus();
-  }
-
-  act(name, text, act, attributes = {}) {
-    const key = keys.shown(name);
-    const described = {
-      "aria-label": text,
-      ...(key ? { "aria-keyshortcuts": keys.keyOf(name) } : {}),
-    };
-    return h(
-      "button",
-      { type: "button", onclick: act, ...described, ...attributes },
-      key ? h("kbd", { "aria-hidden": "true" }, key) : null,
-      h("span", {}, text),
-    );
+    heading.focus();
   }
 
   drawBar() {
-    const step = this.steps[this.at];
-    if (!step.set || this.asks(step)) return;
-    const given = this.answer(step);
-    const other = [
-      step.kind === "board"
-        ? null
-        : this.act("cannot", t("cannot"), () => this.say({ kind: "cannot-tell" }), {
-            class: "quiet-act",
-            "aria-pressed": String(given?.kind === "cannot-tell"),
-          }),
-      step.kind === "board"
-        ? null
-        : this.act("broken", t("broken"), () => this.say({ kind: "broken" }), {
-            class: "quiet-act",
-            "aria-pressed": String(given?.kind === "broken"),
-          }),
-      this.act("undo", t("undo"), () => this.undo(), {
-        class: "quiet-act",
-        disabled: !this.done.length,
-      }),
+    const step = this.steps[this.index];
+    if (!step.set || this.asksQuestions(step)) return;
+    const answer = this.answerTo(step);
+    const reviewed = step.shown?.reviewed;
+    const focused = document.activeElement?.dataset?.act;
+    this.bar.replaceChildren(
+      reviewed ? h("p.earlier", t("earlier", { what: wordFor(reviewed) })) : "",
       h(
-        "span",
-        { class: "moves" },
-        this.act("back", t("key.back"), () => this.go(this.at - 1), {
-          class: "quiet-act icon",
-          disabled: this.at === 0,
-        }),
-        this.act("forward", t("key.forward"), () => this.go(this.at + 1), {
-          class: "quiet-act icon",
-        }),
+        "div.grades",
+        { role: "group", "aria-label": t("grades") },
+        step.kind === "board" ? this.view.confirm : this.answerButtons(step, answer),
+      ),
+      h("div.others", this.otherButtons(step, answer)),
+    );
+    if (focused) this.bar.querySelector(`[data-act="${focused}"]`)?.focus();
+  }
+
+  answerButtons(step, current) {
+    return choicesOf(step).map(({ name, text, answer }) =>
+      actButton(name, text, () => this.choose(answer), {
+        class: "grade",
+        "data-act": name,
+        "aria-pressed": String(isSame(answer, current)),
+      }),
+    );
+  }
+
+  otherButtons(step, current) {
+    const actions = this.actions(step);
+    const make = (name, text, attributes) =>
+      actButton(name, text, actions[name], { class: "quiet-act", ...attributes });
+    const pressed = (kind) => ({ "aria-pressed": String(current?.kind === kind) });
+    const isBoard = step.kind === "board";
+    return [
+      isBoard ? null : make("cannot", t("cannot"), pressed("cannot-tell")),
+      isBoard ? null : make("broken", t("broken"), pressed("broken")),
+      make("undo", t("undo"), { disabled: !this.history.length }),
+      h(
+        "span.moves",
+        make("back", t("key.back"), { class: "quiet-act icon", disabled: this.index === 0 }),
+        make("forward", t("key.forward"), { class: "quiet-act icon" }),
       ),
     ];
-    const held = document.activeElement?.dataset?.act;
-    const earlier = step.shown?.reviewed;
-    this.bar.replaceChildren(
-      earlier ? h("p", { class: "earlier" }, t("earlier", { what: this.word(earlier) })) : "",
-      h(
-        "div",
-        { class: "grades", role: "group", "aria-label": t("grades") },
-        this.choices(step, given),
-      ),
-      h("div", { class: "others" }, other),
-    );
-    if (held) this.bar.querySelector(`[data-act="${held}"]`)?.focus();
   }
 
-  choices(step, given) {
-    if (step.kind === "board") return [this.view.confirm];
-    if (step.kind === "pair") {
-      return Object.entries(RANKS).map(([name, ranks]) =>
-        this.act(name, t(name), () => this.say({ kind: "ranking", ranks }), {
-          class: "grade",
-          "data-act": name,
-          "aria-pressed": String(String(given?.ranks) === String(ranks)),
-        }),
-      );
-    }
-    return about.grades.map((grade, at) =>
-      this.act(`grade${at}`, label(grade), () => this.grade(grade), {
-        class: "grade",
-        "data-act": `grade${at}`,
-        "aria-pressed": String(given?.kind === "grade" && given.grade === grade),
-      }),
-    );
-  }
-
-  acts() {
-    const step = this.steps[this.at];
-    const moves = {
+  // What can be done at a step, by the names of keys.
+  actions(step) {
+    const actions = {
       undo: () => this.undo(),
-      back: () => this.go(this.at - 1),
-      forward: () => this.go(this.at + 1),
-      help: () => this.help(),
+      back: () => this.go(this.index - 1),
+      forward: () => this.go(this.index + 1),
+      help: () => this.openHelp(),
     };
-    if (step.kind === "end" || this.asks(step)) return moves;
-    const acts = { ...moves, board: () => this.toBoard() };
-    if (step.kind === "board") return acts;
-    Object.assign(acts, {
-      highlights: () => this.toggleMarks(),
-      find: () => focusFind(this.readers()[0]),
-      cannot: () => this.say({ kind: "cannot-tell" }),
-      broken: () => this.say({ kind: "broken" }),
-    });
-    if (step.kind === "document")
-      about.grades.forEach((grade, at) => {
-        acts[`grade${at}`] = () => this.grade(grade);
-      });
-    else
-      Object.entries(RANKS).forEach(([name, ranks]) => {
-        acts[name] = () => this.say({ kind: "ranking", ranks });
-      });
-    return acts;
+    if (step.kind === "end" || this.asksQuestions(step)) return actions;
+    actions.board = () => this.goToBoard();
+    if (step.kind === "board") return actions;
+    actions.highlights = () => this.toggleMarks();
+    actions.find = () => this.readers()[0].focusFind();
+    actions.cannot = () => this.record({ kind: "cannot-tell" });
+    actions.broken = () => this.record({ kind: "broken" });
+    for (const { name, answer } of choicesOf(step)) actions[name] = () => this.choose(answer);
+    return actions;
   }
 
   readers() {
@@ -367,78 +374,62 @@ export class Batch {
   }
 
   toggleMarks() {
-    const on = toggleMarks();
-    this.readers().forEach((one) => one.mark());
-    say(t(on ? "marks.on" : "marks.off"));
+    const isOn = toggleMarks();
+    for (const reader of this.readers()) reader.mark();
+    announce(t(isOn ? "marks.on" : "marks.off"));
   }
 
-  toBoard() {
-    const part = this.steps[this.at].part;
-    const at = this.steps.findIndex((one) => one.kind === "board" && one.part === part);
-    const graded = this.steps
-      .filter((one) => one.kind === "document" && one.part === part)
-      .every((one) => this.answered(one));
-    if (at >= 0 && graded) this.go(at);
+  goToBoard() {
+    const { part } = this.steps[this.index];
+    const steps = this.steps.filter((step) => step.part === part);
+    const board = steps.find(({ kind }) => kind === "board");
+    const documents = steps.filter(({ kind }) => kind === "document");
+    if (!board || !documents.every((step) => this.isAnswered(step))) return;
+    this.go(this.steps.indexOf(board));
   }
 
-  // --- saying something -------------------------------------------------------------------------
+  // --- answers ----------------------------------------------------------------------------------
 
-  grade(grade) {
-    if (about.justification === "none") return this.say({ kind: "grade", grade });
-    askReason(this.reader, label(grade), (notes) => this.say({ kind: "grade", grade, ...notes }));
+  choose(answer) {
+    if (answer.kind !== "grade" || about.justification === "none") {
+      this.record(answer);
+      return;
+    }
+    askReason(this.reader, label(answer.grade), (notes) => this.record({ ...answer, ...notes }));
   }
 
-  say(answer) {
-    const step = this.steps[this.at];
-    if (step.kind === "end" || this.asks(step)) return;
-    const aside = step.kind === "pair" && answer.kind !== "ranking"; // said of the first document
-    const position = step.kind === "document" ? step.shown.position : aside ? 1 : 0;
-    const name = `${step.set.key}/${position}`;
-    this.done.push({ at: this.at, before: this.said.get(name), place: step.set.key, position });
-    this.send({ place: step.set.key, position, seconds: this.seconds(step), ...answer });
-    this.spent.delete(step);
-    if (step.kind === "document" && RANKED) this.reopenBoard(step, answer);
-    this.go(this.firstOpen(this.at + 1));
-    this.note(t("said", { what: this.word(answer) }));
-  }
-
-  word({ kind, grade }) {
-    return (
-      { "cannot-tell": t("cannot"), broken: t("broken"), ranking: t("ranked") }[kind] ??
-      label(grade)
-    );
+  record(answer) {
+    const step = this.steps[this.index];
+    if (step.kind === "end" || this.asksQuestions(step)) return;
+    const place = step.set.key;
+    const position = positionOf(step, answer);
+    const earlier = this.answers.get(`${place}/${position}`);
+    this.history.push({ index: this.index, place, position, earlier });
+    this.send({ place, position, seconds: this.secondsOn(step), ...answer });
+    this.seconds.delete(step);
+    const isChanged = earlier?.grade !== answer.grade;
+    if (RANKED && step.kind === "document" && isChanged) this.reopenBoard(place);
+    this.go(this.firstOpen(this.index + 1));
+    this.note(t("said", { what: wordFor(answer) }));
   }
 
   // A changed grade may no longer fit the order that was chosen: the board comes again.
-  reopenBoard(step, answer) {
-    const ranking = this.said.get(`${step.set.key}/0`);
-    if (!ranking || ranking.kind === "clear" || this.done.at(-1).before?.grade === answer.grade)
-      return;
-    this.send({ place: step.set.key, position: 0, kind: "clear", seconds: 0 });
+  reopenBoard(place) {
+    if (!this.answerAt(place, 0)) return;
+    this.send({ place, position: 0, kind: "clear", seconds: 0 });
   }
 
   send(answer) {
-    const before = this.said.get(`${answer.place}/${answer.position}`);
-    this.keep(outbox.add(answer, before?.event ?? 0));
+    const earlier = this.answers.get(`${answer.place}/${answer.position}`);
+    this.keep(outbox.add(answer, earlier?.event ?? 0));
   }
 
   undo() {
-    const last = this.done.pop();
+    const last = this.history.pop();
     if (!last) return;
-    const { before, place, position } = last;
-    const again =
-      before &&
-      before.kind !== "clear" &&
-      !(before.kind === "grade" && about.justification !== "none");
-    const what = again
-      ? {
-          kind: before.kind,
-          ...(before.kind === "grade" ? { grade: before.grade } : {}),
-          ...(before.kind === "ranking" ? { ranks: before.ranks } : {}),
-        }
-      : { kind: "clear" };
-    this.send({ place, position, seconds: 0, ...what });
-    this.go(last.at);
+    const { index, place, position, earlier } = last;
+    this.send({ place, position, seconds: 0, ...restoring(earlier) });
+    this.go(index);
     this.note(t("undone"));
   }
 
@@ -450,45 +441,54 @@ export class Batch {
     }, seconds * 1000);
   }
 
-  // What the outbox tells: saved, waiting, refused.
-  told(news) {
-    if (news.state === "reply") return this.toldReply(news);
-    if (news.state === "refused") return this.toldRefused(news);
-    const text = t(`saved.${news.state}`, { n: news.n ?? 0 });
-    if (this.saved.textContent !== text) this.saved.textContent = text;
-    this.saved.dataset.state = news.state;
+  // From the outbox: saved, waiting, refused.
+  receive(news) {
+    if (news.state === "reply") {
+      this.receiveReply(news);
+    } else if (news.state === "refused") {
+      this.receiveRefusal(news);
+    } else {
+      const text = t(`saved.${news.state}`, { n: news.n ?? 0 });
+      if (this.saveState.textContent !== text) this.saveState.textContent = text;
+      this.saveState.dataset.state = news.state;
+    }
   }
 
-  mine({ body }) {
-    const said = this.said.get(`${body.place}/${body.position ?? 0}`);
-    return said?.key === body.key ? said : null; // else it was given in another tab
+  // The answer, unless it was given in another tab.
+  ownAnswer({ body }) {
+    const answer = this.answers.get(`${body.place}/${body.position ?? 0}`);
+    return answer?.key === body.key ? answer : null;
   }
 
-  toldReply(news) {
-    const said = this.mine(news);
-    if (!said) return;
-    said.event = news.saved.event;
-    this.batch.warn_at = news.saved.warn_at;
-    this.batch.expires_at = news.saved.expires_at;
-    if (news.saved.stale) this.note(t("saved.stale"));
-    else if (news.saved.surplus && !this.toldSurplus) {
-      this.toldSurplus = true;
+  receiveReply(news) {
+    const answer = this.ownAnswer(news);
+    if (!answer) return;
+    const { saved } = news;
+    answer.event = saved.event;
+    this.batch.warn_at = saved.warn_at;
+    this.batch.expires_at = saved.expires_at;
+    if (saved.stale) {
+      this.note(t("saved.stale"));
+    } else if (saved.surplus && !this.hasToldSurplus) {
+      this.hasToldSurplus = true;
       this.note(t("saved.surplus"));
     }
   }
 
-  toldRefused(news) {
-    if (!this.mine(news)) return;
+  receiveRefusal(news) {
+    if (!this.ownAnswer(news)) return;
     this.note(problem(news.error));
-    if (["closed", "too-late", "not-found"].includes(news.error.code)) this.ended({ closed: true });
+    if (CLOSING.has(news.error.code)) this.onClose();
   }
 
   // The batch is reserved for a while; say so before that ends, by the server's clock.
   watch() {
     const now = serverTime();
-    if (now < this.batch.warn_at || this.warned === this.batch.warn_at || this.view?.end) return;
-    this.warned = this.batch.warn_at;
-    this.note(t("lease", { n: Math.max(1, Math.round((this.batch.expires_at - now) / 60000)) }));
+    const { warn_at: warnAt, expires_at: expiresAt } = this.batch;
+    if (now < warnAt || this.warnedAt === warnAt || this.view?.end) return;
+    this.warnedAt = warnAt;
+    const minutes = Math.round((expiresAt - now) / 60_000);
+    this.note(t("lease", { n: Math.max(1, minutes) }));
   }
 
   async finish(pressed) {
@@ -499,6 +499,6 @@ export class Batch {
       this.note(t("finish.waiting"));
       return;
     }
-    this.ended({ finish: true });
+    this.onFinish();
   }
 }

@@ -1,124 +1,143 @@
-// The rank board: the documents of a set in one order, best first. Where sets are ranked by grade, only
-// the order within a grade is left to choose; with free ranks, relevant ones must come before the others.
+// The rank board: the documents of a set in one order, best first. Where sets are ranked by grade,
+// only the order within a grade is left to choose; with free ranks, relevant ones must come before
+// the others.
 
-import { button, h, say } from "./dom.js";
+import { announce, button, h, mainButton } from "./dom.js";
 import { about, label, t } from "./texts.js";
 
-// `said`: an answer per document. `ranks`: what was said before. Returns ranks in the order shown.
-export function board(set, said, ranks, done) {
-  const free = about.way === "free-ranks";
-  const grade = (at) => (said[at]?.kind === "grade" ? said[at].grade : -Infinity);
-  let order = set.documents.map((_, at) => at);
-  order.sort((one, two) =>
-    free && ranks.length
-      ? ranks[one] - ranks[two]
-      : grade(two) - grade(one) || (ranks[one] ?? 0) - (ranks[two] ?? 0) || one - two,
-  );
-  const list = h("div", { class: "board" });
-  const problem = h("p", { class: "note", role: "alert", hidden: true });
+const FREE = about.way === "free-ranks";
+const UNGRADED = -Infinity; // last
+const STEPS = { ArrowUp: -1, ArrowDown: 1 };
 
-  function may(one, two) {
-    return two >= 0 && two < order.length && (free || grade(order[one]) === grade(order[two]));
+function labelOf(grade) {
+  return grade === UNGRADED ? t("board.ungraded") : label(grade);
+}
+
+// `order` lists the documents by their indices, best first.
+export class Board {
+  // `answers`: one per document. `ranks`: what was said before, in the order shown.
+  constructor(set, answers, ranks, onConfirm) {
+    this.documents = set.documents;
+    this.grades = answers.map((answer) => (answer?.kind === "grade" ? answer.grade : UNGRADED));
+    this.order = this.firstOrder(ranks);
+    this.list = h("div.board");
+    this.problem = h("p.note", { role: "alert", hidden: true });
+    this.confirm = mainButton(t("board.right"), () => {
+      if (this.fits()) onConfirm(this.ranks());
+    });
+    this.root = h(
+      "section.board-page",
+      { tabindex: -1 },
+      h("h2", t("board.title")),
+      h("p", t(FREE ? "board.words.free" : "board.words")),
+      this.list,
+      this.problem,
+    );
+    this.draw();
   }
-  function move(from, to) {
-    if (!may(from, to) || from === to) return;
-    const [card] = order.splice(from, 1);
-    order.splice(to, 0, card);
-    draw();
-    list.querySelector(`[data-at="${card}"]`).focus();
-    say(t("board.moved", { title: set.documents[card].title, n: to + 1 }));
+
+  firstOrder(ranks) {
+    const byRank = (first, second) => (ranks[first] ?? 0) - (ranks[second] ?? 0);
+    const byGrade = (first, second) => this.grades[second] - this.grades[first];
+    const compare = (first, second) =>
+      byGrade(first, second) || byRank(first, second) || first - second;
+    return [...this.documents.keys()].sort(FREE && ranks.length ? byRank : compare);
   }
-  function card(document, place) {
-    const made = h(
-      "li",
+
+  ranks() {
+    return this.documents.map((_, index) => this.order.indexOf(index) + 1);
+  }
+
+  fits() {
+    if (!FREE) return true;
+    const relevant = this.order
+      .map((index) => this.grades[index])
+      .filter((grade) => grade !== UNGRADED)
+      .map((grade) => grade >= about.relevant_from);
+    const firstOther = relevant.indexOf(false);
+    return firstOther < 0 || !relevant.includes(true, firstOther);
+  }
+
+  canMove(from, to) {
+    if (to < 0 || to >= this.order.length) return false;
+    return FREE || this.grades[this.order[from]] === this.grades[this.order[to]];
+  }
+
+  move(from, to) {
+    if (from === to || !this.canMove(from, to)) return;
+    const [index] = this.order.splice(from, 1);
+    this.order.splice(to, 0, index);
+    this.draw();
+    this.list.querySelector(`[data-at="${index}"]`).focus();
+    announce(t("board.moved", { title: this.documents[index].title, n: to + 1 }));
+  }
+
+  draw() {
+    const groups = [];
+    for (const [place, index] of this.order.entries()) {
+      const grade = this.grades[index];
+      const isFirst = groups.length === 0 || (!FREE && groups.at(-1).grade !== grade);
+      if (isFirst) groups.push({ grade, cards: [] });
+      groups.at(-1).cards.push(this.cardAt(place));
+    }
+    const nodes = groups.flatMap(({ grade, cards }) => {
+      const list = h("ol", cards);
+      return FREE ? [list] : [h("h3", labelOf(grade)), list];
+    });
+    this.list.replaceChildren(...nodes);
+    this.problem.hidden = this.fits();
+    this.problem.textContent = t("board.incompatible");
+  }
+
+  cardAt(place) {
+    const index = this.order[place];
+    const { title } = this.documents[index];
+    const card = h(
+      "li.card",
       {
-        class: "card",
         tabindex: 0,
         draggable: "true",
-        "data-at": order[place],
-        "aria-label": t("board.card", { n: place + 1, title: document.title }),
+        "data-at": index,
+        "aria-label": t("board.card", { n: place + 1, title }),
       },
-      h("span", { class: "place" }, String(place + 1)),
-      h("span", { class: "name" }, document.title || t("untitled")),
-      free ? h("span", { class: "quiet" }, name(grade(order[place]))) : null,
-      button("↑", () => move(place, place - 1), {
-        "aria-label": t("board.up"),
-        disabled: !may(place, place - 1),
-        class: "small",
-      }),
-      button("↓", () => move(place, place + 1), {
-        "aria-label": t("board.down"),
-        disabled: !may(place, place + 1),
-        class: "small",
-      }),
+      h("span.place", String(place + 1)),
+      h("span.name", title || t("untitled")),
+      FREE ? h("span.quiet", labelOf(this.grades[index])) : null,
+      this.moveButton("↑", t("board.up"), place, place - 1),
+      this.moveButton("↓", t("board.down"), place, place + 1),
     );
-    made.addEventListener("keydown", (event) => {
-      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    card.addEventListener("keydown", (event) => {
+      const step = STEPS[event.key];
       if (!step) return;
       event.preventDefault();
-      move(place, place + step);
+      this.move(place, place + step);
     });
-    made.addEventListener("dragstart", (event) =>
-      event.dataTransfer.setData("text/plain", String(place)),
-    );
-    made.addEventListener("dragover", (event) => event.preventDefault());
-    made.addEventListener("drop", (event) => {
+    card.addEventListener("dragstart", (event) => {
+      event.dataTransfer.setData("text/plain", String(place));
+    });
+    card.addEventListener("dragover", (event) => event.preventDefault());
+    card.addEventListener("drop", (event) => {
       event.preventDefault();
-      const from = Number(event.dataTransfer.getData("text/plain"));
-      const between = Array.from(
-        { length: Math.abs(place - from) + 1 },
-        (_, at) => Math.min(place, from) + at,
-      );
-      if (between.every((at) => may(from, at))) move(from, place);
+      this.drop(Number(event.dataTransfer.getData("text/plain")), place);
     });
-    return made;
+    return card;
   }
-  function name(one) {
-    return one === -Infinity ? t("board.ungraded") : label(one);
-  }
-  function draw() {
-    const groups = [];
-    order.forEach((at, place) => {
-      const last = groups.at(-1);
-      if (!last || (!free && last.grade !== grade(at)))
-        groups.push({ grade: grade(at), cards: [] });
-      groups.at(-1).cards.push(card(set.documents[at], place));
+
+  moveButton(text, description, from, to) {
+    return button(text, () => this.move(from, to), {
+      class: "small",
+      "aria-label": description,
+      disabled: !this.canMove(from, to),
     });
-    list.replaceChildren(
-      ...groups
-        .flatMap((group) => [
-          free ? null : h("h3", {}, name(group.grade)),
-          h("ol", {}, group.cards),
-        ])
-        .filter(Boolean),
-    );
-    problem.hidden = !free || fits();
-    problem.textContent = t("board.incompatible");
   }
-  function fits() {
-    const graded = order
-      .filter((at) => grade(at) !== -Infinity)
-      .map((at) => grade(at) >= about.relevant_from);
-    return graded.every((relevant, at) => !relevant || graded.slice(0, at).every(Boolean));
+
+  // Only where it could have been moved step by step.
+  drop(from, to) {
+    if (!(from in this.order)) return; // something else was dragged here
+    const step = Math.sign(to - from);
+    for (let place = from; place !== to; place += step) {
+      if (!this.canMove(from, place + step)) return;
+    }
+    this.move(from, to);
   }
-  draw();
-  const confirm = button(
-    t("board.right"),
-    () => {
-      if (free && !fits()) return;
-      done(set.documents.map((_, at) => order.indexOf(at) + 1));
-    },
-    { class: "main" },
-  );
-  return {
-    root: h(
-      "section",
-      { class: "board-page", tabindex: -1 },
-      h("h2", {}, t("board.title")),
-      h("p", {}, t(free ? "board.words.free" : "board.words")),
-      list,
-      problem,
-    ),
-    confirm,
-  };
 }

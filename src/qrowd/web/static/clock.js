@@ -1,26 +1,26 @@
 // Active seconds: only while the page is visible and has the focus.
 
-let spent = 0;
-let since = null;
+let milliseconds = 0;
+let activeSince = null;
 
-function active() {
+function isActive() {
   return document.visibilityState === "visible" && document.hasFocus();
 }
 
 function tick() {
   const now = performance.now();
-  if (since !== null) spent += now - since;
-  since = active() ? now : null;
+  if (activeSince !== null) milliseconds += now - activeSince;
+  activeSince = isActive() ? now : null;
 }
 
 for (const name of ["focus", "blur", "pagehide", "pageshow"]) addEventListener(name, tick);
 document.addEventListener("visibilitychange", tick);
 setInterval(tick, 1000);
 
-// Seconds since this was last asked.
-export function take() {
+// Active seconds since this was last called.
+export function takeSeconds() {
   tick();
-  const seconds = Math.round(spent) / 1000;
-  spent = 0;
+  const seconds = Math.round(milliseconds) / 1000;
+  milliseconds = 0;
   return seconds;
 }

@@ -1,22 +1,29 @@
 // Elements without HTML text: nothing here can be mistaken for markup.
 
-export function h(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+function isMissing(value) {
+  return value === false || value === null || value === undefined;
+}
+
+// h("p.note", { role: "alert" }, "text", elements): attributes are optional; what is missing among
+// attributes and children is left out.
+export function h(selector, ...content) {
+  const [tag, ...classes] = selector.split(".");
+  const attributes = content[0]?.constructor === Object ? content.shift() : {};
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else made.setAttribute(name, value === true ? "" : value);
+    if (isMissing(value)) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
   }
-  made.append(
-    ...children.flat().filter((one) => one !== null && one !== undefined && one !== false),
-  );
-  return made;
+  element.append(...content.flat().filter((child) => !isMissing(child)));
+  return element;
 }
 
 // A second press while the first is still being answered does nothing.
 export function button(text, act, attributes = {}) {
   let busy = false;
-  const once = async (event) => {
+  const onclick = async (event) => {
     if (busy) return;
     busy = true;
     try {
@@ -25,36 +32,41 @@ export function button(text, act, attributes = {}) {
       busy = false;
     }
   };
-  return h("button", { type: "button", onclick: once, ...attributes }, text);
+  return h("button", { type: "button", onclick, ...attributes }, text);
+}
+
+export function mainButton(text, act) {
+  return button(text, act, { class: "main" });
 }
 
 // Text of several paragraphs, as people typed it.
 export function prose(text) {
   return text
     .split(/\n\s*\n/)
-    .filter((part) => part.trim())
-    .map((part) => h("p", { class: "words" }, part.trim()));
+    .filter((paragraph) => paragraph.trim())
+    .map((paragraph) => h("p.words", paragraph.trim()));
 }
 
-// A dialog over the page; `closed` is called once it is closed, also by Escape.
-export function openDialog(made, closed = () => {}) {
-  made.addEventListener("close", () => {
-    made.remove();
-    closed();
+// A dialog over the page; `onClose` is called once it is closed, also by Escape.
+export function openDialog(dialog, onClose = () => {}) {
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    onClose();
   });
-  made.addEventListener("cancel", (event) => {
-    // Escape
+  // Escape
+  dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
-    closeDialog(made);
+    closeDialog(dialog);
   });
-  document.body.append(made);
-  made.showModal();
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
-// Closed and gone at once: one that is only closed keeps the focus until the next frame, and takes the keys until then.
-export function closeDialog(made) {
-  made.close();
-  made.remove();
+// Gone at once: one that is only closed keeps the focus until the next frame, and takes the keys
+// until then.
+export function closeDialog(dialog) {
+  dialog.close();
+  dialog.remove();
 }
 
 export function show(...nodes) {
@@ -67,9 +79,9 @@ export function show(...nodes) {
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
   }
-  return main;
 }
 
-export function say(text) {
+// For people who listen instead of looking.
+export function announce(text) {
   document.getElementById("live").textContent = text;
 }

@@ -2,98 +2,119 @@
 
 import { call, comeBack, enter, Refused } from "./api.js";
 import { Batch } from "./batch.js";
+import { mainButton } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
-import { own } from "./own.js";
+import { showOwnPage } from "./own_page.js";
 import * as screens from "./screens.js";
 import * as store from "./store.js";
 import { about, problem, t } from "./texts.js";
-import { button } from "./dom.js";
 
-const READ = `qrowd:read:${about.name}:`;
-let current = null;
+let current = null; // the batch that is being judged
 let worker = 0;
 
-function failed(error) {
-  const words = error instanceof Refused ? problem(error) : t("error.unreachable");
-  screens.trouble(
-    t("problem.title"),
-    words,
-    button(t("again"), () => location.reload(), { class: "main" }),
-  );
+// Where it is kept that this worker has read the instructions in this browser.
+function readName() {
+  return `qrowd:read:${about.name}:${worker}`;
 }
 
-function run(act) {
-  return (...given) => Promise.resolve(act(...given)).catch(failed);
+function showFailure(error) {
+  const words = error instanceof Refused ? problem(error) : t("error.unreachable");
+  const again = mainButton(t("again"), () => location.reload());
+  screens.trouble(t("problem.title"), words, again);
+}
+
+// What goes wrong in a step of the way is shown.
+function step(act) {
+  return async (...values) => {
+    try {
+      return await act(...values);
+    } catch (error) {
+      return showFailure(error);
+    }
+  };
 }
 
 async function arrive() {
-  const parameters = Object.fromEntries(new URLSearchParams(location.search));
-  const { lang, ...rest } = parameters;
-  if (!Object.keys(rest).length) return comeBack();
+  const { lang, ...parameters } = Object.fromEntries(new URLSearchParams(location.search));
+  if (!Object.keys(parameters).length) return comeBack();
   try {
-    const entered = await enter(rest);
-    if (entered.preview) return entered;
-    history.replaceState(
-      null,
-      "",
-      location.pathname + (lang ? `?lang=${encodeURIComponent(lang)}` : ""),
-    );
-    return entered;
+    const session = await enter(parameters);
+    if (session.preview) return session;
+    const search = lang ? `?lang=${encodeURIComponent(lang)}` : "";
+    history.replaceState(null, "", location.pathname + search);
+    return session;
   } catch (error) {
     if (!(error instanceof Refused) || error.status >= 500) throw error;
+    // An old link, but perhaps still signed in.
     await comeBack().catch(() => {
       throw error;
-    }); // an old link, but still signed in
+    });
     return null;
   }
 }
 
-const start = run(async () => {
-  let entered;
+async function isPreview() {
   try {
-    entered = await arrive();
+    const session = await arrive();
+    return Boolean(session?.preview);
   } catch (error) {
-    if (error.code === "no-sign-in" && !location.search) return screens.preview(null);
+    if (error.code === "no-sign-in" && !location.search) return true;
     throw error;
   }
-  if (entered?.preview) return screens.preview(null);
+}
+
+const start = step(async () => {
+  if (await isPreview()) {
+    screens.preview(null);
+    return;
+  }
   const me = await call("GET", "/me");
   worker = me.worker;
-  outbox.open(me.worker, (news) => current?.told(news));
+  outbox.open(worker, (news) => current?.receive(news));
   await outbox.flush();
-  if (document.getElementById("main").dataset.screen === "own") return own();
-  if (me.consent_needed || !(store.get(READ + worker) || me.batches.length))
-    return screens.preview(() => consent(me));
+  if (document.getElementById("main").dataset.screen === "own") {
+    await showOwnPage();
+    return;
+  }
+  const isNew = !store.get(readName()) && !me.batches.length;
+  if (me.consent_needed || isNew) {
+    screens.preview(me.consent_needed ? askConsent : instruct);
+    return;
+  }
   await next();
-  if (store.lasting && !store.get(READ + worker) && current) {
+  // Has batches, but not from this browser: the link may have been used by somebody else.
+  if (store.lasting && !store.get(readName()) && current) {
     current.note(t("elsewhere"), 20);
-    store.put(READ + worker, true);
+    store.put(readName(), true);
   }
 });
 
-function consent(me) {
-  if (me.consent_needed) screens.terms(read);
-  else read();
+function askConsent() {
+  screens.terms(instruct);
 }
 
-function read() {
+function instruct() {
   screens.instructions(() => {
-    store.put(READ + worker, true);
+    store.put(readName(), true);
     next();
   });
 }
 
-const next = run(async () => {
+const next = step(async () => {
   leaveBatch();
-  const found = await call("POST", "/next");
-  if (!found.batch) {
-    const again = found.nothing.code === "consent" ? () => screens.terms(read) : next;
-    return found.nothing.code === "consent" ? again() : screens.nothing(found.nothing, next);
+  const { batch, nothing } = await call("POST", "/next");
+  if (!batch) {
+    if (nothing.code === "consent") askConsent();
+    else screens.nothing(nothing, next);
+    return;
   }
-  if (found.batch.state === "finished") return finished(found.batch);
-  current = new Batch(found.batch, (how) => (how.finish ? finish(found.batch) : closed()));
-  current.told({ state: "saved" });
+  if (batch.state === "finished") {
+    await review(batch);
+    return;
+  }
+  current = new Batch(batch, { onFinish: () => finish(batch), onClose: showClosed });
+  current.receive({ state: "saved" });
   outbox.flush();
 });
 
@@ -102,38 +123,37 @@ function leaveBatch() {
   keys.listen({});
 }
 
-function closed() {
+function showClosed() {
   leaveBatch();
-  screens.trouble(
-    t("closed.title"),
-    t("closed.words"),
-    button(t("continue"), next, { class: "main" }),
-  );
+  screens.trouble(t("closed.title"), t("closed.words"), mainButton(t("continue"), next));
 }
 
-const finish = run(async (batch) => {
+const finish = step(async (batch) => {
   try {
     await call("POST", `/batches/${batch.key}/finish`);
   } catch (error) {
-    if (error.code === "incomplete") return next();
-    throw error;
+    if (error.code !== "incomplete") throw error;
+    await next();
+    return;
   }
-  return finished(batch);
+  await review(batch);
 });
 
-async function finished(batch) {
+// What was missed; where nothing was, the batch is handed in at once.
+async function review(batch) {
   leaveBatch();
-  const found = await call("GET", `/batches/${batch.key}/review`);
-  if (found.can_submit && !found.missed.length && !found.failed.length) return submit(batch);
-  return screens.review(batch, found, () => submit(batch, found));
+  const result = await call("GET", `/batches/${batch.key}/review`);
+  const isClean = result.can_submit && !result.missed.length && !result.failed.length;
+  if (isClean) await submit(batch, result);
+  else screens.review(batch, result, () => submit(batch, result));
 }
 
-const submit = run(async (batch, found) => {
-  const ended =
-    found && !found.can_submit
-      ? { state: found.state, earned: 0, failed: found.failed }
-      : await call("POST", `/batches/${batch.key}/submit`);
-  screens.outcome(batch, ended, next);
+// A batch that was sent back has ended.
+const submit = step(async (batch, result) => {
+  const ending = result.can_submit
+    ? await call("POST", `/batches/${batch.key}/submit`)
+    : { state: result.state, earned: 0, failed: result.failed };
+  screens.outcome(batch, ending, next);
 });
 
 setInterval(() => current?.watch(), 5000);

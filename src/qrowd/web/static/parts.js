@@ -5,145 +5,122 @@ import { button, closeDialog, h, openDialog, prose } from "./dom.js";
 import { Reader } from "./reader.js";
 import { about, label, problem, t } from "./texts.js";
 
+function isWide() {
+  return matchMedia("(min-width: 56rem)").matches; // as in the style sheet
+}
+
+function fold(title, content) {
+  return h("details.examples", h("summary", title), content);
+}
+
 // Folded to one line on a phone, open elsewhere.
 export function topicOf(topic) {
-  const wide = matchMedia("(min-width: 56rem)").matches;
-  const examples = about.examples.length
-    ? h(
-        "details",
-        { class: "examples" },
-        h("summary", {}, t("examples")),
-        about.examples.flatMap(prose),
-      )
-    : null;
+  const { instructions, examples } = about;
+  const written = { dir: "auto", lang: topic.language || null };
   return h(
-    "details",
-    { class: "fold", open: wide },
+    "details.fold",
+    { open: isWide() },
+    h("summary", h("h1.query", written, topic.query)),
     h(
-      "summary",
-      {},
-      h("h1", { class: "query", dir: "auto", lang: topic.language || null }, topic.query),
-    ),
-    h(
-      "div",
-      { class: "topic-text", dir: "auto", lang: topic.language || null },
-      topic.category ? h("p", { class: "mark" }, topic.category) : null,
+      "div.topic-text",
+      written,
+      topic.category ? h("p.mark", topic.category) : null,
       prose(topic.description),
       prose(topic.narrative),
     ),
-    about.instructions
-      ? h(
-          "details",
-          { class: "examples" },
-          h("summary", {}, t("instructions")),
-          prose(about.instructions),
-        )
-      : null,
-    examples,
+    instructions ? fold(t("instructions"), prose(instructions)) : null,
+    examples.length ? fold(t("examples"), examples.flatMap(prose)) : null,
   );
 }
 
 // What somebody who judges a whole topic has said so far, the last first.
-export function earlierOf(sets, topic, said) {
-  const rows = sets
+export function earlierOf(sets, topic, answers) {
+  const items = sets
     .filter((set) => set.topic.query === topic.query)
     .flatMap((set) =>
-      set.documents.map((shown) => [shown.title, said.get(`${set.key}/${shown.position}`)]),
+      set.documents.map(({ title, position }) => ({
+        title,
+        answer: answers.get(`${set.key}/${position}`),
+      })),
     )
-    .filter(([, one]) => one?.kind === "grade")
+    .filter(({ answer }) => answer?.kind === "grade")
+    .map(({ title, answer }) => h("li", { dir: "auto" }, `${title}: ${label(answer.grade)}`))
     .reverse();
   return h(
-    "details",
-    { class: "examples earlier", open: matchMedia("(min-width: 56rem)").matches },
-    h("summary", {}, t("own.earlier", { n: rows.length })),
-    h(
-      "ul",
-      {},
-      rows.map(([title, one]) => h("li", { dir: "auto" }, `${title}: ${label(one.grade)}`)),
-    ),
+    "details.examples.earlier",
+    { open: isWide() },
+    h("summary", t("own.earlier", { n: items.length })),
+    h("ul", items),
   );
 }
 
 // A reason, a marked passage, or either, with a grade.
-export function askReason(reader, grade, done) {
-  const asked = about.justification;
-  const passage = h("textarea", { id: "passage", rows: 3 });
-  passage.value = reader.selected();
+export function askReason(reader, grade, onSave) {
+  const wanted = about.justification;
   const reason = h("textarea", { id: "reason", rows: 3 });
-  const save = h("button", { type: "submit", class: "main" }, t("save"));
+  const passage = h("textarea", { id: "passage", rows: 3 });
+  passage.value = reader.selection;
+  const save = h("button.main", { type: "submit" }, t("save"));
+  const cancel = button(t("cancel"), () => closeDialog(dialog));
   const form = h(
     "form",
     { method: "dialog" },
     h("h2", { id: "why" }, t("reason.title", { grade })),
-    h("p", {}, t(`reason.${asked}`)),
-    asked === "passage" ? null : h("label", { for: "reason" }, t("reason.label")),
-    asked === "passage" ? null : reason,
-    asked === "reason" ? null : h("label", { for: "passage" }, t("passage.label")),
-    asked === "reason" ? null : passage,
-    h(
-      "div",
-      { class: "actions" },
-      save,
-      button(t("cancel"), () => closeDialog(made)),
-    ),
+    h("p", t(`reason.${wanted}`)),
+    wanted === "passage" ? null : [h("label", { for: "reason" }, t("reason.label")), reason],
+    wanted === "reason" ? null : [h("label", { for: "passage" }, t("passage.label")), passage],
+    h("div.actions", save, cancel),
   );
-  const made = h("dialog", { "aria-labelledby": "why" }, form);
-  const enough = () =>
-    ({
-      reason: reason.value.trim(),
-      passage: passage.value.trim(),
-      either: reason.value.trim() + passage.value.trim(),
-    })[asked] !== "";
+  const dialog = h("dialog", { "aria-labelledby": "why" }, form);
+
+  function isEnough() {
+    const texts = { reason: [reason], passage: [passage], either: [reason, passage] };
+    return texts[wanted].some((field) => field.value.trim());
+  }
   form.addEventListener("input", () => {
-    save.disabled = !enough();
+    save.disabled = !isEnough();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!enough()) return;
-    closeDialog(made);
-    done({ reason: reason.value.trim(), passage: passage.value.trim() });
+    if (!isEnough()) return;
+    closeDialog(dialog);
+    onSave({ reason: reason.value.trim(), passage: passage.value.trim() });
   });
-  save.disabled = !enough();
-  openDialog(made);
+  save.disabled = !isEnough();
+  openDialog(dialog);
+}
+
+function questionField(question) {
+  const name = `q${question.number}`;
+  const choices = question.choices.map((choice, index) =>
+    h("label.choice", h("input", { type: "radio", name, value: index, required: true }), choice),
+  );
+  return h("fieldset", h("legend", question.text), choices);
 }
 
 // Questions on a topic, before its documents are judged.
-export function askQuestions(set, done) {
-  const wrong = h("p", { class: "note", role: "alert", hidden: true });
+export function askQuestions(set, onAnswer) {
+  const trouble = h("p.note", { role: "alert", hidden: true });
   const form = h(
-    "form",
-    { class: "questions" },
-    h("h2", {}, t("questions.title")),
-    h("p", {}, t("questions.words")),
-    set.questions.map((one) =>
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, one.text),
-        one.choices.map((choice, at) =>
-          h(
-            "label",
-            { class: "choice" },
-            h("input", { type: "radio", name: `q${one.number}`, value: at, required: true }),
-            choice,
-          ),
-        ),
-      ),
-    ),
-    wrong,
-    h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, t("continue"))),
+    "form.questions",
+    h("h2", t("questions.title")),
+    h("p", t("questions.words")),
+    set.questions.map(questionField),
+    trouble,
+    h("div.actions", h("button.main", { type: "submit" }, t("continue"))),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const given = new FormData(form);
+    const fields = new FormData(form);
     const answers = Object.fromEntries(
-      set.questions.map((one) => [one.number, Number(given.get(`q${one.number}`))]),
+      set.questions.map(({ number }) => [number, Number(fields.get(`q${number}`))]),
     );
     try {
-      done((await call("POST", "/questions", { answers })).passed);
+      const { passed } = await call("POST", "/questions", { answers });
+      onAnswer(passed);
     } catch (error) {
-      wrong.hidden = false;
-      wrong.textContent = problem(error);
+      trouble.hidden = false;
+      trouble.textContent = problem(error);
     }
   });
   return form;
@@ -152,18 +129,13 @@ export function askQuestions(set, done) {
 // Two documents side by side; below one another on a phone.
 export function sidesOf(set) {
   const readers = ["left", "right"].map((name) => new Reader(name));
-  readers.forEach((reader, at) =>
-    reader.open(set, {
-      ...set.documents[at],
-      title: `${at + 1} · ${set.documents[at].title || t("untitled")}`,
-    }),
+  for (const [index, reader] of readers.entries()) {
+    const shown = set.documents[index];
+    reader.open(set, { ...shown, title: `${index + 1} · ${shown.title || t("untitled")}` });
+  }
+  const root = h(
+    "div.sides",
+    readers.map((reader) => reader.root),
   );
-  return {
-    readers,
-    root: h(
-      "div",
-      { class: "sides" },
-      readers.map((reader) => reader.root),
-    ),
-  };
+  return { readers, root };
 }

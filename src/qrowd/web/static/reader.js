@@ -1,41 +1,46 @@
 // The reader: a document made safe by the server, with query terms underlined, find and zoom.
 // Highlights are drawn over the text (CSS custom highlights), so that the document stays as it is.
 
-import { reading } from "./api.js";
+import { readDocument } from "./api.js";
 import { button, h } from "./dom.js";
-import { parcel } from "./parcels.js";
-import { sheet } from "./sheets.js";
+import { splitIntoParcels } from "./parcels.js";
+import { sheetOf } from "./sheets.js";
 import * as store from "./store.js";
 import { t } from "./texts.js";
 
 const SIZES = [0.875, 1, 1.125, 1.25, 1.5, 1.75, 2];
-const PREFS = "qrowd:reader";
-const prefs = store.get(PREFS, { size: 1, marks: true });
-const ready = new Map();
-const canDraw = "highlights" in CSS;
+const TEXT_SIZE = 1.0625; // rem, at size 1
+const MOST_RANGES = 2000;
+const STORED = "qrowd:reader";
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const ENDING = /(?<=.{3})(es|s|ing|ed)$/u;
+const preferences = store.get(STORED, { size: 1, marks: true });
+const contents = new Map();
+const canHighlight = "highlights" in CSS;
 
 // A document, fetched once; the next one is asked for before it is wanted.
-export function fetched(key, position) {
-  const name = `${key}/${position}`;
-  if (!ready.has(name)) {
-    const asked = reading(key, position).then((found) => {
-      if (found.kind === "image") new Image().src = found.original;
-      if (found.kind === "pages") new Image().src = `${found.original}/1`;
-      return found;
+export function fetchDocument(setKey, position) {
+  const name = `${setKey}/${position}`;
+  if (!contents.has(name)) {
+    const promise = readDocument(setKey, position).then((content) => {
+      if (content.kind === "image") new Image().src = content.original;
+      if (content.kind === "pages") new Image().src = `${content.original}/1`;
+      return content;
     });
-    asked.catch(() => ready.delete(name));
-    ready.set(name, asked);
+    promise.catch(() => contents.delete(name));
+    contents.set(name, promise);
   }
-  return ready.get(name);
+  return contents.get(name);
 }
 
-function ranges(root, pattern) {
-  const found = [];
+// Static: live ranges would make every later change of the page slow.
+function rangesOf(root, pattern) {
+  const ranges = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node && found.length < 2000; node = walker.nextNode()) {
+  let node = walker.nextNode();
+  while (node && ranges.length < MOST_RANGES) {
     for (const match of node.data.matchAll(pattern)) {
-      // live ranges would make every later change of the page slow
-      found.push(
+      ranges.push(
         new StaticRange({
           startContainer: node,
           startOffset: match.index,
@@ -44,26 +49,30 @@ function ranges(root, pattern) {
         }),
       );
     }
+    node = walker.nextNode();
   }
-  return found;
+  return ranges;
+}
+
+function highlight(name, ranges) {
+  if (canHighlight) CSS.highlights.set(name, new Highlight(...ranges));
 }
 
 function escaped(text) {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-// Words of the query, with their endings; signs of languages without spaces as they stand.
+// A word of the query with other endings; in languages without spaces as it stands.
+function wordPattern(word) {
+  if (SPACELESS.test(word)) return escaped(word);
+  const stem = escaped(word.replace(ENDING, ""));
+  return `(?<![\\p{L}\\p{N}])${stem}\\p{L}{0,3}(?![\\p{L}\\p{N}])`;
+}
+
 function termPattern(query) {
-  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
-  const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-  const parts = words
-    .filter((word) => word.length > 2 || spaceless.test(word))
-    .map((word) =>
-      spaceless.test(word)
-        ? escaped(word)
-        : `(?<![\\p{L}\\p{N}])${escaped(word.replace(/(?<=.{3})(es|s|ing|ed)$/u, ""))}\\p{L}{0,3}(?![\\p{L}\\p{N}])`,
-    );
-  return parts.length ? new RegExp(parts.join("|"), "giu") : null;
+  const words = new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+  const telling = [...words].filter((word) => word.length > 2 || SPACELESS.test(word));
+  return telling.length ? new RegExp(telling.map(wordPattern).join("|"), "giu") : null;
 }
 
 // A passage, line by line: one that was marked over several elements is found in each.
@@ -71,220 +80,229 @@ function passagePattern(passage) {
   const lines = passage
     .split(/\n+/)
     .map((line) => line.trim())
-    .filter(Boolean);
-  return lines.length
-    ? new RegExp(lines.map((line) => escaped(line).replace(/\s+/g, "\\s+")).join("|"), "gu")
-    : null;
+    .filter(Boolean)
+    .map((line) => escaped(line).replace(/\s+/g, "\\s+"));
+  return lines.length ? new RegExp(lines.join("|"), "gu") : null;
 }
 
 export class Reader {
+  // The style sheet knows these names: "reader" alone, "left" and "right" of a pair.
   constructor(name = "reader") {
     this.name = name;
-    this.title = h("h2", { class: "doc-title", id: `${name}-title` });
-    this.page = h("article", { class: "page", tabindex: 0, "aria-labelledby": `${name}-title` });
-    this.input = h("input", {
+    this.title = h("h2.doc-title", { id: `${name}-title` });
+    this.page = h("article.page", { tabindex: 0, "aria-labelledby": `${name}-title` });
+    this.findField = h("input", {
       type: "search",
       id: `${name}-find`,
       placeholder: t("find"),
       "aria-label": t("find.words"),
       size: 10,
     });
-    this.hits = h("span", { class: "quiet hits", role: "status" });
-    this.original = button(t("original"), () => this.toggle(), {
+    this.hits = h("span.quiet.hits", { role: "status" });
+    this.originalButton = button(t("original"), () => this.toggleOriginal(), {
       class: "small",
       "aria-pressed": "false",
     });
-    this.input.addEventListener("input", () => this.find(true));
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.find(false);
-      if (event.key === "Escape") {
-        this.input.value = "";
-        this.find(true);
-        this.page.focus();
-      }
-    });
-    this.frameNote = h(
-      "p",
-      { class: "frame-note", hidden: true },
+    this.originalNote = h(
+      "p.frame-note",
+      { hidden: true },
       t("original.words"),
       " ",
-      button(t("original.back"), () => this.toggle(), { class: "small" }),
+      button(t("original.back"), () => this.toggleOriginal(), { class: "small" }),
     );
-    this.tools = h(
-      "div",
-      { class: "tools" },
+    const tools = h(
+      "div.tools",
       this.hits,
-      this.input,
+      this.findField,
       button("A−", () => this.zoom(-1), { class: "small", "aria-label": t("zoom.out") }),
       button("A+", () => this.zoom(1), { class: "small", "aria-label": t("zoom.in") }),
-      this.original,
+      this.originalButton,
     );
     this.root = h(
-      "section",
-      { class: "reader", "aria-label": t("document") },
-      h("div", { class: "reader-top" }, this.title, this.tools),
-      this.frameNote,
+      "section.reader",
+      { "aria-label": t("document") },
+      h("div.reader-top", this.title, tools),
+      this.originalNote,
       this.page,
     );
-    document.addEventListener("selectionchange", () => this.page.isConnected && this.remember());
+    this.listen();
     this.zoom(0);
   }
 
+  listen() {
+    this.findField.addEventListener("input", () => this.findFirst());
+    this.findField.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.findNext();
+      if (event.key === "Escape") {
+        this.findField.value = "";
+        this.findFirst();
+        this.page.focus();
+      }
+    });
+    document.addEventListener("selectionchange", () => {
+      if (this.page.isConnected) this.rememberSelection();
+    });
+  }
+
   async open(set, shown, passage = "") {
-    const turn = (this.turn = Symbol("turn"));
+    const turn = Symbol("turn");
+    this.turn = turn;
     this.passage = passage;
-    this.chosen = "";
-    this.found = null;
-    this.framed = false;
+    this.selection = "";
+    this.content = null;
+    this.showsOriginal = false;
     this.query = set.topic.query;
     this.title.textContent = shown.title || t("untitled");
     this.page.setAttribute("aria-busy", "true");
-    this.original.hidden = true;
-    this.frameNote.hidden = true;
+    this.originalButton.hidden = true;
+    this.originalNote.hidden = true;
     this.page.lang = set.topic.language || "";
-    const slow = setTimeout(
-      () =>
-        turn === this.turn && this.page.replaceChildren(h("p", { class: "quiet" }, t("loading"))),
-      300,
-    );
+    const patience = setTimeout(() => {
+      if (turn === this.turn) this.page.replaceChildren(h("p.quiet", t("loading")));
+    }, 300);
     try {
-      const found = await fetched(set.key, shown.position);
+      const content = await fetchDocument(set.key, shown.position);
       if (turn !== this.turn) return;
-      this.found = found;
+      this.content = content;
       this.fill();
     } catch {
       if (turn !== this.turn) return;
       this.page.replaceChildren(
-        h("p", { class: "note" }, t("document.lost")),
+        h("p.note", t("document.lost")),
         button(t("again"), () => this.open(set, shown, passage)),
       );
     } finally {
-      clearTimeout(slow);
+      clearTimeout(patience);
       if (turn === this.turn) this.page.removeAttribute("aria-busy");
     }
   }
 
   fill() {
-    const { kind, html, original, cut } = this.found;
+    const { kind, original, cut } = this.content;
     this.page.replaceChildren();
     this.page.scrollTop = 0; // measured while it is empty: a long document takes long
     this.root.dataset.kind = kind;
-    this.original.hidden = kind !== "text" || !original;
-    this.input.value = "";
+    this.originalButton.hidden = kind !== "text" || !original;
+    this.findField.value = "";
     this.hits.textContent = "";
-    const shown = {
-      text: () => this.text(html),
-      image: () => this.image(),
-      pages: () => this.sheets(),
-    }[kind]?.() ?? [h("p", { class: "note" }, t("document.unseen"))];
-    this.page.replaceChildren(
-      ...(cut ? [h("p", { class: "note" }, t("document.cut"))] : []),
-      ...shown,
-    );
-    if (canDraw) CSS.highlights.delete(`terms-${this.name}`);
-    this.find(true);
-    const { turn } = this; // the document first, its underlining when it has been painted
-    requestAnimationFrame(() => setTimeout(() => turn === this.turn && this.mark()));
+    const nodes = this.nodes();
+    if (cut) nodes.unshift(h("p.note", t("document.cut")));
+    this.page.replaceChildren(...nodes);
+    if (canHighlight) CSS.highlights.delete(`terms-${this.name}`);
+    this.findFirst();
+    // The document first, its underlining when it has been painted.
+    const { turn } = this;
+    requestAnimationFrame(() => {
+      setTimeout(() => {
+        if (turn === this.turn) this.mark();
+      });
+    });
   }
 
-  text(html) {
-    const made = h("div", { class: "text", dir: "auto" });
-    made.innerHTML = html; // made safe by the server: listed elements only
-    parcel(made);
-    return /\S/.test(made.textContent) ? [made] : [h("p", { class: "note" }, t("document.empty"))];
+  nodes() {
+    const { kind, html, original, pages } = this.content;
+    if (kind === "text") return [this.textOf(html)];
+    if (kind === "image") return [this.image()];
+    if (kind === "pages") {
+      return pages.map((page, index) => sheetOf(original, page, index, pages.length));
+    }
+    return [h("p.note", t("document.unseen"))];
+  }
+
+  textOf(html) {
+    const text = h("div.text", { dir: "auto" });
+    text.innerHTML = html; // made safe by the server: listed elements only
+    splitIntoParcels(text);
+    return /\S/.test(text.textContent) ? text : h("p.note", t("document.empty"));
   }
 
   image() {
-    const { original, title } = this.found;
-    const made = h("img", { class: "photo", src: original, alt: title || t("image") });
-    made.addEventListener("load", () =>
-      made.style.setProperty("--natural", `${made.naturalWidth || 600}px`),
-    );
-    made.addEventListener("error", () =>
-      this.page.replaceChildren(h("p", { class: "note" }, t("document.unseen"))),
-    );
-    return [made];
+    const { original, title } = this.content;
+    const image = h("img.photo", { src: original, alt: title || t("image") });
+    image.addEventListener("load", () => {
+      image.style.setProperty("--natural", `${image.naturalWidth || 600}px`);
+    });
+    image.addEventListener("error", () => {
+      this.page.replaceChildren(h("p.note", t("document.unseen")));
+    });
+    return image;
   }
 
-  sheets() {
-    const { original, pages } = this.found;
-    return pages.map((one, at) => sheet(original, one, at, pages.length));
-  }
-
-  toggle() {
-    this.framed = !this.framed;
-    this.original.setAttribute("aria-pressed", String(this.framed));
-    this.frameNote.hidden = !this.framed;
-    if (!this.framed) {
+  toggleOriginal() {
+    this.showsOriginal = !this.showsOriginal;
+    this.originalButton.setAttribute("aria-pressed", String(this.showsOriginal));
+    this.originalNote.hidden = !this.showsOriginal;
+    if (!this.showsOriginal) {
       this.fill();
       this.page.focus();
       return;
     }
     const frame = h("iframe", {
       sandbox: "",
-      src: this.found.original,
+      src: this.content.original,
       title: t("original"),
       referrerpolicy: "no-referrer",
     });
     this.page.replaceChildren(frame);
   }
 
-  mark() {
-    if (!canDraw) return;
-    const pattern = prefs.marks && !this.framed ? termPattern(this.query) : null;
-    CSS.highlights.set(
-      `terms-${this.name}`,
-      new Highlight(...(pattern ? ranges(this.page, pattern) : [])),
-    );
-    const passage = this.passage && !this.framed ? passagePattern(this.passage) : null;
-    CSS.highlights.set(
-      `passage-${this.name}`,
-      new Highlight(...(passage ? ranges(this.page, passage) : [])),
-    );
+  rangesIn(pattern) {
+    return pattern && !this.showsOriginal ? rangesOf(this.page, pattern) : [];
   }
 
-  find(first) {
-    const text = this.input.value.trim();
-    const all = text && !this.framed ? ranges(this.page, new RegExp(escaped(text), "giu")) : [];
-    this.hit = first ? 0 : (this.hit + 1) % Math.max(1, all.length);
-    this.hits.textContent = text
-      ? t("find.hits", { n: all.length, at: all.length ? this.hit + 1 : 0 })
-      : "";
-    if (canDraw) {
-      CSS.highlights.set(`found-${this.name}`, new Highlight(...all));
-      CSS.highlights.set(`here-${this.name}`, new Highlight(...all.slice(this.hit, this.hit + 1)));
-    }
-    all[this.hit]?.startContainer.parentElement.scrollIntoView({ block: "center" });
+  mark() {
+    if (!canHighlight) return;
+    const terms = preferences.marks ? termPattern(this.query) : null;
+    const passage = this.passage ? passagePattern(this.passage) : null;
+    highlight(`terms-${this.name}`, this.rangesIn(terms));
+    highlight(`passage-${this.name}`, this.rangesIn(passage));
+  }
+
+  findFirst() {
+    this.find(() => 0);
+  }
+
+  findNext() {
+    this.find((n) => (this.hit + 1) % Math.max(1, n));
+  }
+
+  // `choose`: which of so many hits.
+  find(choose) {
+    const text = this.findField.value.trim();
+    const ranges = this.rangesIn(text ? new RegExp(escaped(text), "giu") : null);
+    const n = ranges.length;
+    this.hit = choose(n);
+    this.hits.textContent = text ? t("find.hits", { n, at: n ? this.hit + 1 : 0 }) : "";
+    highlight(`found-${this.name}`, ranges);
+    highlight(`here-${this.name}`, ranges.slice(this.hit, this.hit + 1));
+    ranges[this.hit]?.startContainer.parentElement.scrollIntoView({ block: "center" });
+  }
+
+  focusFind() {
+    if (this.showsOriginal) this.toggleOriginal();
+    this.findField.focus();
   }
 
   zoom(step) {
-    const at = SIZES.indexOf(prefs.size) < 0 ? 1 : SIZES.indexOf(prefs.size);
-    prefs.size = SIZES[Math.min(SIZES.length - 1, Math.max(0, at + step))];
-    store.put(PREFS, prefs);
-    this.page.style.setProperty("--reading", `${prefs.size * 1.0625}rem`);
-    this.page.style.setProperty("--zoom", String(prefs.size));
+    const stored = SIZES.indexOf(preferences.size);
+    const index = (stored < 0 ? SIZES.indexOf(1) : stored) + step;
+    preferences.size = SIZES[Math.min(SIZES.length - 1, Math.max(0, index))];
+    store.put(STORED, preferences);
+    this.page.style.setProperty("--reading", `${preferences.size * TEXT_SIZE}rem`);
+    this.page.style.setProperty("--zoom", String(preferences.size));
   }
 
-  // The text that was last marked in this document: a tap on a grade takes the mark away on phones.
-  selected() {
-    return this.chosen;
-  }
-
-  remember() {
-    const chosen = getSelection();
-    const text = chosen && this.page.contains(chosen.anchorNode) ? chosen.toString().trim() : "";
-    if (text) this.chosen = text;
+  // On phones, a tap on a grade takes the selection away.
+  rememberSelection() {
+    const marked = getSelection();
+    const text = marked && this.page.contains(marked.anchorNode) ? marked.toString().trim() : "";
+    if (text) this.selection = text;
   }
 }
 
 // Whether words of the request are underlined from now on.
 export function toggleMarks() {
-  prefs.marks = !prefs.marks;
-  store.put(PREFS, prefs);
-  return prefs.marks;
-}
-
-export function focusFind(reader) {
-  if (reader.framed) reader.toggle();
-  reader.input.focus();
+  preferences.marks = !preferences.marks;
+  store.put(STORED, preferences);
+  return preferences.marks;
 }

@@ -1,269 +1,239 @@
 // The screens around a batch: preview, terms, instructions, review, outcome.
 
 import { call } from "./api.js";
-import { button, h, prose, say, show } from "./dom.js";
+import { announce, button, h, mainButton, prose, show } from "./dom.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
 
-const ownAddress = `/judge/${encodeURIComponent(about.name)}/me`;
+function campaignMark() {
+  return h("p.mark", about.title);
+}
 
-function mark() {
-  return h("p", { class: "mark" }, about.title);
+function ownPageLink() {
+  return h("a.button", { href: `/judge/${encodeURIComponent(about.name)}/me` }, t("own.title"));
+}
+
+function fact(name, value) {
+  return h("div", h("dt", t(name)), h("dd", value));
 }
 
 function facts() {
-  const minutes = Math.max(1, Math.round(about.minutes_per_batch));
-  const line = (name, value) => h("div", {}, h("dt", {}, t(name)), h("dd", {}, value));
-  const hourly =
-    about.pay && about.minutes_per_batch ? (about.pay * 60) / about.minutes_per_batch : 0;
+  const { pay, minutes_per_batch: minutes } = about;
+  const hourly = pay && minutes ? (pay * 60) / minutes : 0;
   return h(
-    "dl",
-    { class: "facts" },
-    line("facts.documents", String(about.documents_per_batch)),
-    line("facts.minutes", String(minutes)),
-    about.pay ? line("facts.pay", money(about.pay)) : null,
-    hourly ? line("facts.hourly", money(Math.round(hourly))) : null,
+    "dl.facts",
+    fact("facts.documents", String(about.documents_per_batch)),
+    fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
+    pay ? fact("facts.pay", money(pay)) : null,
+    hourly ? fact("facts.hourly", money(Math.round(hourly))) : null,
   );
 }
 
-export function trouble(title, words, act = null) {
-  show(mark(), h("h1", {}, title), h("p", { class: "lead" }, words), act);
+function failedChecks(names) {
+  return names.map((name) => t(`check.${name}`)).join(" ");
 }
 
+export function trouble(title, words, action = null) {
+  show(campaignMark(), h("h1", title), h("p.lead", words), action);
+}
+
+// Without `next`, there is no way on: somebody looks, and has not come in.
 export function preview(next) {
   show(
-    h("p", { class: "mark" }, "qrowd"),
-    h("h1", {}, about.title),
-    h("p", { class: "lead" }, t(`preview.${about.way}`)),
+    h("p.mark", "qrowd"),
+    h("h1", about.title),
+    h("p.lead", t(`preview.${about.way}`)),
     facts(),
-    about.qualification ? h("p", {}, t("preview.qualification")) : null,
-    h("p", {}, t("preview.saved")),
-    store.lasting ? null : h("p", { class: "note" }, t("preview.forgetful")),
-    next
-      ? h("div", { class: "actions" }, button(t("continue"), next, { class: "main" }))
-      : h("p", { class: "note" }, t("preview.only")),
+    about.qualification ? h("p", t("preview.qualification")) : null,
+    h("p", t("preview.saved")),
+    store.lasting ? null : h("p.note", t("preview.forgetful")),
+    next ? h("div.actions", mainButton(t("continue"), next)) : h("p.note", t("preview.only")),
   );
 }
 
 export function terms(next) {
-  const wrong = h("p", { class: "note", role: "alert", hidden: true });
-  const agree = button(
-    t("terms.agree"),
-    async () => {
-      try {
-        await call("POST", "/consent", { version: about.consent.version });
-        next();
-      } catch (error) {
-        wrong.hidden = false;
-        wrong.textContent = problem(error);
-      }
-    },
-    { class: "main" },
-  );
+  const wrong = h("p.note", { role: "alert", hidden: true });
+  const agree = mainButton(t("terms.agree"), async () => {
+    try {
+      await call("POST", "/consent", { version: about.consent.version });
+      next();
+    } catch (error) {
+      wrong.hidden = false;
+      wrong.textContent = problem(error);
+    }
+  });
+  const refuse = button(t("terms.no"), () => trouble(t("terms.no.title"), t("terms.no.words")));
   show(
-    mark(),
-    h("h1", {}, t("terms.title")),
-    h("div", { class: "sheet" }, prose(about.consent.text)),
+    campaignMark(),
+    h("h1", t("terms.title")),
+    h("div.sheet", prose(about.consent.text)),
     facts(),
     wrong,
-    h(
-      "div",
-      { class: "actions" },
-      agree,
-      button(t("terms.no"), () => trouble(t("terms.no.title"), t("terms.no.words"))),
-    ),
+    h("div.actions", agree, refuse),
   );
 }
 
+function gradeScale() {
+  const grades = about.grades.map((grade) => h("li", h("kbd", String(grade)), " ", label(grade)));
+  return h("ul.scale", grades);
+}
+
 export function instructions(next) {
-  const grades =
-    about.way === "preferences"
-      ? null
-      : h(
-          "ul",
-          { class: "scale" },
-          about.grades.map((grade) => h("li", {}, h("kbd", {}, String(grade)), " ", label(grade))),
-        );
-  const examples = about.examples.map((one, at) =>
-    h("section", { class: "sheet" }, h("h3", {}, t("example", { n: at + 1 })), prose(one)),
-  );
+  const { examples, seconds_per_document: seconds } = about;
   show(
-    mark(),
-    h("h1", {}, t("instructions")),
+    campaignMark(),
+    h("h1", t("instructions")),
     prose(about.instructions || t("instructions.none")),
-    grades,
-    examples.length ? h("h2", {}, t("examples")) : null,
-    examples,
-    about.seconds_per_document
-      ? h("p", {}, t("instructions.seconds", { n: about.seconds_per_document }))
-      : null,
-    h("p", {}, t("instructions.keys")),
-    h("div", { class: "actions" }, button(t("start"), next, { class: "main" })),
+    about.way === "preferences" ? null : gradeScale(),
+    examples.length ? h("h2", t("examples")) : null,
+    examples.map((example, index) =>
+      h("section.sheet", h("h3", t("example", { n: index + 1 })), prose(example)),
+    ),
+    seconds ? h("p", t("instructions.seconds", { n: seconds })) : null,
+    h("p", t("instructions.keys")),
+    h("div.actions", mainButton(t("start"), next)),
   );
 }
 
 // --- after a batch ------------------------------------------------------------------------------
 
-function missedOf(batch, one) {
-  const set = batch.sets.find((each) => each.key === one.place);
-  const shown = set?.documents.find((each) => each.position === one.position);
-  return { query: set?.topic.query ?? "", title: shown?.title ?? "" };
+function verdict(title, grade) {
+  return h("div", h("h3", title), h("p.said", label(grade)));
 }
 
-function missedCard(batch, one) {
-  const { query, title } = missedOf(batch, one);
-  const text = h("textarea", { rows: 3, id: `why-${one.place}-${one.position}` });
-  const state = h("p", { class: "quiet", role: "status" });
-  const send = button(
-    t("review.send"),
-    async () => {
-      if (!text.value.trim()) return text.focus();
-      try {
-        await call("POST", `/sets/${one.place}/documents/${one.position}/disagree`, {
-          text: text.value.trim(),
-        });
-        form.hidden = true;
-        choice.hidden = true;
-        state.textContent = t("review.sent");
-      } catch (error) {
-        state.textContent = problem(error);
-      }
-    },
-    { class: "main" },
-  );
+// A check question that was missed: the worker may agree with the expert, or say why not.
+function missedCard(batch, missed) {
+  const { place, position } = missed;
+  const set = batch.sets.find(({ key }) => key === place);
+  const shown = set?.documents.find((each) => each.position === position);
+  const reason = h("textarea", { rows: 3, id: `why-${place}-${position}` });
+  const state = h("p.quiet", { role: "status" });
+  const send = mainButton(t("review.send"), async () => {
+    const text = reason.value.trim();
+    if (!text) {
+      reason.focus();
+      return;
+    }
+    try {
+      await call("POST", `/sets/${place}/documents/${position}/disagree`, { text });
+      form.hidden = true;
+      choice.hidden = true;
+      state.textContent = t("review.sent");
+    } catch (error) {
+      state.textContent = problem(error);
+    }
+  });
   const form = h(
     "div",
     { hidden: true },
-    h("label", { for: text.id }, t("review.why")),
-    text,
-    h("div", { class: "actions" }, send),
+    h("label", { for: reason.id }, t("review.why")),
+    reason,
+    h("div.actions", send),
   );
-  const choice = h(
-    "div",
-    { class: "actions equal" },
-    button(t("review.see"), () => {
-      choice.hidden = true;
-      form.hidden = true;
-      state.textContent = t("review.seen");
-    }),
-    button(t("review.disagree"), () => {
-      form.hidden = false;
-      text.focus();
-    }),
-  );
+  const agree = button(t("review.see"), () => {
+    choice.hidden = true;
+    form.hidden = true;
+    state.textContent = t("review.seen");
+  });
+  const disagree = button(t("review.disagree"), () => {
+    form.hidden = false;
+    reason.focus();
+  });
+  const choice = h("div.actions.equal", agree, disagree);
   return h(
-    "article",
-    { class: "sheet missed" },
-    h("p", { class: "mark" }, query),
-    h("h2", {}, title || t("untitled")),
-    h(
-      "div",
-      { class: "two" },
-      h("div", {}, h("h3", {}, t("review.you")), h("p", { class: "said" }, label(one.said))),
-      h("div", {}, h("h3", {}, t("review.expert")), h("p", { class: "said" }, label(one.expert))),
-    ),
-    one.reason ? h("p", {}, one.reason) : null,
-    one.passage ? h("blockquote", {}, h("mark", {}, one.passage)) : null,
+    "article.sheet.missed",
+    h("p.mark", set?.topic.query ?? ""),
+    h("h2", shown?.title || t("untitled")),
+    h("div.two", verdict(t("review.you"), missed.said), verdict(t("review.expert"), missed.expert)),
+    missed.reason ? h("p", missed.reason) : null,
+    missed.passage ? h("blockquote", h("mark", missed.passage)) : null,
     choice,
     form,
     state,
   );
 }
 
-export function review(batch, found, next) {
-  const failed = found.failed.map((name) => t(`check.${name}`)).join(" ");
-  const test = batch.kind === "qualification";
-  const lead = !found.can_submit
-    ? t("review.returned")
-    : found.missed.length
-      ? t(test ? "review.missed.test" : "review.missed", { n: found.missed.length })
-      : t("review.none");
+function reviewLead(result, isTest) {
+  if (!result.can_submit) return t("review.returned");
+  const n = result.missed.length;
+  if (!n) return t("review.none");
+  return t(isTest ? "review.missed.test" : "review.missed", { n });
+}
+
+export function review(batch, result, next) {
+  const failed = failedChecks(result.failed);
+  const isTest = batch.kind === "qualification";
   show(
-    mark(),
-    h("h1", {}, t(test ? "review.title.test" : "review.title")),
-    h("p", { class: "lead" }, lead),
-    failed ? h("p", { class: "note" }, failed) : null,
-    found.missed.map((one) => missedCard(batch, one)),
-    h(
-      "div",
-      { class: "actions" },
-      button(t(found.can_submit ? "submit" : "continue"), next, { class: "main" }),
-    ),
+    campaignMark(),
+    h("h1", t(isTest ? "review.title.test" : "review.title")),
+    h("p.lead", reviewLead(result, isTest)),
+    failed ? h("p.note", failed) : null,
+    result.missed.map((missed) => missedCard(batch, missed)),
+    h("div.actions", mainButton(t(result.can_submit ? "submit" : "continue"), next)),
   );
 }
 
-export function outcome(batch, ended, next) {
-  const test = batch.kind === "qualification";
-  const name = test
-    ? ended.qualified
-      ? "qualified"
-      : ended.tries_left
-        ? "again"
-        : "failed"
-    : ended.state;
+function testOutcome(ending) {
+  if (ending.qualified) return "qualified";
+  return ending.tries_left ? "again" : "failed";
+}
+
+function payWords(earned) {
+  if (earned) return t("outcome.earned", { pay: money(earned) });
+  return about.pay ? t("outcome.unpaid") : "";
+}
+
+export function outcome(batch, ending, next) {
+  const isTest = batch.kind === "qualification";
+  const name = isTest ? testOutcome(ending) : ending.state;
+  const title = t(`outcome.${name}.title`);
   const words = has(`outcome.${name}`)
-    ? t(`outcome.${name}`, { n: ended.tries_left })
+    ? t(`outcome.${name}`, { n: ending.tries_left })
     : t("outcome.other");
-  const failed = test ? "" : ended.failed.map((check) => t(`check.${check}`)).join(" ");
-  const pay = ended.earned
-    ? t("outcome.earned", { pay: money(ended.earned) })
-    : about.pay
-      ? t("outcome.unpaid")
-      : "";
+  const failed = isTest ? "" : failedChecks(ending.failed);
+  const pay = payWords(ending.earned);
   show(
-    mark(),
-    h("h1", {}, t(`outcome.${name}.title`)),
-    h("p", { class: "lead" }, words),
-    failed ? h("p", {}, failed) : null,
-    pay ? h("p", {}, pay) : null,
-    h(
-      "div",
-      { class: "actions" },
-      button(t("outcome.next"), next, { class: "main" }),
-      button(t("leave"), leave),
-      h("a", { class: "button", href: ownAddress }, t("own.title")),
-    ),
+    campaignMark(),
+    h("h1", title),
+    h("p.lead", words),
+    failed ? h("p", failed) : null,
+    pay ? h("p", pay) : null,
+    h("div.actions", mainButton(t("outcome.next"), next), button(t("leave"), leave), ownPageLink()),
   );
-  say(t(`outcome.${name}.title`));
+  announce(title);
 }
 
-export function nothing(found, again) {
-  const words = has(`nothing.${found.code}`) ? t(`nothing.${found.code}`) : found.message;
+// `reason`: why there is no batch now.
+export function nothing(reason, again) {
+  const name = `nothing.${reason.code}`;
   show(
-    mark(),
-    h("h1", {}, t("nothing.title")),
-    h("p", { class: "lead" }, words),
+    campaignMark(),
+    h("h1", t("nothing.title")),
+    h("p.lead", has(name) ? t(name) : reason.message),
     h(
-      "div",
-      { class: "actions" },
-      button(t("leave"), leave, { class: "main" }),
+      "div.actions",
+      mainButton(t("leave"), leave),
       button(t("nothing.again"), again),
-      h("a", { class: "button", href: ownAddress }, t("own.title")),
+      ownPageLink(),
     ),
   );
 }
 
 // The way back: a code, an address, or a form that goes to the platform.
-export async function leave() {
+async function leave() {
   try {
     const way = await call("POST", "/leave");
-    if (Object.keys(way.form).length && way.address) {
-      const form = h(
-        "form",
-        { method: "post", action: way.address },
-        Object.entries(way.form).map(([name, value]) =>
-          h("input", { type: "hidden", name, value }),
-        ),
-      );
+    const fields = Object.entries(way.form);
+    if (!way.address) {
+      trouble(t("leave.title"), t("leave.words", { code: way.code }), ownPageLink());
+    } else if (fields.length) {
+      const inputs = fields.map(([name, value]) => h("input", { type: "hidden", name, value }));
+      const form = h("form", { method: "post", action: way.address }, inputs);
       document.body.append(form);
       form.submit();
-    } else if (way.address) location.assign(way.address);
-    else
-      trouble(
-        t("leave.title"),
-        t("leave.words", { code: way.code }),
-        h("a", { class: "button", href: ownAddress }, t("own.title")),
-      );
+    } else {
+      location.assign(way.address);
+    }
   } catch (error) {
     trouble(t("problem.title"), problem(error));
   }

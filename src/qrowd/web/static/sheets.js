@@ -1,42 +1,40 @@
-// Pages of a PDF document: a picture of each, and over it its text, unseen, so that it can be found,
-// underlined, marked and read aloud. All sizes follow the page's width, so that zooming is only that.
+// Pages of a PDF document: a picture of each, and over it its text, unseen, so that it can be
+// found, underlined, marked and read aloud. All sizes follow the page's width, for zooming.
 
 import { h } from "./dom.js";
 import { t } from "./texts.js";
 
-const GRID = 10000; // places on a page, from 0 to this
+const GRID = 10_000; // places on a page, from 0 to this
+const RULER_SIZE = 100; // pixels
 const ruler = document.createElement("canvas").getContext("2d");
-ruler.font = "100px sans-serif";
+ruler.font = `${RULER_SIZE}px sans-serif`;
 
-export function sheet(address, [width, height, pieces], at, n) {
-  const name = t("page", { at: at + 1, n });
+function percent(place) {
+  return (place * 100) / GRID;
+}
+
+// `shape`: the page's height over its width.
+function pieceOf([left, top, width, height, text], shape) {
+  const size = percent(height) * shape; // of the page's width
+  const naturalWidth = size * (ruler.measureText(text).width / RULER_SIZE || 1);
+  const piece = h("span", { dir: "auto" }, `${text} `);
+  piece.style.left = `${percent(left)}%`;
+  piece.style.top = `${percent(top)}%`;
+  piece.style.fontSize = `${size}cqw`;
+  piece.style.transform = `scaleX(${percent(width) / naturalWidth})`;
+  return piece;
+}
+
+export function sheetOf(address, [width, height, pieces], index, n) {
+  const name = t("page", { at: index + 1, n });
   const image = h("img", {
-    src: `${address}/${at + 1}`,
+    src: `${address}/${index + 1}`,
     width,
     height,
     alt: pieces.length ? "" : name,
-    loading: at ? "lazy" : "eager",
+    loading: index ? "lazy" : "eager",
     decoding: "async",
   });
-  return h(
-    "figure",
-    { class: "leaf", "aria-label": name },
-    image,
-    h(
-      "div",
-      { class: "layer" },
-      pieces.map((one) => piece(one, height / width)),
-    ),
-  );
-}
-
-function piece([left, top, wide, tall, text], shape) {
-  const size = ((tall * shape) / GRID) * 100; // of the page's width
-  const stretch = (wide * 100) / GRID / size / (ruler.measureText(text).width / 100 || 1);
-  const made = h("span", { dir: "auto" }, `${text} `);
-  made.style.left = `${(left * 100) / GRID}%`;
-  made.style.top = `${(top * 100) / GRID}%`;
-  made.style.fontSize = `${size}cqw`;
-  made.style.transform = `scaleX(${stretch})`;
-  return made;
+  const text = pieces.map((piece) => pieceOf(piece, height / width));
+  return h("figure.leaf", { "aria-label": name }, image, h("div.layer", text));
 }

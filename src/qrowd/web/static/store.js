@@ -14,12 +14,12 @@ function usable() {
 
 export const lasting = usable();
 
-export function get(name, otherwise = null) {
+export function get(name, fallback = null) {
   const text = lasting ? localStorage.getItem(name) : memory.get(name);
   try {
-    return text === null || text === undefined ? otherwise : JSON.parse(text);
+    return text === null || text === undefined ? fallback : JSON.parse(text);
   } catch {
-    return otherwise;
+    return fallback;
   }
 }
 

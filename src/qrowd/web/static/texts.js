@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 export const about = data.about;
-export const language = data.language;
+const language = data.language;
 const plural = new Intl.PluralRules(language);
 
 export function has(name) {
@@ -11,14 +11,16 @@ export function has(name) {
 
 // t("left", { n: 3 }) says "left.one" where n is one in this language, else "left".
 export function t(name, values = {}) {
-  const one = "n" in values && plural.select(values.n) === "one" && has(`${name}.one`);
-  const text = data.texts[one ? `${name}.one` : name] ?? name;
+  const singular = `${name}.one`;
+  const isSingular = "n" in values && plural.select(values.n) === "one" && has(singular);
+  const text = data.texts[isSingular ? singular : name] ?? name;
   return text.replace(/\{(\w+)\}/g, (_, key) => {
     const value = values[key];
     return typeof value === "number" ? value.toLocaleString(language) : String(value ?? "");
   });
 }
 
+// An amount in the currency's smallest unit, as cents.
 export function money(minor) {
   const amount = minor / 10 ** about.digits;
   try {
@@ -35,14 +37,12 @@ export function day(milliseconds) {
   });
 }
 
+// The campaign's own word for a grade, else the usual one on a scale of this length.
 export function label(grade) {
   if (grade === null || grade === undefined) return t("cannot");
-  return (
-    about.labels[about.grades.indexOf(grade)] ??
-    (has(`grade.${about.grades.length}.${grade}`)
-      ? t(`grade.${about.grades.length}.${grade}`)
-      : String(grade))
-  );
+  const ownLabel = about.labels[about.grades.indexOf(grade)];
+  const usualName = `grade.${about.grades.length}.${grade}`;
+  return ownLabel ?? (has(usualName) ? t(usualName) : String(grade));
 }
 
 // What went wrong, in the reader's language where we know it by its code.

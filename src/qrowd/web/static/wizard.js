@@ -1,24 +1,33 @@
-// What the answers come to, shown beside the question while they are changed. Without scripts it is shown on the next page.
+// What the answers come to, shown beside the question while they are changed. Without scripts it
+// is shown on the next page.
 
+const PAUSE = 200; // milliseconds without a change
 const side = document.getElementById("side");
 const form = document.querySelector("form.answers");
 let latest = 0;
-let waiting = 0;
+let timer = 0;
+
+function answers() {
+  const fields = new FormData();
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === "string") fields.append(name, value); // files stay here
+  }
+  return fields;
+}
 
 async function refresh() {
-  const mine = ++latest;
-  const sent = new FormData();
-  for (const [name, value] of new FormData(form))
-    if (typeof value === "string") sent.append(name, value);
-  const reply = await fetch(side.dataset.preview, { method: "POST", body: sent }).catch(() => null);
-  if (!reply?.ok || mine !== latest) return;
+  latest += 1;
+  const turn = latest;
+  const request = { method: "POST", body: answers() };
+  const reply = await fetch(side.dataset.preview, request).catch(() => null);
+  if (!reply?.ok || turn !== latest) return;
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-  if (mine === latest) side.replaceChildren(...page.body.childNodes);
+  if (turn === latest) side.replaceChildren(...page.body.childNodes);
 }
 
 if (side && form) {
   form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(refresh, 200);
+    clearTimeout(timer);
+    timer = setTimeout(refresh, PAUSE);
   });
 }

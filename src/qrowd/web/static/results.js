@@ -1,7 +1,8 @@
 // Results that are being worked out: looks now and then, and says when they are there.
-const PAUSE = 2000;
 
-async function finished(address) {
+const PAUSE = 2000; // milliseconds
+
+async function isFinished(address) {
   const reply = await fetch(address, { headers: { Accept: "application/json" } });
   if (!reply.ok) return true;
   const job = await reply.json();
@@ -9,8 +10,10 @@ async function finished(address) {
 }
 
 async function watch(part) {
-  while (!(await finished(part.dataset.job).catch(() => false))) {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  while (!(await isFinished(part.dataset.job).catch(() => false))) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, PAUSE);
+    });
   }
   part.firstChild.data = "It is ready. ";
   part.querySelector("a").textContent = "Show it";

@@ -1,0 +1,163 @@
+// A worker's own page: batches, pay, messages, appeals, own data, being forgotten.
+
+import { call } from "./api.js";
+import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
+import { about, day, has, money, problem, t } from "./texts.js";
+
+export async function showOwnPage() {
+  const me = await call("GET", "/me");
+  const reserved = me.unsettled - me.owed;
+  const back = `/judge/${encodeURIComponent(about.name)}`;
+  show(
+    h("p.mark", about.title),
+    h("h1", t("own.title")),
+    h(
+      "p.lead",
+      t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }),
+      reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
+    ),
+    h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
+    batches(me),
+    messages(me),
+    appeals(me),
+    ownData(),
+  );
+}
+
+function batchRow(batch) {
+  const state = `state.${batch.state}`;
+  const appeal = () =>
+    askWords(t("appeal.words"), (text) => call("POST", `/batches/${batch.key}/appeal`, { text }));
+  return h(
+    "tr",
+    h("td", day(batch.leased_at)),
+    h("td", t(`kind.${batch.kind}`)),
+    h(
+      "td",
+      has(state) ? t(state) : batch.state,
+      " ",
+      batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
+    ),
+    h("td.n", money(batch.earned)),
+  );
+}
+
+function batches(me) {
+  const title = t("own.batches");
+  if (!me.batches.length) return h("section", h("h2", title), h("p", t("own.none")));
+  const columns = ["own.when", "own.what", "own.state", "own.pay"];
+  const heads = columns.map((name) => h("th", { scope: "col" }, t(name)));
+  const table = h("table", h("thead", h("tr", heads)), h("tbody", me.batches.map(batchRow)));
+  return h(
+    "section",
+    h("h2", title),
+    h("div.scroll", { tabindex: 0, role: "region", "aria-label": title }, table),
+  );
+}
+
+function letter(message) {
+  const writer = t(message.from_worker ? "message.you" : "message.them");
+  return h(
+    "li",
+    { class: message.from_worker ? "mine" : "theirs" },
+    h("p.quiet", writer, ", ", day(message.at)),
+    h("p.words", message.text),
+  );
+}
+
+function messages(me) {
+  const letters = me.messages.map(letter);
+  const write = button(t("message.write"), () =>
+    askWords(t("message.words"), (text) => call("POST", "/messages", { text })),
+  );
+  return h(
+    "section",
+    h("h2", t("own.messages")),
+    letters.length ? h("ul.letters", letters) : h("p", t("message.none")),
+    h("div.actions", write),
+  );
+}
+
+function appealState(appeal) {
+  if (appeal.answered_at === null) return t("appeal.open");
+  return t(appeal.won ? "appeal.won" : "appeal.lost");
+}
+
+function appeals(me) {
+  if (!me.appeals.length) return null;
+  const letters = me.appeals.map((appeal) =>
+    h(
+      "li",
+      h("p.quiet", day(appeal.at), ": ", appealState(appeal)),
+      h("p.words", appeal.text),
+      appeal.reply ? h("p.words", appeal.reply) : null,
+    ),
+  );
+  return h("section", h("h2", t("own.appeals")), h("ul.letters", letters));
+}
+
+function ownData() {
+  return h(
+    "section",
+    h("h2", t("own.data")),
+    h("p", t("data.words")),
+    h("div.actions", button(t("data.download"), download), button(t("forget"), askForget)),
+  );
+}
+
+async function download() {
+  const data = await call("GET", "/data");
+  const file = new Blob([JSON.stringify(data, null, 2)], { type: "application/json" });
+  const address = URL.createObjectURL(file);
+  h("a", { href: address, download: "my-data.json" }).click();
+  URL.revokeObjectURL(address);
+}
+
+function askForget() {
+  const state = h("p", { role: "status" });
+  const forget = mainButton(t("forget.yes"), async () => {
+    try {
+      const reply = await call("POST", "/forget");
+      forget.hidden = true;
+      state.textContent = t(reply.now ? "forget.now" : "forget.later");
+    } catch (error) {
+      state.textContent = problem(error);
+    }
+  });
+  openQuestion(t("forget"), [h("p", t("forget.words")), state], forget);
+}
+
+// Words to somebody.
+function askWords(title, send) {
+  const field = h("textarea", { rows: 5, id: "words", "aria-label": title });
+  const state = h("p", { role: "status" });
+  const sendButton = mainButton(t("send"), async () => {
+    const text = field.value.trim();
+    if (!text) {
+      field.focus();
+      return;
+    }
+    try {
+      await send(text);
+      closeDialog(dialog);
+      await showOwnPage();
+      announce(t("sent"));
+    } catch (error) {
+      state.textContent = problem(error);
+    }
+  });
+  const dialog = openQuestion(title, [field, state], sendButton);
+}
+
+function openQuestion(title, content, action) {
+  const close = button(t("close"), () => closeDialog(dialog));
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "dialog-title" },
+    h("h2", { id: "dialog-title" }, title),
+    content,
+    h("div.actions", action, close),
+  );
+  openDialog(dialog);
+  return dialog;
+}
