@@ -36,6 +36,7 @@ gates: setup  ## Format, lint, types, imports
 	$(BIN)/ruff format --check .
 	$(BIN)/oxfmt --check .
 	$(BIN)/ruff check .
+	$(BIN)/oxlint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

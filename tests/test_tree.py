@@ -91,6 +91,18 @@ def test_nothing_committed_names_a_machine() -> None:
     assert found == []
 
 
+def test_lines_of_scripts_and_styles_fit_a_screen() -> None:
+    """The formatter leaves comments and strings as long as they are."""
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in _committed()
+        if path.suffix in {".js", ".css"} and path.is_file()
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert long == []
+
+
 def test_benchmarks_are_found_and_an_unknown_one_is_named() -> None:
     command = [sys.executable, "-m", "benchmarks", "nonsense"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
