@@ -53,7 +53,7 @@ from qrowd.collection.people.visits import leave, use_code
 from qrowd.collection.publishing.release import releases
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
-from qrowd.web import access, jobs, passwords
+from qrowd.web import access, accounts, jobs, tasks
 
 STORED = Path(__file__).parent / "stored"
 GENERATIONS = sorted(path.parent.name for path in STORED.glob("*/expected.json"))
@@ -285,23 +285,23 @@ def test_platform_workers_come_back_and_leave(kept: Kept) -> None:
 
 
 def test_accounts_tokens_and_jobs(kept: Kept, tmp_path: Path) -> None:
-    assert passwords.check_password(kept.store, "ada", PASSWORD)[1]
-    number, administrator = passwords.check_password(kept.store, "eva", PASSWORD)
+    assert accounts.check_password(kept.store, "ada", PASSWORD)[1]
+    number, administrator = accounts.check_password(kept.store, "eva", PASSWORD)
     assert not administrator
     tokens = kept.expected["tokens"]
-    assert access.find(kept.store, tokens["administrator"]).administrator
-    eva = access.find(kept.store, tokens["account"])
+    assert access.bearer_of(kept.store, tokens["administrator"]).administrator
+    eva = access.bearer_of(kept.store, tokens["account"])
     assert eva.account == number
     for name, role, scope in (("panel", "expert", "judge"), ("prolific", "organiser", "pay")):
-        assert access.member_of(kept.store, eva, name, role, scope).who.role == role
-    leo = access.find(kept.store, tokens["worker"])
+        assert access.member_of(kept.store, eva, name, role, scope).bearer.role == role
+    leo = access.bearer_of(kept.store, tokens["worker"])
     assert leo.worker == kept.site("panel").work(workers.enter, "own", "leo").id
     with pytest.raises(RuleError, match="not valid any more"):
-        access.find(kept.store, tokens["revoked"])
+        access.bearer_of(kept.store, tokens["revoked"])
     with kept.store.read("panel") as work:
         before = jobs.latest(work, "export")
-    assert jobs.run_one(kept.store, tmp_path)
-    assert not jobs.run_one(kept.store, tmp_path)
+    assert tasks.run_one(kept.store, tmp_path)
+    assert not tasks.run_one(kept.store, tmp_path)
     with kept.store.read("panel") as work:
         after = jobs.latest(work, "export")
     assert before is not None

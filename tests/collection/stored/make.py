@@ -72,7 +72,7 @@ from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
 from qrowd.collection.publishing.release import release
 from qrowd.collection.record import audit
-from qrowd.web import access, jobs, membership, passwords
+from qrowd.web import access, accounts, jobs, tasks
 
 HERE = Path(__file__).parent
 PASSWORD = "correct horse battery"
@@ -552,11 +552,11 @@ def server(store: Store, folder: Path) -> dict[str, str]:
     now = store.clock()
     salts = mock.patch.object(os, "urandom", random.Random(9).randbytes)
     with store.transaction() as db, salts:
-        passwords.new_account(db, now, "ada", PASSWORD, administrator=True)
-        number = passwords.new_account(db, now, "eva", PASSWORD)
-        passwords.limit(db, now, "sign-in ada", 10)
-    membership.give_role(store, "eva", "panel", "expert")
-    membership.give_role(store, "eva", "prolific", "organiser")
+        accounts.new_account(db, now, "ada", PASSWORD, administrator=True)
+        number = accounts.new_account(db, now, "eva", PASSWORD)
+        accounts.limit(db, now, "sign-in ada", 10)
+    accounts.give_role(store, "eva", "panel", "expert")
+    accounts.give_role(store, "eva", "prolific", "organiser")
     with store.write("panel") as work:
         leo = int(workers.enter(work, "own", "leo").id)
         tokens = {
@@ -569,7 +569,7 @@ def server(store: Store, folder: Path) -> dict[str, str]:
         }
         access.revoke(work.db, now, tokens["revoked"])
         jobs.ask(work, "export", {})
-    assert jobs.run_one(store, folder)
+    assert tasks.run_one(store, folder)
     with store.write("panel") as work:
         jobs.ask(work, "export", {})
     return tokens

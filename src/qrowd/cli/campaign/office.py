@@ -1,4 +1,4 @@
-"""What an organiser sees and does while a campaign runs: `status`, `act`, `links`, `pay` and more."""
+"""What an organiser sees and does while a campaign runs: `status`, `act`, `links`, `pay`, ..."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.schema import assignment, outcome, worker
 from qrowd.collection.database.store import Found, Work
 from qrowd.collection.office import extension
-from qrowd.collection.office.acts import ACTS
-from qrowd.collection.office.acts import consequence
+from qrowd.collection.office.acts import ACTS, consequence
 from qrowd.collection.plan.rows import Material
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
