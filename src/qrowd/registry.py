@@ -132,30 +132,21 @@ def param(
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """What the registry knows of a method, measure or rule; from `grades` on, of methods only."""
+    """What the registry knows of a method, measure or rule; `method` says what its flags mean."""
 
     id: str
     kind: str
     cls: type
     paper: str
     params: tuple[Param, ...]
-    #: Fields of `Given` without which it cannot work.
     needs: tuple[str, ...] = ()
-    #: Fields of `Given` that it looks at where they are there.
     uses: tuple[str, ...] = ()
-    #: Other names, each with the spec string that it stands for.
     aliases: tuple[tuple[str, str], ...] = ()
-    #: "binary": it merges two grades only.
     grades: str = "any"
-    #: Whether grades are names to it; else their order matters.
     nominal: bool = True
-    #: Its posterior carries the error of a sampler.
     sampled: bool = False
-    #: It takes assessors to err independently, and is too sure where they err together.
     assumes_independence: bool = False
-    #: Its details hold a table of every parameter with intervals.
     parameter_table: bool = False
-    #: How good its posterior is to draw relevance from, unless a user chose; 0: not for that.
     draws_rank: int = 0
 
     @property
@@ -191,7 +182,15 @@ def method(
     parameter_table: bool = False,
     draws_rank: int = 0,
 ) -> Callable[[type[T]], type[T]]:
-    """Register a merging method; `Card` says what each of its flags means."""
+    """Register a merging method. `aliases` maps other names to full spec strings.
+
+    `needs` and `uses` name fields of `Given`. `grades="binary"`: it merges two grades only.
+    `nominal=False`: the order of grades matters to it. `sampled=True`: its posterior carries the
+    error of a sampler. `assumes_independence=True`: it takes assessors to err independently, and is
+    too sure where they err together. `parameter_table=True`: its details hold a table of every
+    parameter. `draws_rank`: of the methods of a study, relevance is drawn from the posterior of the
+    one with the highest rank; 0: only if it is chosen.
+    """
     return _registering(
         "method",
         id,

@@ -191,7 +191,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
     >>> merged = q.get("ds").fit(made.judgements)
     >>> informed = q.inform(merged, made.runs)
-    >>> plain, better = (q.score_labels(m, made.truth)["auc"] for m in (merged, informed))
+    >>> plain, better = (q.score_labels(one, made.truth)["auc"] for one in (merged, informed))
     >>> better > plain
     True
     """
