@@ -31,7 +31,7 @@ VERBS = {
         "Compare rankings of systems with a reference ranking, or systems with each other.",
     ),
     "content": Verb("content:command", "Look at the documents' texts."),
-    "demo": Verb("demo:command", "Run everything on a simulated collection and write a report."),
+    "demo": Verb("simulation:demo", "Run everything on a simulated collection and write a report."),
     "evaluate": Verb(
         "evaluate:command",
         "Score runs under qrels, under each assessor, or under uncertain relevance.",
@@ -47,9 +47,9 @@ VERBS = {
     "loop": Verb(
         "loop:command", "Ask for votes one by one, merge after each, and score against gold."
     ),
-    "measures": Verb("measures:command", "List the measures, or describe one."),
+    "measures": Verb("catalogue:measures", "List the measures, or describe one."),
     "merge": Verb("merge:command", "Merge the judgements of many assessors into qrels."),
-    "methods": Verb("methods:command", "List the merging methods, or describe one."),
+    "methods": Verb("catalogue:methods", "List the merging methods, or describe one."),
     "quality": Verb(
         "quality:command",
         "Find out whom to trust: assessors, agreement, spam, and checks on gold.",
@@ -72,7 +72,7 @@ VERBS = {
         "serve:command",
         "Run the web application on the campaigns in PLACE: a folder, or a database file.",
     ),
-    "simulate": Verb("simulate:command", "Simulate a collection with known truth."),
+    "simulate": Verb("simulation:simulate", "Simulate a collection with known truth."),
 }
 
 

@@ -1,4 +1,4 @@
-"""What an organiser sees and does while a campaign runs: `status`, `act`, `links`, `pay`, ..."""
+"""What an organiser sees and does while a campaign runs: `status`, `act`, `pay` and their kin."""
 
 from __future__ import annotations
 

@@ -1,0 +1,169 @@
+"""`qrowd simulate` and `qrowd demo`: a collection with known truth, and the whole way on one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import qrowd as q
+from qrowd.cli.options import quiet_option, seed_option
+from qrowd.cli.output import say
+from qrowd.errors import InputError
+from qrowd.io.atomic import made_folder
+from qrowd.registry import Param, params_of
+from qrowd.simulation.setting import PRESETS, Setting
+
+if TYPE_CHECKING:
+    from qrowd.reporting.parts import Section
+
+METHODS = ("mv", "wmv-iter", "one-coin", "glad", "ds", "hier-bayes")  # of the demo
+MEASURES = ("AP", "nDCG@20")
+DRAWS = 1000
+
+# What it means that a parameter is None.
+_WITHOUT = {"pool": "all documents", "text": "no text"}
+
+
+def _option(param: Param) -> click.Option:
+    """A parameter of `simulate` as an option; what is not given stays as the preset has it."""
+    flag = f"--{param.name}"
+    default = _WITHOUT.get(param.name, str(param.default).lower())
+    about = f"{param.help[0].upper()}{param.help[1:]}.  [default: {default}]"
+    if param.type is bool:
+        return click.Option([f"{flag}/--no-{param.name}"], default=None, help=about)
+    return click.Option([flag], type=param.type, default=None, help=about)
+
+
+@click.command(params=[_option(param) for param in params_of(Setting)])
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="simulated",
+    show_default=True,
+    help="Output folder; created if needed.",
+)
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
+@quiet_option
+def simulate(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
+    """Simulate a collection with known truth.
+
+    Makes topics, documents, runs of better and worse systems, and judgements by a crowd of good,
+    sloppy, biased and adversarial assessors and several kinds of spammers. Writes these files to
+    the folder:
+
+    \b
+      crowd.tsv.gz     the judgements: topic doc assessor grade seconds time
+      gold.qrels       the true grades (of the share of pairs given by --gold)
+      runs/            one file per system
+      assessors.tsv    the truth about the assessors
+      orders.tsv       rankings of sets by the same assessors (with --orders)
+      topics.jsonl, docs.jsonl    topics and documents with made text (with --text)
+
+    The same options give the same files.
+
+    \b
+    Examples:
+      qrowd simulate -o tryout --topics 10 --assessors 20 --votes 3 --seed 7
+      qrowd simulate -o graded --preset graded --topics 5 --documents 40
+      qrowd simulate -o ranks --topics 5 --documents 30 --orders --text 0.6
+      qrowd simulate -o spam --topics 5 --good 0.3 --random 0.5 --yes 0.2
+    """
+    changes = {name: value for name, value in given.items() if value is not None}
+    collection = q.simulate(PRESETS[preset] if preset else Setting(), **changes)
+    say(f"{collection.judgements!r}", quiet)
+    for path in _save(collection, Path(folder)):
+        click.echo(path)
+
+
+def _save(collection: q.Collection, folder: Path) -> list[Path]:
+    """Write a collection's files; the paths of what was written."""
+    names = [f"{name}.run.gz" for name in collection.runs.runs]
+    # an earlier simulation's runs must not be taken for this one's
+    runs = made_folder(folder / "runs")
+    others = sorted(path.name for path in runs.iterdir() if path.name not in names)
+    if others:
+        message = f"holds {others[0]}, which is not of this collection; name another folder (-o)"
+        raise InputError(message, file=str(runs))
+    nouns = {
+        "crowd.tsv.gz": collection.judgements,
+        "gold.qrels": collection.gold if len(collection.gold) else None,
+        "assessors.tsv": collection.assessors,
+        "orders.tsv": collection.orders,
+        "topics.jsonl": collection.topics,
+        "docs.jsonl": collection.documents,
+    }
+    written = {folder / name: noun for name, noun in nouns.items() if noun is not None}
+    for path, noun in written.items():
+        q.save(noun, path)
+    for run, name in zip(collection.runs.runs, names, strict=True):
+        q.save(collection.runs.of_runs(q.Index.of([run])), runs / name)
+    return [*written, runs]
+
+
+@click.command
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="demo",
+    show_default=True,
+    help="Output folder; created if needed.",
+)
+@seed_option
+@quiet_option
+def demo(folder: str, seed: int, quiet: bool) -> None:
+    """Run everything on a simulated collection and write a report.
+
+    Simulates a small collection judged by good, sloppy, biased and spamming assessors, merges the
+    judgements with several methods, scores the systems, compares with gold, lets robots do a small
+    campaign (where the extra `serve` is installed), and writes a one-page report. The last line
+    printed is its path.
+
+    \b
+    Examples:
+      qrowd demo
+      qrowd demo -o tryout --seed 7
+    """
+    into = Path(folder)
+    collection = q.simulate("demo", seed=seed)
+    say(f"simulated {collection.judgements!r}", quiet)
+    _save(collection, into)
+    say(f"merging by {', '.join(METHODS)}; scoring {len(collection.runs)} systems", quiet)
+    study = q.study(
+        collection.judgements,
+        collection.runs,
+        collection.gold,
+        methods=METHODS,
+        measures=MEASURES,
+        draws=DRAWS,
+        seed=seed,
+    )
+    study = replace(study, known=collection.assessors)
+    sections = _campaign(into, seed, quiet)
+    page = into / "report.html"
+    options = " ".join([*(f"--method {name}" for name in METHODS), f"--seed {seed}"])
+    files = "--gold gold.qrels --runs runs -o report.html"
+    again = [
+        f"qrowd simulate --preset demo --seed {seed} -o .",
+        f"qrowd report --judgements crowd.tsv.gz {files} {options}",
+    ]
+    q.save(q.report(study, *sections, title="A simulated crowd, merged", commands=again), page)
+    click.echo(page)
+
+
+def _campaign(folder: Path, seed: int, quiet: bool) -> list[Section]:
+    """What robots did in a small campaign, where campaigns can run."""
+    if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
+        say("no campaign: pip install 'qrowd[serve]' to see one", quiet)
+        return []
+    from qrowd.web.robots.demo import demo_campaign
+
+    say("robots judge a small campaign, from qualification to qrels", quiet)
+    return [demo_campaign(folder, seed)]
