@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
+import qrowd as q
 from qrowd.cli.evaluate import deliver_intervals, deliver_scores
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
+    GoldFile,
+    JudgementFiles,
+    RunFiles,
     gold_option,
     json_option,
-    load_gold,
-    load_judgements,
-    load_runs,
-    load_topics,
     output_option,
     quiet_option,
+    read_topic_list,
     runs_option,
     seed_option,
     written_option,
 )
 from qrowd.cli.output import put, say
-
-if TYPE_CHECKING:
-    from qrowd.aggregation.aware import Aware
-    from qrowd.data.index import Index
-    from qrowd.registry import Card
+from qrowd.errors import InputError
 
 SHARED = (
     runs_option,
@@ -86,7 +83,12 @@ SHARED = (
 
 
 def _command_of(name: str, method: Any) -> click.Command:
-    return method_command(name, method, SHARED, _aware, _help(method.card))
+    card = method.card
+    gold = " --gold some.qrels --train-topics 0.3" if "reference" in card.needs else ""
+    needs = "Needs --gold. " if gold else ""
+    source = f"{needs}After {card.paper}; the model: `qrowd methods {card.id}`."
+    example = f"qrowd aware {card.id} --runs 'runs/*.gz' --judgements crowd.tsv{gold} -o scores.tsv"
+    return method_command(name, method, SHARED, _aware, source, example)
 
 
 @click.group(
@@ -110,51 +112,16 @@ def command() -> None:
     """
 
 
-def _help(card: Card) -> str:
-    """The first paragraph, the source, what it takes, and an example."""
-    about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
-    gold = " --gold some.qrels --train-topics 0.3" if "reference" in card.needs else ""
-    needs = "Needs --gold. " if gold else ""
-    example = f"qrowd aware {card.id} --runs 'runs/*.gz' --judgements crowd.tsv{gold} -o scores.tsv"
-    source = f"{needs}After {card.paper}; the model: `qrowd methods {card.id}`."
-    return f"{about}\n\n{source}\n\n\b\nExamples:\n  {example}"
-
-
 def _aware(
     method: Any,
     *,
-    runs: tuple[str, ...],
-    run_names: str,
+    runs: RunFiles,
     judgements: tuple[str, ...],
     columns: str | None,
     measures: tuple[str, ...],
+    gold: GoldFile,
+    train_topics: str | None,
     replicates: int,
-    seed: int,
-    quiet: bool,
-    gold: str | None,
-    gold_rel: int | None,
-    **options: Any,
-) -> None:
-    """Read what the options name, merge the scores, write."""
-    from qrowd.aggregation.aware import aware, check_gold
-
-    check_gold(method.card, gold is not None)
-    crowd, systems = load_judgements(judgements, columns), load_runs(runs, run_names)
-    trusted = load_gold(gold, gold_rel)
-    if trusted is not None:
-        shared = trusted.topics.intersection(crowd.topics)
-        trusted = trusted[load_topics(options["train_topics"], shared, seed)]
-    done = aware(
-        method, systems, crowd, measures or ("AP",), gold=trusted, replicates=replicates, seed=seed
-    )
-    if done.training is not None:
-        say(_trained(done.training), quiet)
-    _write(done, seed=seed, quiet=quiet, **options)
-
-
-def _write(
-    done: Aware,
-    *,
     assessors: str | None,
     intervals: bool,
     level: float,
@@ -162,26 +129,51 @@ def _write(
     output: str | None,
     as_json: bool,
     quiet: bool,
-    **_: Any,
 ) -> None:
+    """Read what the options name, merge the scores, write."""
+    from qrowd.aggregation.aware import aware, check_gold
+
+    check_gold(method.card, gold.path is not None)
+    crowd = JudgementFiles(judgements, columns).read()
+    systems = runs.read()
+    trusted = gold.read()
+    if trusted is not None:
+        trusted = trusted[_training(train_topics, trusted.topics.intersection(crowd.topics), seed)]
+    done = aware(
+        method, systems, crowd, measures or ("AP",), gold=trusted, replicates=replicates, seed=seed
+    )
+    if done.training is not None:
+        say(
+            f"learned on {len(done.training)} topics ({', '.join(list(done.training)[:10])}"
+            f"{', ...' if len(done.training) > 10 else ''}): compare on the others, "
+            "qrowd compare --leave-out",
+            quiet,
+        )
     if assessors:
         put(done.weights(), assessors)
     if intervals:
-        from qrowd.comparison.intervals import intervals as intervals_of
-
         draws = done.resampled(seed=seed)
         drawn = "samples of topics and assessors"
-        found = intervals_of(draws, level=level, seed=seed, drawn=drawn)
-        deliver_intervals(found, output, as_json)
+        deliver_intervals(q.intervals(draws, level=level, seed=seed, drawn=drawn), output, as_json)
     else:
         deliver_scores(done.merged, output, as_json)
     for note in () if as_json else done.merged.notes:
         say(f"note: {note}", quiet)
 
 
-def _trained(topics: Index) -> str:
-    return (
-        f"learned on {len(topics)} topics ({', '.join(list(topics)[:10])}"
-        f"{', ...' if len(topics) > 10 else ''}): compare on the others, "
-        "qrowd compare --leave-out"
-    )
+def _training(stated: str | None, topics: q.Index, seed: int) -> q.Index:
+    """Some of the `topics`: those of a file, those listed, or a share of them at random."""
+    if not len(topics):
+        raise InputError("gold and judgements have no topic in common; do topic names match?")
+    if stated is None:
+        return topics
+    if "." in stated and stated.replace(".", "", 1).isdigit():
+        return topics.split(float(stated), seed)[0]
+    listed = read_topic_list(stated) if Path(stated).is_file() else q.Index.of(stated.split(","))
+    missing = listed.without(topics)
+    if len(missing):
+        raise InputError(
+            f"training topics without gold or judgements: {', '.join(missing)}; "
+            f"gold has {', '.join(list(topics)[:10])}"
+        )
+    return listed

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import qrowd as q
 from qrowd.cli.files import grades_option, stated_grades
 from qrowd.cli.options import FORMATS, json_option, once
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.qrels import Qrels
-    from qrowd.data.runs import RunSet
     from qrowd.io.describe import Findings
 
 KINDS = (
-    *("judgements", "qrels", "runs", "scores", "probabilities", "assessors"),
-    *("topics", "documents", "orders"),
+    "judgements",
+    "qrels",
+    "runs",
+    "scores",
+    "probabilities",
+    "assessors",
+    "topics",
+    "documents",
+    "orders",
 )
 
 
@@ -67,7 +72,7 @@ def command(
     if not (files or gold or runs):
         raise click.UsageError("name at least one file")
     checked = Checked(kind, format, columns)
-    for name, group in grouped(checked, files).items():
+    for name, group in checked.grouped(files).items():
         checked.add(name, group)
     if gold:
         checked.add("qrels", [gold])
@@ -80,24 +85,39 @@ def command(
 
 
 class Checked:
-    """What was found in each file, and the nouns that can be held against each other."""
+    """What is in each file, and the nouns that can be held against each other."""
 
     def __init__(self, kind: str | None, format: str | None, columns: str | None) -> None:
         self.kind, self.format, self.columns = kind, format, columns
-        self.found: list[tuple[str, Findings]] = []
-        self.judgements: Judgements | None = None
-        self.gold: Qrels | None = None
-        self.runs: RunSet | None = None
+        self.findings: list[tuple[str, Findings]] = []
+        self.judgements: q.Judgements | None = None
+        self.gold: q.Qrels | None = None
+        self.runs: q.RunSet | None = None
         self.failed = False
-        self._opened: dict[str, Any] = {}
+        self._sources: dict[str, Any] = {}
 
     def source(self, file: str) -> Any:
         """A file that is looked at several times, opened once."""
         from qrowd.io.source import opened
 
-        if file not in self._opened:
-            self._opened[file] = opened(file)
-        return self._opened[file]
+        if file not in self._sources:
+            self._sources[file] = opened(file)
+        return self._sources[file]
+
+    def grouped(self, files: tuple[str, ...]) -> dict[str, list[str]]:
+        """The files by what they are."""
+        from qrowd.io.anything import kind_of_path
+
+        stated = self.kind or ("judgements" if self.columns else None)
+        groups: dict[str, list[str]] = {}
+        for file in files:
+            try:
+                kind = stated or kind_of_path(self.source(file), self.format)
+            except InputError as error:
+                self._fail(error)
+            else:
+                groups.setdefault(kind, []).append(file)
+        return groups
 
     def add(self, kind: str, files: list[str]) -> None:
         """Read files of one kind; runs as one set, the others one by one."""
@@ -105,54 +125,44 @@ class Checked:
             try:
                 self._add(kind, group)
             except InputError as error:
-                self.fail(error)
+                self._fail(error)
 
-    def fail(self, error: InputError) -> None:
+    def _fail(self, error: InputError) -> None:
         """Say what is wrong with a file, and go on."""
         self.failed = True
         say(f"qrowd: {error}")
 
     def _add(self, kind: str, files: list[str]) -> None:
-        from qrowd.data.judgements import Judgements
-        from qrowd.data.qrels import Qrels
-        from qrowd.data.runs import RunSet
-        from qrowd.io.anything import ranks_are_read
+        from qrowd.io.anything import has_ranks, ranks_are_read
         from qrowd.io.describe import described
 
         with ranks_are_read():
             noun = self._read(kind, files)
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        if isinstance(noun, Judgements):
+        self.findings.append((name, described(noun)))
+        if isinstance(noun, q.Judgements):
             self.judgements = noun
-        elif isinstance(noun, Qrels):
+            file = self.source(files[0])
+            if not self.columns and has_ranks(file):  # orders are in it, too
+                orders = q.read_orders(file, format=self.format)
+                self.findings.append((name, described(orders)))
+        elif isinstance(noun, q.Qrels):
             self.gold = noun
-        elif isinstance(noun, RunSet):
+        elif isinstance(noun, q.RunSet):
             self.runs = noun
-        self.found.append((name, described(noun)))
-        if isinstance(noun, Judgements):
-            self._add_ranks(name, self.source(files[0]))
-
-    def _add_ranks(self, name: str, file: Any) -> None:
-        """The orders that are in a file of judgements, too."""
-        from qrowd.io.anything import has_ranks
-        from qrowd.io.describe import described
-        from qrowd.io.orders import read_orders
-
-        if not self.columns and has_ranks(file):
-            self.found.append((name, described(read_orders(file, format=self.format))))
 
     def _read(self, kind: str, files: list[str]) -> Any:
         from qrowd.io.anything import read_any
-        from qrowd.io.judgements import read_judgements
-        from qrowd.io.runs import read_runs
 
-        found, words = [self.source(file) for file in files], stated_grades()
+        sources = [self.source(file) for file in files]
+        words = stated_grades()
         if kind == "runs":
-            return read_runs(found, format=self.format)
+            return q.read_runs(sources, format=self.format)
         if kind == "judgements" and (self.columns or self.kind):
-            columns, format = self.columns, self.format
-            return read_judgements(found[0], columns=columns, format=format, grades=words)
-        return read_any(found[0], kind, format=self.format, grades=words)
+            return q.read_judgements(
+                sources[0], columns=self.columns, format=self.format, grades=words
+            )
+        return read_any(sources[0], kind, format=self.format, grades=words)
 
     def hold_together(self) -> None:
         """Find how judgements, gold and runs overlap."""
@@ -160,51 +170,34 @@ class Checked:
 
         overlap = fitted(self.judgements, self.gold, self.runs)
         if overlap.facts:
-            self.found.append(("together", overlap))
+            self.findings.append(("together", overlap))
 
     def print(self, as_json: bool) -> None:
         """Facts to stdout, warnings to stderr; all of it as one JSON object."""
         if as_json:
-            show_json([{"file": name, **vars(found)} for name, found in self.found])
+            show_json([{"file": name, **vars(findings)} for name, findings in self.findings])
             return
         if sys.stdout.isatty():
-            self._print_for_eyes()
+            for name, findings in self.findings:
+                values = [_text(value) for value in findings.facts.values()]
+                table = {"what": list(findings.facts), "value": values}
+                show(table, title=f"{name}: {findings.kind}")
+                click.echo()
         else:
             self._print_rows()
-        for name, found in self.found:
-            for warning in found.warnings:
+        for name, findings in self.findings:
+            for warning in findings.warnings:
                 say(f"warning: {name}: {warning}")
-
-    def _print_for_eyes(self) -> None:
-        for name, found in self.found:
-            values = [_text(value) for value in found.facts.values()]
-            show({"what": list(found.facts), "value": values}, title=f"{name}: {found.kind}")
-            click.echo()
 
     def _print_rows(self) -> None:
         rows = [
-            (name, found.kind, fact, _text(value))
-            for name, found in self.found
-            for fact, value in found.facts.items()
+            (name, findings.kind, fact, _text(value))
+            for name, findings in self.findings
+            for fact, value in findings.facts.items()
         ]
         if rows:
             columns = zip(*rows, strict=True)
             show(dict(zip(("file", "kind", "what", "value"), columns, strict=True)))
-
-
-def grouped(checked: Checked, files: tuple[str, ...]) -> dict[str, list[str]]:
-    """The files by what they are."""
-    from qrowd.io.anything import kind_of_path
-
-    groups: dict[str, list[str]] = {}
-    for file in files:
-        try:
-            kind = checked.kind or ("judgements" if checked.columns else None)
-            kind = kind or kind_of_path(checked.source(file), checked.format)
-            groups.setdefault(kind, []).append(file)
-        except InputError as error:
-            checked.fail(error)
-    return groups
 
 
 def _text(value: Any) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
 
 import click
 
-from qrowd.cli.options import json_option, load_topic_list, once, output_option, seed_option
+import qrowd as q
+from qrowd.cli.options import json_option, once, output_option, read_topic_list, seed_option
 from qrowd.cli.output import put, show_json
 from qrowd.errors import UsageError
-
-if TYPE_CHECKING:
-    from qrowd.comparison.compare import Comparison
-    from qrowd.comparison.systems import SystemComparison
-    from qrowd.data.index import Index
-    from qrowd.data.scores import Scores
+from qrowd.io.atomic import written
+from qrowd.io.source import stem
 
 _TESTS = ("randomisation", "t", "wilcoxon")
 _CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
@@ -114,10 +112,17 @@ def command(
     topics: str | None,
     leave_out: str | None,
     measures: tuple[str, ...],
-    output: str | None,
+    bootstrap: int,
+    level: float,
+    test: str,
+    correction: str,
+    alpha: float,
+    over: str,
+    rank_ties: str,
     latex: bool,
+    output: str | None,
     as_json: bool,
-    **options: Any,
+    seed: int,
 ) -> None:
     """Compare rankings of systems with a reference ranking, or systems with each other.
 
@@ -137,100 +142,69 @@ def command(
       qrowd compare DS=a.tsv AWARE=b.tsv --reference nist.tsv --leave-out train.txt --latex
       qrowd compare --systems nist.tsv -m AP --baseline run01
     """
-    _check(scores, reference, systems, baseline)
-    options |= {"topics": load_topic_list(topics), "leave_out": load_topic_list(leave_out)}
-    found = (
-        _systems(scores[0], measures, baseline, **options)
-        if systems
-        else _estimates(scores, str(reference), measures, **options)
-    )
-    _deliver(found, output, latex, as_json)
-
-
-def _check(scores: tuple[str, ...], reference: str | None, systems: bool, baseline: str) -> None:
     if systems == bool(reference):
         raise UsageError("say either --reference FILE or --systems")
     if systems and len(scores) > 1:
         raise UsageError("--systems takes one file of scores, with all runs in it")
     if baseline and not systems:
         raise UsageError("--baseline needs --systems")
-
-
-def _estimates(
-    scores: tuple[str, ...],
-    reference: str,
-    measures: tuple[str, ...],
-    *,
-    rank_ties: str,
-    **options: Any,
-) -> Comparison:
-    from qrowd.comparison.compare import compare
-    from qrowd.io.runs import read_scores
-
-    estimates = {name: read_scores(file) for name, file in _named(scores).items()}
-    truth = _chosen(read_scores(reference), measures)
-    return compare(estimates, truth, ties=rank_ties, **options)
-
-
-def _systems(
-    file: str,
-    measures: tuple[str, ...],
-    baseline: str,
-    *,
-    topics: Index | None,
-    leave_out: Index | None,
-    **options: Any,
-) -> SystemComparison:
-    from qrowd.comparison.systems import compare_systems
-    from qrowd.io.runs import read_scores
-
-    scores = _chosen(read_scores(file), measures)
-    kept = scores.topics if topics is None else topics
-    kept = kept if leave_out is None else kept.without(leave_out)
-    used = ("test", "correction", "alpha", "level", "seed")
-    return compare_systems(
-        scores[kept], baseline=baseline, **{name: options[name] for name in used}
-    )
-
-
-def _deliver(
-    found: Comparison | SystemComparison, output: str | None, latex: bool, as_json: bool
-) -> None:
+    kept = read_topic_list(topics) if topics else None
+    dropped = read_topic_list(leave_out) if leave_out else None
+    comparison: q.Comparison | q.SystemComparison
+    if reference:
+        comparison = q.compare(
+            {name: q.read_scores(file) for name, file in _named(scores).items()},
+            _chosen(q.read_scores(reference), measures),
+            topics=kept,
+            leave_out=dropped,
+            bootstrap=bootstrap,
+            level=level,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            over=over,
+            ties=rank_ties,
+            seed=seed,
+        )
+    else:
+        by_run = _chosen(q.read_scores(scores[0]), measures)
+        kept = by_run.topics if kept is None else kept
+        comparison = q.compare_systems(
+            by_run[kept if dropped is None else kept.without(dropped)],
+            baseline=baseline,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            level=level,
+            seed=seed,
+        )
     if output and output.endswith(".tex"):
-        from qrowd.io.atomic import written
-
         with written(output) as beside:
-            beside.write_text(found.to_latex(), encoding="utf-8")
+            beside.write_text(comparison.to_latex(), encoding="utf-8")
     elif output:
-        put(found, output)
+        put(comparison, output)
     if as_json:
-        show_json(found.to_dict())
+        show_json(comparison.to_dict())
     elif latex:
-        click.echo(found.to_latex(), nl=False)
+        click.echo(comparison.to_latex(), nl=False)
     elif not output:
-        click.echo(str(found))
+        click.echo(str(comparison))
 
 
-def _named(given: tuple[str, ...]) -> dict[str, str]:
+def _named(scores: tuple[str, ...]) -> dict[str, str]:
     """Names of files: as stated, else the file's own, without folders and suffixes."""
-    from pathlib import Path
-
-    from qrowd.io.source import stem
-
-    found: dict[str, str] = {}
-    for one in given:
-        name, sign, file = one.partition("=")
-        if not sign or Path(one).exists():
-            name, file = stem(one), one
-        if name in found:
+    files: dict[str, str] = {}
+    for text in scores:
+        name, sign, file = text.partition("=")
+        if not sign or Path(text).exists():
+            name, file = stem(text), text
+        if name in files:
             raise UsageError(f"two of the scores are named {name!r}; name them: NAME=FILE")
-        found[name] = file
-    return found
+        files[name] = file
+    return files
 
 
-def _chosen(scores: Scores, measures: tuple[str, ...]) -> Scores:
-    from dataclasses import replace
-
+def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     if not measures:
         return scores
     at = [scores.measures.index(scores.measure(name).measures[0]) for name in measures]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+import qrowd as q
 from qrowd.cli.options import (
+    DocumentFiles,
     documents_option,
     json_option,
-    load_content,
-    load_qrels,
     output_option,
     qrels_option,
     quiet_option,
+    read_qrels,
     seed_option,
 )
 from qrowd.cli.output import put, save_pictures, say, show_json
@@ -65,9 +66,7 @@ def command() -> None:
 @seed_option
 @quiet_option
 def check(
-    documents: tuple[str, ...],
-    vectors: str | None,
-    without_text: str,
+    documents: DocumentFiles,
     qrels: str,
     qrels_rel: int,
     near: float,
@@ -91,25 +90,26 @@ def check(
       qrowd content check --documents docs.jsonl --qrels nist.qrels --json
       qrowd content check --documents docs.jsonl --qrels nist.qrels -o topics.tsv
     """
-    from qrowd.content.hypothesis import cluster_test, text_of
+    from qrowd.content.hypothesis import text_of
     from qrowd.content.similarity import qrels_with_text
 
-    if bool(documents) == bool(vectors):
+    if bool(documents.texts) == bool(documents.vectors):
         raise UsageError("name the documents: --documents FILE, or --vectors FILE")
-    content, gold = load_content(documents, vectors), load_qrels(qrels).binary(qrels_rel)
-    if without_text != "refuse":
-        content, gold = qrels_with_text(gold, content, without=without_text)
-    found = cluster_test(content, gold, near=near, level=level, seed=seed)
+    content = documents.content()
+    gold = read_qrels(qrels).binary(qrels_rel)
+    if documents.without != "refuse":
+        content, gold = qrels_with_text(gold, content, without=documents.without)
+    test = q.cluster_test(content, gold, near=near, level=level, seed=seed)
     if output:
-        put(found, output)
+        put(test, output)
     if figures:
-        from qrowd.reporting.paper_figures import densities, similarities
+        from qrowd.reporting.paper_figures import densities, similarities  # imports matplotlib
 
-        pictures = {"similarities": similarities(found), "densities": densities(found, topic)}
+        pictures = {"similarities": similarities(test), "densities": densities(test, topic)}
         save_pictures(pictures, figures, quiet)
     if as_json:
-        show_json(found.to_dict(topic))
+        show_json(test.to_dict(topic))
     elif not output:
-        click.echo(text_of(found))
-    for note in () if as_json else found.notes:
+        click.echo(text_of(test))
+    for note in () if as_json else test.notes:
         say(f"note: {note}", quiet)

@@ -1,39 +1,119 @@
-"""`qrowd evaluate`: scores of runs."""
+"""`qrowd evaluate`: scores of runs, and with --correct scores that a few human labels correct."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
-from qrowd.cli.correction import deliver_corrected, human_options, load_human, measures_for
+import qrowd as q
 from qrowd.cli.options import (
+    DocumentFiles,
+    GoldFile,
+    JudgementFiles,
+    RunFiles,
+    bundled,
     documents_option,
     gold_option,
     json_option,
-    load_documents,
-    load_gold,
-    load_judgements,
-    load_qrels,
-    load_runs,
     once,
     output_option,
+    read_human,
+    read_qrels,
     runs_option,
     seed_option,
 )
 from qrowd.cli.output import put, say, show, show_json
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 from qrowd.rendering import records
 
 if TYPE_CHECKING:
     from qrowd.aggregation.run_scores import Belief
-    from qrowd.comparison.intervals import Intervals
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.merged import Merged
-    from qrowd.data.qrels import Qrels
-    from qrowd.data.scores import Scores
 
-_SOURCES = ("--qrels", "--judgements", "--probabilities")
+
+@dataclass(frozen=True)
+class Relevance:
+    """The options that say under which relevance runs are scored."""
+
+    qrels: str | None
+    judgements: tuple[str, ...]
+    columns: str | None
+    per_assessor: bool
+    method: str | None
+    gold: GoldFile
+    documents: DocumentFiles
+    probabilities: str | None
+    draws: int | None
+    recalibrate: str | None
+    informed: bool
+
+    def check(self, correcting: bool) -> None:
+        """One source of relevance, and only options that say something about it."""
+        sources = {
+            "--qrels": self.qrels,
+            "--judgements": self.judgements,
+            "--probabilities": self.probabilities,
+        }
+        named = [name for name, value in sources.items() if value]
+        if len(named) != 1:
+            got = " and ".join(named) or "none"
+            raise UsageError(f"runs are scored under one of {', '.join(sources)}; got {got}")
+        beliefs = {
+            "--draws": self.draws,
+            "--recalibrate": self.recalibrate,
+            "--informed": self.informed,
+        }
+        for name in (name for name, value in beliefs.items() if value):
+            if not (self.probabilities or self.method):
+                raise UsageError(f"{name} needs --probabilities, or --judgements with a --method")
+        if self.documents and not self.method:
+            raise UsageError("--documents and --vectors are for a --method that reads them")
+        if (self.per_assessor or self.method or self.gold.path) and not self.judgements:
+            raise UsageError("--per-assessor, --method and --gold need --judgements")
+        if correcting and (self.qrels or any(beliefs.values())):
+            raise UsageError(
+                "--correct needs machine labels (--judgements or --probabilities), none of "
+                "--draws, --recalibrate, --informed"
+            )
+        if bool(self.judgements) != (self.per_assessor != bool(self.method)):
+            raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
+
+    def read(self) -> q.Qrels | q.Judgements | q.Merged:
+        """What the options say to score under."""
+        if self.qrels:
+            return read_qrels(self.qrels)
+        if not self.judgements:
+            return q.read_probabilities(str(self.probabilities))
+        crowd = JudgementFiles(self.judgements, self.columns).read()
+        if not self.method:
+            return crowd
+        from qrowd.aggregation.run_scores import merge_by
+
+        trusted = self.gold.read()
+        texts = self.documents.read(crowd, trusted)
+        if texts:
+            given = q.Given(gold=texts.gold, documents=texts.documents)
+            return merge_by(self.method, texts.judgements, given)
+        return merge_by(self.method, crowd, q.Given(gold=trusted))
+
+    def belief(self, seed: int) -> Belief:
+        """How far probabilities are believed."""
+        from qrowd.aggregation.run_scores import Belief
+
+        sample = GoldFile(self.recalibrate, self.gold.rel).read()
+        return Belief(sample=sample, informed=self.informed, draws=self.draws or 0, seed=seed)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The options of human labels that correct scores under machine labels."""
+
+    human: str | None
+    correct: str | None
+    sampled: str | None
+    quantiles: str
+    labels_needed: float | None
 
 
 @click.command()
@@ -83,7 +163,39 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
 )
-@human_options
+@click.option(
+    "--human",
+    metavar="FILE",
+    callback=once,
+    help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
+    "row, or qrels (then --sampled says how they were chosen).",
+)
+@click.option(
+    "--correct",
+    type=click.Choice(("ppi", "recalibrate", "rg")),
+    help="Correct the scores under machine labels by the human ones: prediction-powered "
+    "inference, recalibrated labels, or Rogan and Gladen's formula (P only).",
+)
+@click.option(
+    "--sampled",
+    type=click.Choice(("random", "topic")),
+    help="How human labels without probabilities were chosen: pairs at random, or whole "
+    "topics at random.",
+)
+@click.option(
+    "--quantiles",
+    type=click.Choice(("t", "bootstrap")),
+    default="t",
+    show_default=True,
+    help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
+    "bootstrap.",
+)
+@click.option(
+    "--labels-needed",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="H",
+    help="Also print how many human labels would make every interval at most H to each side.",
+)
 @click.option(
     "--informed",
     is_flag=True,
@@ -149,11 +261,17 @@ _SOURCES = ("--qrels", "--judgements", "--probabilities")
 @output_option
 @json_option
 @seed_option
+@bundled("relevance", Relevance)
+@bundled("correction", Correction)
 def command(
-    runs: tuple[str, ...],
-    run_names: str,
+    runs: RunFiles,
+    relevance: Relevance,
+    correction: Correction,
+    unjudged: float,
     measures: tuple[str, ...],
     rel: int | None,
+    topics: str,
+    keep: str,
     intervals: bool,
     over: str | None,
     level: float,
@@ -161,7 +279,7 @@ def command(
     quiet: bool,
     output: str | None,
     as_json: bool,
-    **sources: Any,
+    seed: int,
 ) -> None:
     """Score runs under qrels, under each assessor, or under uncertain relevance.
 
@@ -181,135 +299,51 @@ def command(
     from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of
 
-    correct, human = sources["correct"], sources["human"]
-    if bool(correct) != bool(human):
+    correcting = bool(correction.correct)
+    if correcting != bool(correction.human):
         raise UsageError("--human names the labels and --correct how to use them: give both")
-    if correct and sources["judgements"] and not sources["per_assessor"]:
-        sources["method"] = sources["method"] or "mv"
-    if (over or level != 0.9) and not (intervals or correct):
+    if correcting and relevance.judgements and not relevance.per_assessor:
+        relevance = replace(relevance, method=relevance.method or "mv")
+    if (over or level != 0.9) and not (intervals or correcting):
         raise UsageError("--over and --level say what intervals are: they need --intervals")
-    _check_sources(**sources)
-    ranked = load_runs(runs, run_names)
-    if correct:
-        known = load_human(human, sources["gold_rel"])
-        usual = measures_for(known, correct, sources["sampled"])
-        chosen = measures_of(measures or usual, rel=rel)
-        source = _source(**sources)
-        deliver_corrected(ranked, source, known, chosen, output, as_json, level, **sources)
+    relevance.check(correcting)
+    systems = runs.read()
+    if correcting:
+        corrected = _corrected(systems, relevance, correction, measures, rel, level, seed)
+        _deliver_corrected(corrected, correction.labels_needed, output, as_json)
         return
     chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
-    how = {name: sources[name] for name in ("topics", "unjudged", "keep")}
-    scores = score_runs(ranked, _source(**sources), chosen, belief=_belief(**sources), **how)
+    scores = score_runs(
+        systems,
+        relevance.read(),
+        chosen,
+        belief=relevance.belief(seed),
+        topics=topics,
+        unjudged=unjudged,
+        keep=keep,
+    )
     if intervals:
-        from qrowd.comparison.intervals import intervals as intervals_of
-
-        found = intervals_of(scores, over=over, level=level, seed=sources["seed"])
-        deliver_intervals(found, output, as_json)
+        deliver_intervals(q.intervals(scores, over=over, level=level, seed=seed), output, as_json)
     else:
         deliver_scores(scores, output, as_json, per_topic)
     for note in () if as_json or (intervals and not output) else scores.notes:
         say(f"note: {note}", quiet)
 
 
-def _check_sources(
-    qrels: str | None,
-    judgements: tuple[str, ...],
-    probabilities: str | None,
-    per_assessor: bool,
-    method: str | None,
-    gold: str | None,
-    draws: int | None,
-    recalibrate: str | None,
-    informed: bool,
-    documents: tuple[str, ...],
-    vectors: str | None,
-    correct: str | None,
-    **_: Any,
-) -> None:
-    """One source of relevance, and only options that say something about it."""
-    named = dict(zip(_SOURCES, (qrels, judgements, probabilities), strict=True))
-    given = [name for name, value in named.items() if value]
-    if len(given) != 1:
-        got = " and ".join(given) or "none"
-        raise UsageError(f"runs are scored under one of {', '.join(_SOURCES)}; got {got}")
-    beliefs = {"--draws": draws, "--recalibrate": recalibrate, "--informed": informed}
-    for name in (name for name, value in beliefs.items() if value):
-        if not (probabilities or method):
-            raise UsageError(f"{name} needs --probabilities, or --judgements with a --method")
-    if (documents or vectors) and not method:
-        raise UsageError("--documents and --vectors are for a --method that reads them")
-    if (per_assessor or method or gold) and not judgements:
-        raise UsageError("--per-assessor, --method and --gold need --judgements")
-    if correct and (qrels or draws or recalibrate or informed):
-        raise UsageError(
-            "--correct needs machine labels (--judgements or --probabilities), none of --draws, "
-            "--recalibrate, --informed"
-        )
-    if bool(judgements) != (per_assessor != bool(method)):
-        raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
-
-
-def _source(
-    qrels: str | None,
-    judgements: tuple[str, ...],
-    columns: str | None,
-    per_assessor: bool,
-    method: str | None,
-    gold: str | None,
-    gold_rel: int | None,
-    probabilities: str | None,
-    documents: tuple[str, ...],
-    vectors: str | None,
-    without_text: str,
-    **_: Any,
-) -> Qrels | Judgements | Merged:
-    """What the options say to score under."""
-    if qrels:
-        return load_qrels(qrels)
-    if per_assessor:
-        return load_judgements(judgements, columns)
-    if method:
-        from qrowd.aggregation.run_scores import merge_by
-        from qrowd.data.given import Given
-
-        rows, known = load_judgements(judgements, columns), load_gold(gold, gold_rel)
-        texts = load_documents(rows, known, documents, vectors, without_text)
-        if texts:
-            given = Given(gold=texts.gold, documents=texts.documents)
-            return merge_by(method, texts.judgements, given)
-        return merge_by(method, rows, Given(gold=known))
-    from qrowd.io.qrels import read_probabilities
-
-    return read_probabilities(str(probabilities))
-
-
-def _belief(
-    recalibrate: str | None,
-    gold_rel: int | None,
-    informed: bool,
-    draws: int | None,
-    seed: int,
-    **_: Any,
-) -> Belief:
-    from qrowd.aggregation.run_scores import Belief
-
-    sample = load_gold(recalibrate, gold_rel)
-    return Belief(sample=sample, informed=informed, draws=draws or 0, seed=seed)
-
-
 def deliver_scores(
-    scores: Scores, output: str | None, as_json: bool, per_topic: bool = False
+    scores: q.Scores, output: str | None, as_json: bool, per_topic: bool = False
 ) -> None:
     """Scores to a file, as JSON, or for eyes."""
+    from qrowd.data.frames import polars_frame
     from qrowd.evaluation.notes import score_table
 
     if output:
         put(scores, output)
     if as_json:
-        from qrowd.data.frames import polars_frame
-
-        topics = polars_frame(scores.file_columns()) if per_topic else None
-        rows = records(score_table(scores)) if topics is None else topics.to_dicts()
+        if per_topic:
+            rows = polars_frame(scores.file_columns()).to_dicts()
+        else:
+            rows = records(score_table(scores))
         about = {"measures": scores.measures, "topics": list(scores.topics)}
         show_json({**about, "scores": rows, "notes": scores.notes})
     elif not output and per_topic:
@@ -318,11 +352,76 @@ def deliver_scores(
         show(score_table(scores))
 
 
-def deliver_intervals(found: Intervals, output: str | None, as_json: bool) -> None:
+def deliver_intervals(intervals: q.Intervals, output: str | None, as_json: bool) -> None:
     """Intervals to a file, as JSON, or for eyes."""
     if output:
-        put(found, output)
+        put(intervals, output)
     if as_json:
-        show_json(found.to_dict())
+        show_json(intervals.to_dict())
     elif not output:
-        click.echo(str(found))
+        click.echo(str(intervals))
+
+
+# --- corrected by human labels --------------------------------------------------------------------
+
+
+def _corrected(
+    systems: q.RunSet,
+    relevance: Relevance,
+    correction: Correction,
+    measures: tuple[str, ...],
+    rel: int | None,
+    level: float,
+    seed: int,
+) -> q.Corrected:
+    from qrowd.evaluation.measure import measures_of
+
+    human = read_human(str(correction.human), relevance.gold.rel)
+    # what these labels can correct
+    if (correction.sampled or getattr(human, "by", "")) == "topic":
+        usual: tuple[str, ...] = ("AP", "nDCG@20")
+    else:
+        usual = ("P@10",) if correction.correct == "rg" else ("P@10", "DCG@10")
+    chosen = measures_of(measures or usual, rel=rel)
+    machine = relevance.read()
+    assert not isinstance(machine, q.Qrels)  # which `check` refuses
+    try:
+        return q.correct(
+            systems,
+            machine,
+            human,
+            chosen,
+            method=str(correction.correct),
+            sampled=correction.sampled,
+            level=level,
+            quantiles=correction.quantiles,
+            seed=seed,
+        )
+    except InputError as error:
+        raise error if error.file else error.at(str(correction.human)) from None
+
+
+def _deliver_corrected(
+    corrected: q.Corrected, half_width: float | None, output: str | None, as_json: bool
+) -> None:
+    """Corrected scores to a file, as JSON, or for eyes; and how many labels are needed."""
+    needed = corrected.labels_needed(half_width) if half_width else {}
+    if output:
+        put(corrected, output)
+    if as_json:
+        show_json({**corrected.to_dict(), "labels_needed": needed})
+        return
+    if output:
+        for note in corrected.notes:
+            say(f"note: {note}")
+    else:
+        click.echo(str(corrected))
+    for name in corrected.measures if half_width else ():
+        if name in needed:
+            line = (
+                f"{name}: for intervals of at most {half_width:g} to each side a human must judge "
+                f"{needed[name]} {corrected.unit}s ({corrected.labels} now)"
+            )
+        else:
+            line = f"{name}: how many human labels are needed is unknown, there is no interval"
+        click.echo(line, err=bool(output))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from qrowd.errors import UsageError
+from qrowd.io.atomic import refuse_unwritable
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CHECKED = "_checks_files"
@@ -20,8 +21,6 @@ _GRADES = "qrowd.grades"
 def writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
     """A callback of options that name a file to write; it also tells these options from others."""
     if path and path != "-":
-        from qrowd.io.atomic import refuse_unwritable
-
         refuse_unwritable(path)
     return path
 
@@ -53,11 +52,11 @@ def refuse_clashes(ctx: click.Context) -> None:
     if not written:
         return
     for option, path in _named(ctx, written=False):
-        for one in _read(path, written):
-            if one.resolve() in written:
-                other = written[one.resolve()]
+        for file in _read(path, written):
+            if file.resolve() in written:
+                other = written[file.resolve()]
                 raise UsageError(
-                    f"{one} is read ({option}) and would be overwritten by {other}; "
+                    f"{file} is read ({option}) and would be overwritten by {other}; "
                     "write to another file"
                 )
 
@@ -81,7 +80,8 @@ def _read(path: Path, written: dict[Path, str]) -> Iterator[Path]:
         if path.is_file():
             yield path
         elif path.is_dir():
-            yield from (one for one in written if one.parent == path.resolve() and one.exists())
+            folder = path.resolve()
+            yield from (file for file in written if file.parent == folder and file.exists())
         elif has_magic(str(path)):
             yield from map(Path, iglob(str(path)))  # noqa: PTH207
         elif "=" in str(path):
@@ -113,12 +113,12 @@ _grades = click.option(
 
 def grades_option(function: F) -> F:
     """--grades, once, whichever of a command's groups of options bring it."""
-    known = getattr(function, "__click_params__", [])
-    return function if any(each.name == "grades" for each in known) else _grades(function)
+    options = getattr(function, "__click_params__", [])
+    return function if any(option.name == "grades" for option in options) else _grades(function)
 
 
 def stated_grades() -> str | None:
     """What --grades said; loaders ask for it."""
     ctx = click.get_current_context(silent=True)
-    found: str | None = ctx.meta.get(_GRADES) if ctx else None
-    return found
+    words: str | None = ctx.meta.get(_GRADES) if ctx else None
+    return words

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
+import qrowd as q
 from qrowd.cli.options import (
+    DocumentFiles,
+    GoldFile,
+    JudgementFiles,
     documents_option,
     gold_option,
     json_option,
     judgements_argument,
-    load_documents,
-    load_gold,
-    load_judgements,
-    load_topic_list,
     output_option,
     quiet_option,
+    read_topic_list,
     seed_option,
     written_option,
 )
 from qrowd.cli.output import iterations, put, save_pictures, say, show, show_json
 from qrowd.errors import UsageError
-
-if TYPE_CHECKING:
-    from qrowd.budget.curves import Curves
-    from qrowd.data.documents import Documents, Likeness
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.qrels import Qrels
 
 
 @click.command()
@@ -121,17 +114,26 @@ if TYPE_CHECKING:
 @seed_option
 @quiet_option
 def command(
-    judgements: tuple[str, ...],
-    columns: str | None,
-    format: str | None,
-    rel: int | None,
-    gold: str | None,
-    gold_rel: int | None,
-    documents: tuple[str, ...],
-    vectors: str | None,
-    without_text: str,
+    files: JudgementFiles,
+    gold: GoldFile,
+    documents: DocumentFiles,
+    methods: str | None,
+    sweeps: tuple[str, ...],
+    votes: int,
+    randomisations: int,
+    every: int | None,
+    ties: str,
+    request: str,
+    at_least: int,
+    near: float | None,
     leave_out: str | None,
-    **options: Any,
+    at: float,
+    table: str | None,
+    figures: str | None,
+    output: str | None,
+    as_json: bool,
+    seed: int,
+    quiet: bool,
 ) -> None:
     """Ask for votes one by one, merge after each, and score against gold.
 
@@ -147,57 +149,50 @@ def command(
       qrowd loop crowd.tsv --gold nist.qrels --documents docs.jsonl --votes 2 --randomisations 5 \\
           --sweep mvnn.similarity=0.1,0.5 --table topics.tsv
     """
-    if gold is None:
+    from qrowd.budget.loop import specs_of, swept
+
+    if gold.path is None:
         raise UsageError("labels are scored against gold: --gold FILE")
-    rows = load_judgements(judgements, columns, format, rel)
-    truth = load_gold(gold, gold_rel, rel)
+    crowd = files.read()
+    truth = gold.read(files.rel)
     assert truth is not None
-    dropped = load_topic_list(leave_out)
-    if dropped is not None:
-        rows = rows[rows.topics.without(dropped)]
-    texts = load_documents(rows, None, documents, vectors, without_text)
-    content = texts.documents if texts else None
-    _run(texts.judgements if texts else rows, truth, content, **options)
-
-
-def _run(
-    rows: Judgements,
-    gold: Qrels,
-    content: Documents | Likeness | None,
-    *,
-    methods: str | None,
-    sweeps: tuple[str, ...],
-    at: float,
-    table: str | None,
-    figures: str | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    from qrowd.budget.loop import Loop, specs_of, swept, vote_by_vote
-    from qrowd.budget.votes import gold_minus_majority
-
-    usual = "mv,ds" if content is None else "mv,mvnn,mev,gp"
-    wanted = specs_of(methods or usual)
-    parts: dict[str, list[str]] = {}
+    if leave_out:
+        crowd = crowd[crowd.topics.without(read_topic_list(leave_out))]
+    texts = documents.read(crowd)
+    crowd = texts.judgements if texts else crowd
+    specs = specs_of(methods or ("mv,mvnn,mev,gp" if texts else "mv,ds"))
+    by_sweep: dict[str, list[str]] = {}
     for sweep in sweeps:
-        parts |= swept(sweep)
-    names = list(dict.fromkeys([*wanted, *(spec for specs in parts.values() for spec in specs)]))
-    with iterations("loop", quiet) as told:
-        curves = vote_by_vote(rows, gold, names, documents=content, loop=Loop(**how), progress=told)
+        by_sweep |= swept(sweep)
+    specs += [spec for group in by_sweep.values() for spec in group]
+    loop = q.Loop(
+        votes=votes,
+        randomisations=randomisations,
+        every=every,
+        ties=ties,
+        request=request,
+        at_least=at_least,
+        near=near,
+        seed=seed,
+    )
+    with iterations("loop", quiet) as progress:
+        curves = q.vote_by_vote(
+            crowd,
+            truth,
+            list(dict.fromkeys(specs)),
+            documents=texts.documents if texts else None,
+            loop=loop,
+            progress=progress,
+        )
     for note in curves.notes:
         say(f"note: {note}", quiet)
     if table:
         show(curves.table(at), table)
     if figures:
-        from qrowd.reporting.paper_figures import loop_figures
+        from qrowd.reporting.paper_figures import loop_figures  # imports matplotlib
 
-        save_pictures(loop_figures(curves, parts), figures, quiet)
-    _deliver(curves, gold_minus_majority(rows, gold), output, as_json)
-
-
-def _deliver(curves: Curves, gaps: dict[str, float], output: str | None, as_json: bool) -> None:
+        save_pictures(loop_figures(curves, by_sweep), figures, quiet)
+    gaps = q.gold_minus_majority(crowd, truth)
     if output:
         put(curves, output)
     if as_json:

@@ -41,7 +41,7 @@ VERBS = {
         "Compare approaches on a grid of panels, topic sets, measures and run sets.",
     ),
     "judges": Verb(
-        "judges:command",
+        "human_labels:judges",
         "Compare machine judges with a few human labels, one line per judge, the best first.",
     ),
     "loop": Verb(
@@ -64,7 +64,7 @@ VERBS = {
         "how sure.",
     ),
     "sample": Verb(
-        "sample:command",
+        "human_labels:sample",
         "Choose pairs for a human to judge, with the probability of each being chosen.",
     ),
     "score": Verb("score:command", "Score merged labels against gold."),

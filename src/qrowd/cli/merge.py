@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import qrowd as q
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
+    DocumentFiles,
+    GoldFile,
+    JudgementFiles,
     documents_option,
     gold_option,
     judgements_argument,
-    load_documents,
-    load_gold,
-    load_judgements,
     once,
     output_option,
     pairs_option,
@@ -25,26 +26,22 @@ from qrowd.cli.options import (
 )
 from qrowd.cli.output import iterations, put, save_pictures, say
 from qrowd.errors import UsageError
+from qrowd.registry import Card, cards
 
 if TYPE_CHECKING:
     from qrowd.data.chains import ParameterTable
-    from qrowd.data.given import Given
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.merged import Merged
-    from qrowd.registry import Card
 
 _CHECKED = 200_000  # judgements at most whose independence is checked
 
 
-def _parameters_option(command: Any) -> Any:
-    about = f"Write every parameter's mean, interval and diagnostics ({_with_parameters()})."
-    return written_option("--parameters", help=about)(command)
-
-
-def _with_parameters() -> str:
-    from qrowd.registry import cards
-
+def _with_parameter_table() -> str:
     return ", ".join(id for id, card in cards().items() if card.parameter_table)
+
+
+def _parameters_option(command: Any) -> Any:
+    """Made when a method's command is: only then are the cards at hand."""
+    about = f"Write every parameter's mean, interval and diagnostics ({_with_parameter_table()})."
+    return written_option("--parameters", help=about)(command)
 
 
 SHARED = (
@@ -76,7 +73,21 @@ SHARED = (
 
 
 def _command_of(name: str, method: Any) -> click.Command:
-    return method_command(name, method, SHARED, _merge, _help(method.card))
+    card = method.card
+    grades = "two grades (see --rel)" if card.grades == "binary" else "any number of grades"
+    uses = [f"--{use}" for use in (*card.needs, *card.uses)]
+    takes = f"Merges {grades}" + (f"; takes {', '.join(uses)}" if uses else "")
+    after = "" if card.paper == "qrowd" else f"After {card.paper}; "
+    needed = " --documents docs.jsonl" if "documents" in card.needs else ""
+    return method_command(
+        name,
+        method,
+        SHARED,
+        _merge,
+        f"{takes}. {after}the model: `qrowd methods {card.id}`.",
+        f"qrowd merge {card.id} crowd.tsv.gz{needed} -o merged.qrels",
+        f"qrowd merge {card.id} crowd.tsv.gz{needed} --gold some.qrels --probabilities merged.tsv",
+    )
 
 
 @click.group(
@@ -101,137 +112,77 @@ def command() -> None:
     """
 
 
-def _help(card: Card) -> str:
-    """The first paragraph, the source, what it takes, and examples."""
-    about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
-    grades = "two grades (see --rel)" if card.grades == "binary" else "any number of grades"
-    uses = [f"--{use}" for use in (*card.needs, *card.uses)]
-    takes = f"Merges {grades}" + (f"; takes {', '.join(uses)}" if uses else "")
-    needed = " --documents docs.jsonl" if "documents" in card.needs else ""
-    examples = [
-        f"qrowd merge {card.id} crowd.tsv.gz{needed} -o merged.qrels",
-        f"qrowd merge {card.id} crowd.tsv.gz{needed} --gold some.qrels --probabilities merged.tsv",
-    ]
-    listed = "\n".join(f"  {line}" for line in examples)
-    after = "" if card.paper == "qrowd" else f"After {card.paper}; "
-    source = f"{takes}. {after}the model: `qrowd methods {card.id}`."
-    return f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
-
-
-def _merge(method: Any, *, ties: str, seed: int, quiet: bool, **options: Any) -> None:
-    """Read what the options name, merge, say what happened, write."""
-    from dataclasses import replace
-
-    card = method.card
-    _refuse_useless(
-        card,
-        priors=options["priors"],
-        documents=options["documents"] or options["vectors"],
-    )
-    rows, given = _read(quiet=quiet, **options)
-    with iterations(card.id, quiet, sampled=card.sampled) as told:
-        merged: Merged = method.fit(rows, replace(given, progress=told))
-    _summarise(rows, merged, card, ties, seed, quiet)
-    _write(merged, card.id, ties=ties, seed=seed, quiet=quiet, **options)
-    if options["figures"]:
-        from qrowd.reporting.paper_figures import bayes_figures
-
-        save_pictures(bayes_figures(rows, merged), options["figures"], quiet)
-
-
-def _read(
+def _merge(
+    method: Any,
     *,
-    judgements: tuple[str, ...],
-    columns: str | None,
-    format: str | None,
-    rel: int | None,
-    gold: str | None,
-    gold_rel: int | None,
+    files: JudgementFiles,
+    gold: GoldFile,
     pairs: str | None,
+    documents: DocumentFiles,
     priors: str | None,
-    quiet: bool,
-    **texts: Any,
-) -> tuple[Judgements, Given]:
-    """The judgements, and what the method may see beside them."""
-    rows = load_judgements(judgements, columns, format, rel, pairs)
-    given = _given(load_gold(gold, gold_rel, rel), priors)
-    return _with_texts(rows, given, quiet=quiet, **texts)
-
-
-def _with_texts(
-    rows: Judgements,
-    given: Given,
-    *,
-    documents: tuple[str, ...],
-    vectors: str | None,
-    without_text: str,
-    quiet: bool,
-    **_: Any,
-) -> tuple[Judgements, Given]:
-    """The same with the documents, for methods that read them."""
-    from dataclasses import replace
-
-    texts = load_documents(rows, given.gold, documents, vectors, without_text)
-    if not texts:
-        return rows, given
-    _say_missing(texts.missing, without_text, quiet)
-    return texts.judgements, replace(given, documents=texts.documents, gold=texts.gold)
-
-
-def _write(
-    merged: Merged,
-    name: str,
-    *,
     ties: str,
     seed: int,
-    quiet: bool,
     output: str | None,
     probabilities: str | None,
     ranking: str | None,
     assessors: str | None,
     parameters: str | None,
-    **_: Any,
+    figures: str | None,
+    quiet: bool,
 ) -> None:
-    """Every file that was asked for; qrels to stdout where there was none."""
+    """Read what the options name, merge, say what happened, write."""
+    card = method.card
+    _refuse_useless(card, priors=priors, documents=documents)
+    crowd = files.read(pairs)
+    trusted = gold.read(files.rel)
+    given = q.Given(gold=trusted, priors=q.read_assessors(priors) if priors else None)
+    texts = documents.read(crowd, trusted)
+    if texts:
+        _say_missing(texts.missing, documents.without, quiet)
+        crowd = texts.judgements
+        given = replace(given, documents=texts.documents, gold=texts.gold)
+    with iterations(card.id, quiet, sampled=card.sampled) as progress:
+        merged: q.Merged = method.fit(crowd, replace(given, progress=progress))
+    if not quiet:
+        _summarise(crowd, merged, card, ties, seed)
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
         put(merged, probabilities, ties=ties, seed=seed)
     if ranking:
-        put(merged.ranking(name, seed), ranking)
+        put(merged.ranking(card.id, seed), ranking)
     if assessors:
         put(merged.assessors, assessors)
     if parameters:
-        table = _parameters_of(merged)
+        table = merged.details.parameters
+        if table is None:
+            having = _with_parameter_table()
+            raise UsageError(
+                f"--parameters: {merged.fit.method} has none; methods that do: {having}"
+            )
         put(table, parameters)
         _say_without_interval(table, quiet)
+    if figures:
+        from qrowd.reporting.paper_figures import bayes_figures  # imports matplotlib
+
+        save_pictures(bayes_figures(crowd, merged), figures, quiet)
 
 
 def _refuse_useless(card: Card, **named: Any) -> None:
     """Options that say something which this method does not look at."""
-    from qrowd.registry import cards
-
-    for what in (name for name, value in named.items() if value):
-        if what not in (*card.needs, *card.uses):
-            others = [id for id, c in cards().items() if what in (*c.needs, *c.uses)]
+    for name in (name for name, value in named.items() if value):
+        if name not in (*card.needs, *card.uses):
+            others = [id for id, other in cards().items() if name in (*other.needs, *other.uses)]
             raise UsageError(
-                f"--{what}: {card.id} has no use for them; methods that do: {', '.join(others)}"
+                f"--{name}: {card.id} has no use for them; methods that do: {', '.join(others)}"
             )
 
 
 def _say_missing(missing: tuple[str, ...], without_text: str, quiet: bool) -> None:
     if missing:
-        what = {"skip": "left out", "alone": "taken to be like no other"}[without_text]
+        fate = {"skip": "left out", "alone": "taken to be like no other"}[without_text]
         more = " ..." if len(missing) > 5 else ""
-        say(f"{len(missing)} documents without text {what}: {' '.join(missing[:5])}{more}", quiet)
-
-
-def _parameters_of(merged: Merged) -> Any:
-    if merged.details.parameters is None:
-        raise UsageError(
-            f"--parameters: {merged.fit.method} has none; methods that do: {_with_parameters()}"
-        )
-    return merged.details.parameters
+        say(f"{len(missing)} documents without text {fate}: {' '.join(missing[:5])}{more}", quiet)
 
 
 def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
@@ -241,34 +192,23 @@ def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
         say(f"no interval (NaN), only the likeliest value: {', '.join(bare)}", quiet)
 
 
-def _given(gold: Any, priors: str | None) -> Given:
-    from qrowd.data.given import Given
-    from qrowd.io.judgements import read_assessors
-
-    return Given(gold=gold, priors=read_assessors(priors) if priors else None)
-
-
-def _summarise(
-    rows: Judgements, merged: Merged, card: Card, ties: str, seed: int, quiet: bool
-) -> None:
+def _summarise(crowd: q.Judgements, merged: q.Merged, card: Card, ties: str, seed: int) -> None:
     """What happened, on stderr."""
-    if quiet:
-        return
-    doubts = _doubts(rows) if card.assumes_independence else []
+    doubts = _doubts(crowd) if card.assumes_independence else []
     for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
         say(line)
 
 
-def _doubts(rows: Judgements) -> list[str]:
+def _doubts(crowd: q.Judgements) -> list[str]:
     """A warning where these assessors err together."""
     from qrowd.aggregation.judgements.ds import DawidSkene
     from qrowd.quality.independence import independence
 
-    found = independence(rows, DawidSkene(smoothing=1), replicates=1, most=_CHECKED)
-    return [f"warning: {found.verdict}"] if found.together else []
+    doubt = independence(crowd, DawidSkene(smoothing=1), replicates=1, most=_CHECKED)
+    return [f"warning: {doubt.verdict}"] if doubt.together else []
 
 
-def _course(merged: Merged) -> str:
+def _course(merged: q.Merged) -> str:
     fit = merged.fit
     if not fit.iterations:
         return f"{fit.method}: {len(merged.pairs)} pairs in {fit.seconds:.2f} s"
@@ -277,13 +217,14 @@ def _course(merged: Merged) -> str:
     return f"{fit.method}: {state} after {fit.iterations} iterations{end}, {fit.seconds:.2f} s"
 
 
-def _outcome(merged: Merged, ties: str, seed: int) -> str:
+def _outcome(merged: q.Merged, ties: str, seed: int) -> str:
+    scale = merged.scale
     grades = merged.grades(ties, seed)
-    counts = [f"{int((grades == g).sum())} of grade {g}" for g in merged.scale.grades]
+    counts = [f"{int((grades == g).sum())} of grade {g}" for g in scale.grades]
     tied = int((merged.grades("relevant") != merged.grades("nonrelevant")).sum())
     rule = f"{ties}, seed {seed}" if ties == "coin" else ties
     decided = f"{tied} {'tie' if tied == 1 else 'ties'} decided ({rule})" if tied else "no ties"
-    scale = merged.scale
-    all_of_them = f", so every grade: is --rel {scale.grades[0] + 1} meant?"
-    relevant = f"relevant from {scale.relevant_from} on (--rel)" + all_of_them * all(scale.relevant)
+    relevant = f"relevant from {scale.relevant_from} on (--rel)"
+    if all(scale.relevant):
+        relevant += f", so every grade: is --rel {scale.grades[0] + 1} meant?"
     return f"{len(grades)} pairs: {', '.join(counts)}; {relevant}; {decided}"

@@ -1,7 +1,8 @@
-"""A command for each method, its options made from its card: for `merge` and `aware`."""
+"""A command for each method, its options made from its card: for `merge`, `aware` and `rank`."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 from qrowd.cli.options import parameter_option
 from qrowd.cli.output import say
 from qrowd.errors import UsageError
+from qrowd.registry import build, cards, get, parse_spec
 
 VERBS = {"judgements": "merge", "scores": "aware", "orders": "rank"}
 USUAL = {"judgements": "ds", "scores": "aware-uni", "orders": "plackett-luce"}
@@ -28,15 +30,15 @@ class MethodGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The methods, sorted."""
-        from qrowd.registry import cards
-
         return [id for id, card in cards().items() if card.level == self.level]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of a method, or of a method with parameters."""
-        from qrowd.registry import get
-
-        self._refuse_file(ctx, name)
+        if Path(name).exists() or "/" in name:
+            raise UsageError(
+                f"name the method before the file: qrowd {VERBS[self.level]} {USUAL[self.level]} "
+                f"{name}; there are {', '.join(self.list_commands(ctx))}"
+            )
         method = get(name)
         level = method.card.level
         if level != self.level:
@@ -46,49 +48,59 @@ class MethodGroup(click.Group):
             )
         return self.make(name, method)
 
-    def _refuse_file(self, ctx: click.Context, name: str) -> None:
-        if Path(name).exists() or "/" in name:
-            raise UsageError(
-                f"name the method before the file: qrowd {VERBS[self.level]} {USUAL[self.level]} "
-                f"{name}; there are {', '.join(self.list_commands(ctx))}"
-            )
-
 
 def method_command(
-    name: str,
+    spec: str,
     method: Any,
     shared: Sequence[Callable[[Any], Any]],
     act: Callable[..., None],
-    help: str,
+    source: str,
+    *examples: str,
 ) -> click.Command:
-    """The command of one method: its own parameters, then the shared options; `act` does it."""
-    card, spec = method.card, name
+    """The command of one method: its own parameters, then the shared options; `act` does it.
+
+    Its help is the first paragraph of what the method says of itself, its source, and examples.
+    """
+    card = method.card
+    names = [param.name for param in card.params]
 
     @click.pass_context
-    def run(ctx: click.Context, /, **given: Any) -> None:
-        stated = {name: value for name, value in given.items() if _is_stated(ctx, name)}
-        own = {known.name for known in card.params}
-        _say_twice(spec, [known.name for known in card.params], stated)
-        changed = _changed(method, {name: stated[name] for name in own & set(stated)})
-        for name in COMMON & own & set(given):
-            given[name] = _common(changed, name, given[name])
-        act(changed, **{name: value for name, value in given.items() if name not in own - COMMON})
+    def run(ctx: click.Context, /, **options: Any) -> None:
+        default = click.core.ParameterSource.DEFAULT
+        stated = {
+            name: options[name]
+            for name in names
+            if name in options and ctx.get_parameter_source(name) is not default
+        }
+        _say_twice(spec, names, stated)
+        before = {name: getattr(method, name) for name in names}
+        changed = build(card, [], before | stated)
+        for name in COMMON & set(names) & set(options):
+            options[name] = _common(changed, name, options[name])
+        act(changed, **{k: v for k, v in options.items() if k in COMMON or k not in names})
 
     for decorate in reversed(shared):
         run = decorate(run)
-    made = click.command(name=name, help=help, short_help=card.summary)(run)
-    own_params = [known for known in card.params if known.name not in COMMON]
-    options = [parameter_option(known, getattr(method, known.name)) for known in own_params]
-    made.params = [*options, *made.params]
-    return made
+    about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
+    listed = "\n".join(f"  {example}" for example in examples)
+    command = click.command(
+        name=spec,
+        help=f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}",
+        short_help=card.summary,
+    )(run)
+    own = [
+        parameter_option(param, getattr(method, param.name))
+        for param in card.params
+        if param.name not in COMMON
+    ]
+    command.params = [*own, *command.params]
+    return command
 
 
-def _say_twice(spec: str, params: list[str], stated: dict[str, Any]) -> None:
+def _say_twice(spec: str, names: list[str], stated: dict[str, Any]) -> None:
     """Which parameters both the spec string and an option set: the option counts."""
-    from qrowd.registry import parse_spec
-
     _, positional, named = parse_spec(spec)
-    twice = {*params[: len(positional)], *named} & set(stated) & set(params)
+    twice = {*names[: len(positional)], *named} & set(stated)
     for name in sorted(twice):
         flag = f"--{name.replace('_', '-')} {stated[name]}"
         say(f"warning: {name} is given twice, in {spec!r} and by {flag}, which is used")
@@ -100,15 +112,3 @@ def _common(method: Any, name: str, otherwise: Any) -> Any:
 
     own = getattr(method, name)
     return own if name != "ties" or own in TIES else otherwise
-
-
-def _is_stated(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-
-
-def _changed(method: Any, own: dict[str, Any]) -> Any:
-    """The method with the parameters that options changed."""
-    from qrowd.registry import build
-
-    before = {known.name: getattr(method, known.name) for known in method.card.params}
-    return build(method.card, [], before | own)

@@ -1,56 +1,55 @@
-"""Options that several verbs share, and what turns their values into nouns.
+"""Options that several verbs share.
 
-Decorators (the parameter that the command gets is the option's long name):
+Options that travel together reach a command as one object (`bundled`), which reads what they name:
 
-    judgements_argument   JUDGEMENTS... --columns --format --rel  -> judgements columns format rel
-                          (and --grades, as gold_option and qrels_option, which loaders know of)
+    judgements_argument   JUDGEMENTS... --columns --format --rel       files: JudgementFiles
+                          (and --grades, as gold_option and qrels_option)
     judgements_if_any     the same, none being allowed
-    gold_option           --gold FILE --gold-rel N                -> gold gold_rel
-    pairs_option          --pairs FILE                            -> pairs
+    gold_option           --gold FILE --gold-rel N                     gold: GoldFile
     documents_option      --documents FILE --vectors FILE --without-text
-                                                                  -> documents vectors without_text
-    runs_option           --runs FILE (many) --run-names          -> runs run_names
-    qrels_option          --qrels FILE                            -> qrels
-    output_option         -o FILE                                 -> output
+                                                                       documents: DocumentFiles
+    runs_option           --runs FILE (many) --run-names               runs: RunFiles
+
+The others reach it under their long names:
+
+    pairs_option          --pairs FILE                                 pairs
+    qrels_option          --qrels FILE                                 qrels
+    output_option         -o FILE                                      output
     written_option        another FILE to write, under its flags
-    json_option           --json                                  -> as_json
-    ties_option           --ties RULE                             -> ties
-    seed_option           --seed N                                -> seed
-    quiet_option          -q                                      -> quiet
-    parameter_option      --max-iter, from a method's parameter   -> max_iter
+    json_option           --json                                       as_json
+    ties_option           --ties RULE                                  ties
+    seed_option           --seed N                                     seed
+    quiet_option          -q                                           quiet
+    parameter_option      --max-iter, from a method's parameter        max_iter
 
-Loaders (they import what they need when they are called):
-
-    load_judgements(judgements, columns, format, rel, pairs) -> Judgements
-    load_gold(gold, gold_rel, rel) -> Qrels | None
-    load_qrels(qrels) -> Qrels
-    load_runs(runs, run_names) -> RunSet
-    load_topic_list(file) -> Index | None
-    load_topics(stated, known, seed) -> Index
+`qrowd` loads what it is asked for when it is asked, so that `--help` imports neither numpy nor
+Polars.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import qrowd as q
 from qrowd.cli.files import checking_files, grades_option, stated_grades, writable
+from qrowd.errors import DataWarning, UsageError
+from qrowd.io import formats
 
 if TYPE_CHECKING:
     from qrowd.content.similarity import WithText
-    from qrowd.content.vectors import Vectors
-    from qrowd.data.documents import Documents
-    from qrowd.data.index import Index
-    from qrowd.data.judgements import Judgements
-    from qrowd.data.qrels import Qrels
-    from qrowd.data.runs import RunSet
     from qrowd.registry import Param
 
-F = TypeVar("F", bound=Callable[..., Any])
-FORMATS = ("tsv", "csv", "json", "jsonl", "parquet", "trec", "mturk")
+Command = Callable[..., Any]
+F = TypeVar("F", bound=Command)
+_USUAL = ("tsv", "csv", "json", "jsonl", "parquet", "trec")  # what most files are: listed first
+FORMATS = (*_USUAL, *(name for name in formats.FORMATS if name not in _USUAL))
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
@@ -64,24 +63,67 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def bundled(
+    name: str, noun: type, values: Sequence[str] = (), *options: Callable[[Any], Any]
+) -> Callable[[Command], Command]:
+    """Options whose values a command gets as one object, a `noun`, under `name`.
+
+    `values` are the options' names, in the order of the noun's fields; without them, its fields'.
+    """
+    taken = values or [field.name for field in fields(noun)]
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def command(*arguments: Any, **given: Any) -> Any:
+            given[name] = noun(*[given.pop(value) for value in taken])
+            return function(*arguments, **given)
+
+        return _all(*options)(command)
+
+    return decorate
+
+
 def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
     """A callback of what is read: `-` may be named once in all of a command."""
     names = value if isinstance(value, tuple) else (value,)
     if "-" in names and sys.stdin is None:
-        from qrowd.errors import UsageError
-
         raise UsageError("stdin is closed; name a file instead of -")
     seen = ctx.meta["qrowd.stdin"] = ctx.meta.get("qrowd.stdin", 0) + names.count("-")
     if seen > 1:
-        from qrowd.errors import UsageError
-
         raise UsageError("stdin (-) can be read only once; name a file for the others")
     return value
 
 
-def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
-    return _all(
-        click.argument("judgements", nargs=-1, required=required, metavar=metavar, callback=once),
+# --- what is read ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JudgementFiles:
+    """Files of judgements, and how to read them; binary from grade `rel` on, if there is one."""
+
+    paths: tuple[str, ...]
+    columns: str | None = None
+    format: str | None = None
+    rel: int | None = None
+
+    def read(self, pairs: str | None = None) -> q.Judgements:
+        """The judgements, over a pool that has the pairs of the file `pairs`, too."""
+        source = self.paths[0] if len(self.paths) == 1 else self.paths
+        crowd = q.read_judgements(
+            source, columns=self.columns, format=self.format, grades=stated_grades()
+        )
+        if self.rel is not None:
+            _warn_of_high("--rel", self.rel, crowd.scale.grades)
+            crowd = crowd.binary(self.rel)
+        return crowd.with_pool(q.read_pairs(pairs)) if pairs else crowd
+
+
+def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
+    return bundled(
+        "files",
+        JudgementFiles,
+        ("paths", "columns", "format", "rel"),
+        click.argument("paths", nargs=-1, required=required, metavar=metavar, callback=once),
         click.option(
             "--columns",
             metavar="NAMES",
@@ -105,17 +147,33 @@ def _judgements(required: bool, metavar: str) -> Callable[[F], F]:
     )
 
 
-def judgements_argument(function: F) -> F:
-    """JUDGEMENTS... and what says how to read them."""
-    return _judgements(True, "JUDGEMENTS...")(function)
+judgements_argument = _judgements(True, "JUDGEMENTS...")
+judgements_if_any = _judgements(False, "[JUDGEMENTS...]")
 
 
-def judgements_if_any(function: F) -> F:
-    """The same where a command has work without judgements, too."""
-    return _judgements(False, "[JUDGEMENTS...]")(function)
+@dataclass(frozen=True)
+class GoldFile:
+    """A file of gold, if there is one; binary from the grade `rel` on, if there is one."""
+
+    path: str | None
+    rel: int | None = None
+
+    def read(self, rel: int | None = None) -> q.Qrels | None:
+        """The gold; `rel` is what --rel says, where --gold-rel says nothing."""
+        if self.path is None:
+            return None
+        gold = read_qrels(self.path)
+        cut = rel if self.rel is None else self.rel
+        if cut is None:
+            return gold
+        _warn_of_high("--rel" if self.rel is None else "--gold-rel", cut, gold.scale.grades)
+        return gold.binary(cut)
 
 
-gold_option = _all(
+gold_option = bundled(
+    "gold",
+    GoldFile,
+    ("gold", "gold_rel"),
     click.option(
         "--gold",
         metavar="FILE",
@@ -132,28 +190,63 @@ gold_option = _all(
     grades_option,
 )
 
-pairs_option = click.option(
-    "--pairs",
-    metavar="FILE",
-    callback=once,
-    help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "
-    "and doc.",
-)
 
-documents_option = _all(
+def _warn_of_high(option: str, cut: int, grades: Sequence[int]) -> None:
+    """A cut above every grade makes nothing relevant: hardly meant."""
+    if grades and cut > max(grades):
+        listed = " ".join(map(str, grades))
+        warnings.warn(
+            f"{option} {cut} is above every grade ({listed}), so nothing counts as relevant",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+@dataclass(frozen=True)
+class DocumentFiles:
+    """Where the documents' texts are, or their vectors; `without`: what to do without a text."""
+
+    texts: tuple[str, ...]
+    vectors: str | None
+    without: str
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.vectors)
+
+    def content(self) -> q.Documents | q.Vectors:
+        """Texts, or vectors."""
+        return q.read_vectors(self.vectors) if self.vectors else q.read_documents(list(self.texts))
+
+    def read(self, crowd: q.Judgements, gold: q.Qrels | None = None) -> WithText | None:
+        """The documents, if any were named, with the judgements and the gold that fit them."""
+        from qrowd.content.similarity import WithText
+
+        if not self:
+            return None
+        if self.texts and self.vectors:
+            raise UsageError("documents are known by --documents or by --vectors; name one of them")
+        if self.without == "refuse":
+            return WithText(crowd, self.content(), gold, ())
+        return q.with_text(crowd, self.content(), gold, without=self.without)
+
+
+documents_option = bundled(
+    "documents",
+    DocumentFiles,
+    ("documents", "vectors", "without_text"),
     click.option(
         "--documents",
         multiple=True,
         metavar="FILE",
         callback=once,
-        help="The documents' texts, for methods that read them: a table with doc and text, SGML, "
-        "XML, or a folder; may repeat.",
+        help="The documents' texts, for methods that read them: a table with doc and text, "
+        "SGML, XML, or a folder; may repeat.",
     ),
     click.option(
         "--vectors",
         metavar="FILE",
-        help="The documents' vectors, instead of their texts: a .npy file, one row each, with the "
-        "documents' names, one per line, in a file .ids beside it.",
+        help="The documents' vectors, instead of their texts: a .npy file, one row each, with "
+        "the documents' names, one per line, in a file .ids beside it.",
     ),
     click.option(
         "--without-text",
@@ -165,7 +258,23 @@ documents_option = _all(
     ),
 )
 
-runs_option = _all(
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Files of runs, and how the runs are named."""
+
+    paths: tuple[str, ...]
+    names: str = "auto"
+
+    def read(self) -> q.RunSet:
+        """The runs."""
+        return q.read_runs(list(self.paths), names=self.names)
+
+
+runs_option = bundled(
+    "runs",
+    RunFiles,
+    ("runs", "run_names"),
     click.option(
         "--runs",
         multiple=True,
@@ -183,16 +292,41 @@ runs_option = _all(
     ),
 )
 
+
 qrels_option = _all(
-    click.option(
-        "--qrels",
-        required=True,
-        metavar="FILE",
-        callback=once,
-        help="The qrels.",
-    ),
+    click.option("--qrels", required=True, metavar="FILE", callback=once, help="The qrels."),
     grades_option,
 )
+
+
+def read_qrels(path: str) -> q.Qrels:
+    """The qrels of a file, in the words of --grades."""
+    return q.read_qrels(path, grades=stated_grades())
+
+
+def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
+    """Human labels, with probabilities where the file has them; binary from `rel` on."""
+    labels = q.read_sample(path, grades=stated_grades())
+    return labels if rel is None else labels.binary(rel)
+
+
+def read_topic_list(path: str) -> q.Index:
+    """The topics of a file."""
+    from qrowd.io.qrels import read_topic_list
+
+    return read_topic_list(path)
+
+
+pairs_option = click.option(
+    "--pairs",
+    metavar="FILE",
+    callback=once,
+    help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "
+    "and doc.",
+)
+
+
+# --- what is written, and how ---------------------------------------------------------------------
 
 
 def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
@@ -234,139 +368,16 @@ quiet_option = click.option(
 )
 
 
-def parameter_option(known: Param, default: Any) -> click.Option:
+def parameter_option(param: Param, default: Any) -> click.Option:
     """A parameter of a method as an option; None where it is not given.
 
     The names are those of the library: `max_iter` is --max-iter, a switch also has its --no-.
     """
-    flag = f"--{known.name.replace('_', '-')}"
-    shown = "none" if default is None else str(default).lower() if known.type is bool else default
-    about = f"{known.help[0].upper()}{known.help[1:]}.  [default: {shown}]"
-    if known.type is bool:
-        flag = f"{flag}/--no-{known.name.replace('_', '-')}"
-        return click.Option([flag, known.name], default=None, help=about)
-    kind = click.Choice(known.choices) if known.choices else known.type
-    return click.Option([flag, known.name], type=kind, default=None, help=about)
-
-
-def load_judgements(
-    judgements: Sequence[str],
-    columns: str | None = None,
-    format: str | None = None,
-    rel: int | None = None,
-    pairs: str | None = None,
-) -> Judgements:
-    """The judgements that were named, binary if `rel` says so, over a pool with `pairs` too."""
-    from qrowd.io.judgements import read_judgements
-    from qrowd.io.qrels import read_pairs
-
-    one = judgements[0] if len(judgements) == 1 else judgements
-    found = read_judgements(one, columns=columns, format=format, grades=stated_grades())
-    if rel is not None:
-        _warn_of_high("--rel", rel, found.scale.grades)
-        found = found.binary(rel)
-    return found.with_pool(read_pairs(pairs)) if pairs else found
-
-
-def load_gold(
-    gold: str | None, gold_rel: int | None = None, rel: int | None = None
-) -> Qrels | None:
-    """The gold that was named, binary if `gold_rel` or `rel` says so."""
-    if gold is None:
-        return None
-    found = load_qrels(gold)
-    cut = gold_rel if gold_rel is not None else rel
-    if cut is None:
-        return found
-    _warn_of_high("--gold-rel" if gold_rel is not None else "--rel", cut, found.scale.grades)
-    return found.binary(cut)
-
-
-def _warn_of_high(option: str, cut: int, grades: Sequence[int]) -> None:
-    """A cut above every grade makes nothing relevant: hardly meant."""
-    if grades and cut > max(grades):
-        import warnings
-
-        from qrowd.errors import DataWarning
-
-        listed = " ".join(map(str, grades))
-        warnings.warn(
-            f"{option} {cut} is above every grade ({listed}), so nothing counts as relevant",
-            DataWarning,
-            stacklevel=3,
-        )
-
-
-def load_qrels(qrels: str) -> Qrels:
-    """The qrels that were named."""
-    from qrowd.io.qrels import read_qrels
-
-    return read_qrels(qrels, grades=stated_grades())
-
-
-def load_runs(runs: Sequence[str], run_names: str = "auto") -> RunSet:
-    """The runs that were named."""
-    from qrowd.io.runs import read_runs
-
-    return read_runs(list(runs), names=run_names)
-
-
-def load_topic_list(file: str | None) -> Index | None:
-    """The topics of the file that was named, if one was."""
-    from qrowd.io.qrels import read_topic_list
-
-    return read_topic_list(file) if file else None
-
-
-def load_topics(stated: str | None, known: Index, seed: int) -> Index:
-    """Some of the `known` topics: those of a file, those listed, or a share of them at random."""
-    from pathlib import Path
-
-    from qrowd.data.index import Index
-    from qrowd.errors import InputError
-    from qrowd.io.qrels import read_topic_list
-
-    if not len(known):
-        raise InputError("gold and judgements have no topic in common; do topic names match?")
-    if stated is None:
-        return known
-    if "." in stated and stated.replace(".", "", 1).isdigit():
-        return known.split(float(stated), seed)[0]
-    there = Path(stated).is_file()
-    wanted = read_topic_list(stated) if there else Index.of(stated.split(","))
-    missing = wanted.without(known)
-    if len(missing):
-        raise InputError(
-            f"training topics without gold or judgements: {', '.join(missing)}; "
-            f"gold has {', '.join(list(known)[:10])}"
-        )
-    return wanted
-
-
-def load_documents(
-    rows: Judgements,
-    gold: Qrels | None,
-    documents: Sequence[str],
-    vectors: str | None,
-    without_text: str = "refuse",
-) -> WithText | None:
-    """The documents that were named, with the judgements and the gold that fit them."""
-    from qrowd.content.similarity import WithText, with_text
-
-    if not documents and not vectors:
-        return None
-    if documents and vectors:
-        from qrowd.errors import UsageError
-
-        raise UsageError("documents are known by --documents or by --vectors; name one of them")
-    content = load_content(documents, vectors)
-    if without_text == "refuse":
-        return WithText(rows, content, gold, ())
-    return with_text(rows, content, gold, without=without_text)
-
-
-def load_content(documents: Sequence[str], vectors: str | None) -> Documents | Vectors:
-    """Texts, or vectors."""
-    from qrowd.io.documents import read_documents, read_vectors
-
-    return read_vectors(vectors) if vectors else read_documents(list(documents))
+    flag = f"--{param.name.replace('_', '-')}"
+    shown = "none" if default is None else str(default).lower() if param.type is bool else default
+    about = f"{param.help[0].upper()}{param.help[1:]}.  [default: {shown}]"
+    if param.type is bool:
+        flag = f"{flag}/--no-{param.name.replace('_', '-')}"
+        return click.Option([flag, param.name], default=None, help=about)
+    kind = click.Choice(param.choices) if param.choices else param.type
+    return click.Option([flag, param.name], type=kind, default=None, help=about)

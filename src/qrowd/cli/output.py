@@ -5,7 +5,7 @@ show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal,
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
 save_pictures({"name": figure}, folder)             SVG files
-with iterations("ds", quiet) as told: ...           told(done, at_most, objective) shows how it goes
+with iterations("ds", quiet) as progress: ...       progress(done, at_most, objective) shows it
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.rendering import Table, records, to_json, tsv
+from qrowd.io.atomic import made_folder, written
+from qrowd.rendering import Table, cell, digits_of, is_number, records, to_json, tsv
 
 if TYPE_CHECKING:
     from qrowd.data.given import Progress
@@ -59,7 +60,9 @@ def show(
     On a terminal, and only there, numbers are rounded to `digits`, and a long table is cut.
     """
     if output and output != "-":
-        _save(table, output)
+        from qrowd.io.save import save_table
+
+        save_table(table, output)
     elif as_json:
         show_json(records(table))
     elif sys.stdout.isatty():
@@ -75,7 +78,6 @@ def show_json(value: Any) -> None:
 
 def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False) -> None:
     """Pictures as SVG files of a folder, which is made; what could not be drawn is None."""
-    from qrowd.io.atomic import made_folder, written
     from qrowd.reporting.figures import standalone
 
     into = made_folder(folder)
@@ -88,30 +90,31 @@ def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False)
 
 
 @contextlib.contextmanager
-def iterations(what: str, quiet: bool = False, *, sampled: bool = False) -> Iterator[Progress]:
+def iterations(method: str, quiet: bool = False, *, sampled: bool = False) -> Iterator[Progress]:
     """How far a fit has come: one line that changes on a terminal, else a line now and then.
 
-    `sampled` fits make sweeps, and what they tell is the worst R-hat so far.
+    `sampled` fits make sweeps, and what they show is the worst R-hat so far.
     """
     if quiet:
         yield lambda done, at_most, objective: None
         return
     live = sys.stderr.isatty()
-    wait, next_time = (0.2, time.monotonic() + 1) if live else (10, time.monotonic() + 10)
-    started, step = time.monotonic(), "sweep" if sampled else "iteration"
+    started = time.monotonic()
+    next_time = started + (1 if live else 10)
+    wait = 0.2 if live else 10
+    step, name = ("sweep", "worst R-hat") if sampled else ("iteration", "objective")
 
-    def told(done: int, at_most: int, objective: float) -> None:
+    def progress(done: int, at_most: int, objective: float) -> None:
         nonlocal next_time
         if time.monotonic() >= next_time:
             next_time = time.monotonic() + wait
-            name = "worst R-hat" if sampled else "objective"
             value = "" if math.isnan(objective) else f", {name} {objective:.{4 if sampled else 8}g}"
             rate = f", {done / (time.monotonic() - started):.0f}/s" if sampled else ""
-            line = f"{what}: {step} {done} of at most {at_most}{rate}{value}"
+            line = f"{method}: {step} {done} of at most {at_most}{rate}{value}"
             line = f"{_bar(done / at_most)} {line}" if sampled and live else line
             click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
 
-    yield told
+    yield progress
     if live:
         click.echo(f"\r{'':<79}\r", err=True, nl=False)
 
@@ -121,25 +124,17 @@ def _bar(share: float, width: int = 16) -> str:
     return f"[{'#' * full}{'.' * (width - full)}]"
 
 
-def _save(table: Table, output: str) -> None:
-    from qrowd.io.save import save_table
-
-    save_table(table, output)
-
-
 def _print(table: Table, title: str, digits: int) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
-
-    from qrowd.rendering import cell, digits_of, is_number
 
     drawn = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
     for name, column in table.items():
         number = all(is_number(value) or value is None for value in column)
         drawn.add_column(name, justify="right" if number else "left", overflow="fold")
-    places = [digits_of(name, digits) for name in table]
+    decimals = [digits_of(name, digits) for name in table]
     for row in itertools.islice(zip(*table.values(), strict=True), _ROWS):
-        drawn.add_row(*(cell(value, n) for value, n in zip(row, places, strict=True)))
+        drawn.add_row(*(cell(value, n) for value, n in zip(row, decimals, strict=True)))
     Console().print(drawn, markup=False)
     more = len(next(iter(table.values()), ())) - _ROWS
     if more > 0:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import qrowd as q
 from qrowd.cli.files import stated_grades
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
+    GoldFile,
     gold_option,
-    load_gold,
     once,
     output_option,
     quiet_option,
@@ -20,10 +20,7 @@ from qrowd.cli.options import (
 )
 from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
-
-if TYPE_CHECKING:
-    from qrowd.data.consensus import Consensus
-    from qrowd.registry import Card
+from qrowd.registry import Card
 
 SHARED = (
     click.argument("files", nargs=-1, required=True, metavar="FILES...", callback=once),
@@ -46,7 +43,10 @@ SHARED = (
 
 
 def _command_of(name: str, method: Any) -> click.Command:
-    return method_command(name, method, SHARED, _rank, _help(method.card))
+    card = method.card
+    source = f"After {card.paper}; the model: `qrowd methods {card.id}`."
+    example = f"qrowd rank {card.id} orders.tsv -o consensus.run --worths worths.tsv"
+    return method_command(name, method, SHARED, _rank, source, example)
 
 
 @click.group(
@@ -70,20 +70,12 @@ def command() -> None:
     """
 
 
-def _help(card: Card) -> str:
-    about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
-    source = f"After {card.paper}; the model: `qrowd methods {card.id}`."
-    example = f"qrowd rank {card.id} orders.tsv -o consensus.run --worths worths.tsv"
-    return f"{about}\n\n{source}\n\n\b\nExamples:\n  {example}"
-
-
 def _rank(
     method: Any,
     *,
     files: tuple[str, ...],
     rel: int | None,
-    gold: str | None,
-    gold_rel: int | None,
+    gold: GoldFile,
     name: str,
     seed: int,
     output: str | None,
@@ -91,26 +83,32 @@ def _rank(
     assessors: str | None,
     quiet: bool,
 ) -> None:
-    from qrowd.data.given import Given
-
-    orders, judgements = _load(method.card, files, rel)
-    if gold and "gold" not in method.card.uses:
-        raise UsageError(f"--gold: {method.card.id} has no use for it; gauss-rank does")
-    known = load_gold(gold, gold_rel, rel)
-    with iterations(method.card.id, quiet) as told:
-        found: Consensus = method.fit(
-            orders, Given(gold=known, judgements=judgements, progress=told)
+    card = method.card
+    orders, judgements = _read(card, files, rel)
+    if gold.path and "gold" not in card.uses:
+        raise UsageError(f"--gold: {card.id} has no use for it; gauss-rank does")
+    trusted = gold.read(rel)
+    with iterations(card.id, quiet) as progress:
+        consensus: q.Consensus = method.fit(
+            orders, q.Given(gold=trusted, judgements=judgements, progress=progress)
         )
-    _summarise(found, quiet)
+    fit = consensus.fit
+    state = "settled" if fit.converged else "not settled"
+    steps = f": {state} after {fit.iterations} iterations" if fit.iterations else ""
+    say(f"{fit.method}{steps}; {len(consensus.pairs)} documents, {fit.seconds:.2f} s", quiet)
+    for note in fit.notes:
+        say(note, quiet)
     if output or not worths:
-        put(found.runs(name, seed), output)
+        put(consensus.runs(name, seed), output)
     if worths:
-        put(found, worths)
+        put(consensus, worths)
     if assessors:
-        put(found.assessors, assessors)
+        put(consensus.assessors, assessors)
 
 
-def _load(card: Card, files: tuple[str, ...], rel: int | None) -> tuple[Any, Any]:
+def _read(
+    card: Card, files: tuple[str, ...], rel: int | None
+) -> tuple[q.Orders, q.Judgements | None]:
     """The orders, and the judgements where the method takes them."""
     from qrowd.io.anything import read_ranked
 
@@ -121,12 +119,3 @@ def _load(card: Card, files: tuple[str, ...], rel: int | None) -> tuple[Any, Any
     if not takes or judgements is None:
         return orders, None
     return orders, judgements if rel is None else judgements.binary(rel)
-
-
-def _summarise(found: Consensus, quiet: bool) -> None:
-    fit = found.fit
-    state = "settled" if fit.converged else "not settled"
-    steps = f": {state} after {fit.iterations} iterations" if fit.iterations else ""
-    say(f"{fit.method}{steps}; {len(found.pairs)} documents, {fit.seconds:.2f} s", quiet)
-    for note in fit.notes:
-        say(note, quiet)

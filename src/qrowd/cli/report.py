@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+import qrowd as q
 from qrowd.cli.options import (
+    GoldFile,
+    JudgementFiles,
+    RunFiles,
     gold_option,
     judgements_if_any,
-    load_gold,
-    load_judgements,
-    load_runs,
     once,
     seed_option,
     written_option,
 )
+from qrowd.errors import UsageError
 
 
 @click.command
@@ -97,13 +103,9 @@ from qrowd.cli.options import (
 )
 @written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
-    judgements: tuple[str, ...],
+    files: JudgementFiles,
     further: tuple[str, ...],
-    columns: str | None,
-    format: str | None,
-    rel: int | None,
-    gold: str | None,
-    gold_rel: int | None,
+    gold: GoldFile,
     runs: tuple[str, ...],
     given: str | None,
     title: str,
@@ -126,49 +128,39 @@ def command(
       qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
       qrowd report release.zip
     """
-    from qrowd.data.given import Given
-    from qrowd.errors import UsageError
     from qrowd.io.release import is_release
-    from qrowd.io.save import save
-    from qrowd.reporting.report import report
-    from qrowd.reporting.study import MEASURES, study
+    from qrowd.reporting.study import MEASURES
 
-    if not (judgements or further):
+    files = replace(files, paths=(*files.paths, *further))
+    if not files.paths:
         raise UsageError("name at least one file of judgements")
-    if any(is_release(one) for one in (*judgements, *further)):
-        _refuse_beside_release((*judgements, *further), columns, format, rel, gold_rel, given, runs)
-        known = load_gold(gold)
-        page = _of_release((*judgements, *further)[0], known, title, options)
-        save(page, output)
-        click.echo(output)
-        return
-    done = study(
-        load_judgements((*judgements, *further), columns, format, rel),
-        load_runs(runs) if runs else None,
-        load_gold(gold, gold_rel, rel),
-        given=Given(gold=load_gold(given, gold_rel, rel)),
-        **options | {"measures": options["measures"] or MEASURES},
-    )
-    save(report(done, title=title, commands=[_typed()]), output)
+    if any(is_release(path) for path in files.paths):
+        if len(files.paths) > 1:
+            raise UsageError("a release is reported alone; name no other judgements")
+        own = (files.columns, files.format, files.rel, gold.rel, given)
+        if runs or any(option is not None for option in own):
+            raise UsageError(
+                "a release says itself what it holds: leave out --columns, --format, --rel, "
+                "--gold-rel, --given, --runs"
+            )
+        page = _page_of_release(files.paths[0], gold.read(), title, options)
+    else:
+        study = q.study(
+            files.read(),
+            RunFiles(runs).read() if runs else None,
+            gold.read(files.rel),
+            given=q.Given(gold=GoldFile(given, gold.rel).read(files.rel)),
+            **options | {"measures": options["measures"] or MEASURES},
+        )
+        page = q.report(study, title=title, commands=[_typed()])
+    q.save(page, output)
     click.echo(output)
 
 
-def _refuse_beside_release(named: tuple[str, ...], *others: Any) -> None:
-    """A release says all of this itself."""
-    from qrowd.errors import UsageError
-
-    if len(named) > 1:
-        raise UsageError("a release is reported alone; name no other judgements")
-    if any(one not in (None, ()) for one in others):
-        told = "--columns, --format, --rel, --gold-rel, --given, --runs"
-        raise UsageError(f"a release says itself what it holds: leave out {told}")
-
-
-def _of_release(path: str, gold: Any, title: str, options: dict[str, Any]) -> Any:
+def _page_of_release(
+    path: str, gold: q.Qrels | None, title: str, options: dict[str, Any]
+) -> q.Report:
     """The report of a release; what was not asked for is as in the campaign's own figures."""
-    from click.core import ParameterSource
-
-    from qrowd.io.release import read_release
     from qrowd.reporting.released import report_on
 
     ctx = click.get_current_context()
@@ -177,12 +169,9 @@ def _of_release(path: str, gold: Any, title: str, options: dict[str, Any]) -> An
         for name, value in {**options, "title": title}.items()
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
-    return report_on(read_release(path), gold, commands=[_typed()], **stated)
+    return report_on(q.read_release(path), gold, commands=[_typed()], **stated)
 
 
 def _typed() -> str:
     """The command line as it was typed."""
-    import shlex
-    import sys
-
     return shlex.join(["qrowd", *sys.argv[1:]])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+import qrowd as q
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import json_option, once, output_option
+from qrowd.cli.options import json_option, once, output_option, read_qrels
 from qrowd.cli.output import put, say, show_json
-
-if TYPE_CHECKING:
-    from qrowd.comparison.labels import LabelScores
 
 
 @click.command()
@@ -81,30 +77,24 @@ def command(
       qrowd score merged.tsv nist.qrels --calibration --per-topic
       qrowd score merged.tsv nist.qrels --gold-rel 2 --json
     """
-    from qrowd.comparison.labels import score_labels
-    from qrowd.io.qrels import read_labels, read_qrels
+    from qrowd.comparison.labels import calibration_text, per_topic_text
+    from qrowd.io.qrels import read_labels
 
-    words = stated_grades()
-    labels, truth = read_labels(merged, grades=words), read_qrels(gold, grades=words)
-    seen = read_qrels(given, grades=words) if given else None
+    labels = read_labels(merged, grades=stated_grades())
+    truth = read_qrels(gold)
+    seen = read_qrels(given) if given else None
     cut = rel if gold_rel is None else gold_rel
     truth = truth if cut is None else truth.binary(cut)
     labels = labels if rel is None else labels.binary(rel)
-    found = score_labels(labels, truth, given=seen, bins=bins)
+    scores = q.score_labels(labels, truth, given=seen, bins=bins)
     if output:
-        put(found, output)
+        put(scores, output)
     if as_json:
-        show_json(found.to_dict())
+        show_json(scores.to_dict())
     elif not output:
-        click.echo(_text(found, per_topic, calibration))
-    for note in found.notes if output and not as_json else ():
+        blocks = [str(scores)]
+        blocks += [per_topic_text(scores)] if per_topic else []
+        blocks += [calibration_text(scores.calibration)] if calibration else []
+        click.echo("\n\n".join(blocks))
+    for note in scores.notes if output and not as_json else ():
         say(f"note: {note}")
-
-
-def _text(found: LabelScores, per_topic: bool, calibration: bool) -> str:
-    from qrowd.comparison.labels import calibration_text, per_topic_text
-
-    blocks = [str(found)]
-    blocks += [per_topic_text(found)] if per_topic else []
-    blocks += [calibration_text(found.calibration)] if calibration else []
-    return "\n\n".join(blocks)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
+from qrowd.cli.output import say
 from qrowd.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from qrowd.web.settings import Settings
 
 
 @click.command()
@@ -79,44 +87,30 @@ def command(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError.needed("the web application", "serve")
-    from pathlib import Path
-
     from qrowd.web.server import serve
     from qrowd.web.settings import Settings
 
-    if not _free(host, port):
+    if not _is_free(host, port):
         raise UsageError(f"port {port} of {host} is in use; choose another with --port")
-    where = address or f"http://{host}:{port}"
+    public = address or f"http://{host}:{port}"
     if trial:
-        _try(where, host, port, way, language)
+        from qrowd.web.trial import make_trial
+
+        with TemporaryDirectory(prefix="qrowd-try-") as temporary:
+            settings = Settings.of_folder(Path(temporary), "", public)
+            say(f"qrowd: judge here: {make_trial(settings, way, language)}")
+            say("qrowd: stop with Ctrl-C")
+            serve(settings, host, port)
         return
     folder = Path(place)
     if folder.is_file():
         folder, database = folder.resolve().parent, database or str(folder)
-    settings = Settings.of_folder(folder, database, where)
+    settings = Settings.of_folder(folder, database, public)
     _welcome(settings)
     serve(settings, host, port, processes)
 
 
-def _try(address: str, host: str, port: int, way: str, language: str) -> None:
-    """Serve a small campaign from a folder that is removed in the end."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from qrowd.web.server import serve
-    from qrowd.web.settings import Settings
-    from qrowd.web.trial import make_trial
-
-    with TemporaryDirectory(prefix="qrowd-try-") as folder:
-        settings = Settings.of_folder(Path(folder), "", address)
-        click.echo(f"qrowd: judge here: {make_trial(settings, way, language)}", err=True)
-        click.echo("qrowd: stop with Ctrl-C", err=True)
-        serve(settings, host, port)
-
-
-def _free(host: str, port: int) -> bool:
-    import socket
-
+def _is_free(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -126,20 +120,17 @@ def _free(host: str, port: int) -> bool:
     return True
 
 
-def _welcome(settings: object) -> None:
+def _welcome(settings: Settings) -> None:
     """Where to go, and how to make the first account."""
     from qrowd.collection.database.opening import open_store
     from qrowd.web.accounts import no_account_yet
-    from qrowd.web.settings import Settings, set_up_code
+    from qrowd.web.settings import set_up_code
 
-    assert isinstance(settings, Settings)
     store = open_store(settings.database, new=True)
     with store.snapshot() as db:
         first = no_account_yet(db)
     store.engine.dispose()
-    click.echo(f"qrowd: serving {store.shown} at {settings.address}", err=True)
+    say(f"qrowd: serving {store.shown} at {settings.address}")
     if first:
         code = set_up_code(settings)
-        click.echo(
-            f"qrowd: make the first account: {settings.address}/set-up?code={code}", err=True
-        )
+        say(f"qrowd: make the first account: {settings.address}/set-up?code={code}")

@@ -1,0 +1,155 @@
+"""`qrowd sample` and `qrowd judges`: a few human labels beside those of machine judges."""
+
+from __future__ import annotations
+
+import click
+
+import qrowd as q
+from qrowd.cli.options import (
+    JudgementFiles,
+    RunFiles,
+    json_option,
+    judgements_argument,
+    once,
+    output_option,
+    quiet_option,
+    read_human,
+    seed_option,
+)
+from qrowd.cli.output import put, say, show
+from qrowd.errors import UsageError
+
+
+@click.command()
+@judgements_argument
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    required=True,
+    metavar="N",
+    help="How many pairs to choose.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(("random", "weight", "uncertainty", "topic")),
+    default="random",
+    show_default=True,
+    help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
+    "runs depend on it, how uncertain votes are; or choose whole topics.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
+    help="Runs, for --by weight. Repeatable.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    default="P@10",
+    show_default=True,
+    metavar="MEASURE",
+    help="Whose weights --by weight uses: P@k, DCG@k or RBP.",
+)
+@output_option
+@seed_option
+@quiet_option
+def sample(
+    files: JudgementFiles,
+    pairs: int,
+    by: str,
+    runs: tuple[str, ...],
+    measure: str,
+    output: str | None,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Choose pairs for a human to judge, with the probability of each being chosen.
+
+    Writes `topic doc probability by`. Add a column `grade` with the human's answers, and
+    `qrowd evaluate --human FILE --correct ppi` scores runs with both kinds of labels. The
+    probabilities are what makes the scores right, so keep all rows.
+
+    \b
+    Examples:
+      qrowd sample llm.tsv --pairs 60 --by weight --runs 'runs/*.gz' -o todo.tsv
+      qrowd sample llm.tsv --pairs 60 --by topic -o todo.tsv
+    """
+    if by == "weight" and not runs:
+        raise UsageError("--by weight needs --runs")
+    crowd = files.read()
+    systems = RunFiles(runs).read() if runs else None
+    chosen = q.sample(crowd, pairs, by, runs=systems, measure=measure, seed=seed)
+    put(chosen, output)
+    topics = len(chosen.pairs.topics)
+    say(f"{len(chosen)} of {len(crowd.pairs)} pairs in {topics} topics, by {by}", quiet)
+
+
+@click.command()
+@judgements_argument
+@click.option(
+    "--human",
+    required=True,
+    metavar="FILE",
+    callback=once,
+    help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
+    "added to each row.",
+)
+@click.option(
+    "--gold-rel",
+    type=int,
+    metavar="GRADE",
+    help="Make human labels binary: this grade and higher ones are relevant. Default: --rel.",
+)
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="FILE",
+    callback=once,
+    help="Also show how well each judge ranks these runs. Repeatable.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    default="nDCG@10",
+    show_default=True,
+    metavar="MEASURE",
+    help="The measure by which runs are ranked.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
+@output_option
+@json_option
+def judges(
+    files: JudgementFiles,
+    human: str,
+    gold_rel: int | None,
+    runs: tuple[str, ...],
+    measure: str,
+    level: float,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Compare machine judges with a few human labels, one line per judge, the best first.
+
+    Columns: pairs judged, rate of relevant answers, pairs with a human label, Cohen's kappa and its
+    interval over topics, sensitivity, specificity, bias of the rate, group of judges who err alike
+    (0: alone), and with --runs tau_AP of the systems' order with that under recalibrated labels.
+
+    \b
+    Examples:
+      qrowd judges llm.tsv --human few.qrels
+      qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
+    """
+    crowd = files.read()
+    labels = read_human(human, files.rel if gold_rel is None else gold_rel)
+    systems = RunFiles(runs).read() if runs else None
+    table = q.judges(crowd, labels, systems, measure=measure, level=level)
+    columns = table.listed("kappa", descending=True)
+    show({name: column.tolist() for name, column in columns.items()}, output, as_json)

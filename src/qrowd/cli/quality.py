@@ -1,0 +1,435 @@
+"""`qrowd quality`: who to trust.
+
+Six jobs: a table of assessors, agreement, independence, screening, simulated checks, orders.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+
+import qrowd as q
+from qrowd.cli.options import (
+    GoldFile,
+    JudgementFiles,
+    bundled,
+    gold_option,
+    json_option,
+    judgements_if_any,
+    output_option,
+    quiet_option,
+    seed_option,
+)
+from qrowd.cli.output import put, save_pictures, say, show, show_json
+from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.registry import get
+from qrowd.rendering import DIGITS
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for; most of it concerns one of the jobs."""
+
+    merge: str | None
+    sort: str
+    shown: str | None
+    enough: int
+    agreeing: bool
+    independent: bool
+    per_topic: bool
+    bootstrap: int
+    resample: str
+    rules: tuple[str, ...]
+    down_weight: bool
+    each: int
+    simulate_checks: bool
+    binary_at_least: float
+    ndcg_at_least: float
+    accuracy_at_least: float
+    ideal: str
+    curve: bool
+    ranked: str | None
+    figures: str | None
+    output: str | None
+    as_json: bool
+    seed: int
+    quiet: bool
+
+    def refuse_strays(self) -> None:
+        """Options of a job that was not asked for."""
+        by_topic = self.agreeing or self.independent
+        strays = (
+            ("--per-topic", self.per_topic, "--agreement or --independence", by_topic),
+            ("--down-weight", self.down_weight, "--screen", bool(self.rules)),
+            ("--curve", self.curve, "--simulate-checks", self.simulate_checks),
+        )
+        for name, stated, job, asked in strays:
+            if stated and not asked:
+                raise UsageError(f"{name} goes with {job}, which was not given")
+
+
+@click.command()
+@judgements_if_any
+@gold_option
+@click.option(
+    "--merge",
+    metavar="METHOD",
+    help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
+    "--screen, show how its result changes.",
+)
+@click.option(
+    "--sort",
+    default="judgements",
+    show_default=True,
+    metavar="COLUMN",
+    help="Sort the assessors by this column; -COLUMN reverses the order.",
+)
+@click.option(
+    "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
+)
+@click.option(
+    "--enough",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Do not suspect assessors with fewer judgements than this.",
+)
+@click.option(
+    "--agreement",
+    "agreeing",
+    is_flag=True,
+    help="Print coefficients of agreement instead of the table.",
+)
+@click.option(
+    "--independence",
+    "independent",
+    is_flag=True,
+    help="Whether assessors err together, and who with whom, instead of the table.",
+)
+@click.option(
+    "--per-topic",
+    is_flag=True,
+    help="With --agreement: also for each topic. With --independence: each "
+    "topic instead of couples.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the intervals of --agreement; 0 for none.",
+)
+@click.option(
+    "--resample",
+    type=click.Choice(("pairs", "topics")),
+    default="pairs",
+    show_default=True,
+    help="What the bootstrap samples.",
+)
+@click.option(
+    "--screen",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
+    "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
+    "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
+    "suspected.",
+)
+@click.option(
+    "--down-weight",
+    is_flag=True,
+    help="With --screen: give doubted assessors a smaller weight instead.",
+)
+@click.option(
+    "--each",
+    type=click.IntRange(min=0),
+    default=25,
+    show_default=True,
+    help="With --screen and --merge: for how many assessors to show the effect of each.",
+)
+@click.option(
+    "--simulate-checks",
+    is_flag=True,
+    help="How often good and bad workers would pass the checks on gold.",
+)
+@click.option(
+    "--binary-at-least",
+    type=float,
+    default=0.85,
+    show_default=True,
+    help="With --simulate-checks: the lowest binary score that passes.",
+)
+@click.option(
+    "--ndcg-at-least",
+    type=float,
+    default=0.62,
+    show_default=True,
+    help="With --simulate-checks: the lowest NDCG score that passes.",
+)
+@click.option(
+    "--accuracy-at-least",
+    type=float,
+    default=0.6,
+    show_default=True,
+    help="With --simulate-checks: the lowest accuracy that passes.",
+)
+@click.option(
+    "--ideal",
+    type=click.Choice(("tied", "standard")),
+    default="tied",
+    show_default=True,
+    help="With --simulate-checks: how the NDCG score treats ties in the ideal ranking.",
+)
+@click.option(
+    "--curve", is_flag=True, help="With --simulate-checks: print the pass rate at every threshold."
+)
+@click.option(
+    "--orders",
+    "ranked",
+    metavar="FILE",
+    help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
+    "the grades; with --agreement, Kendall's W, tau, cycles.",
+)
+@click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
+@output_option
+@json_option
+@seed_option
+@quiet_option
+@bundled("options", Options)
+def command(files: JudgementFiles, gold: GoldFile, options: Options) -> None:
+    """Find out whom to trust: assessors, agreement, spam, and checks on gold.
+
+    Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on
+    gold, estimates of a merging method, seconds, repeated answers, trust, spam statistics. A
+    terminal shows the main columns; files and pipes get all of them. Gold may have more grades
+    than the judgements: --gold-rel and higher count as relevant (default: --rel, else 1).
+
+    \b
+    Examples:
+      qrowd quality crowd.tsv
+      qrowd quality crowd.tsv --gold nist.qrels --merge ds --sort -accuracy -o assessors.tsv
+      qrowd quality crowd.tsv --agreement --per-topic
+      qrowd quality crowd.tsv --independence
+      qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
+      qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
+      qrowd quality --simulate-checks --gold g.qrels --figures pictures
+      qrowd quality crowd.tsv --orders orders.tsv --gold g.qrels
+    """
+    options.refuse_strays()
+    trusted = GoldFile(gold.path).read()
+    if options.simulate_checks:
+        _show_checks(trusted, options)
+        return
+    if options.ranked:
+        _show_orders(options.ranked, files, trusted, options)
+        return
+    if not files.paths:
+        raise UsageError("no judgements given; name a file, or `-` for stdin")
+    crowd = files.read()
+    cuts = (gold.rel, files.rel, 1)
+    cut = next(cut for cut in cuts if cut is not None)
+    if trusted is not None:
+        judged = int((crowd.pairs.locate(trusted.pairs) >= 0).sum())
+        if not judged:
+            raise InputError(
+                "gold and judgements have no pair in common; do topic and document names match?"
+            )
+        say(
+            f"gold is relevant from grade {cut}; {judged} of {len(trusted)} gold pairs were judged",
+            options.quiet,
+        )
+    if options.agreeing:
+        _show_agreement(crowd, options)
+    elif options.independent:
+        _show_independence(crowd, options)
+    elif options.rules:
+        _screen(crowd, trusted, cut, options)
+    else:
+        _show_assessors(crowd, trusted, cut, options)
+
+
+# --- assessors ------------------------------------------------------------------------------------
+
+
+def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Options) -> None:
+    """Everything that is known of each assessor: to print, save or draw."""
+    method = get(options.merge) if options.merge else None
+    table = q.assessors(
+        crowd, q.Given(gold=gold), merge=method, gold_rel=cut, enough=options.enough
+    )
+    # numbers descend, text ascends; a leading minus turns that around
+    key = options.sort.lstrip("-")
+    is_text = key == "assessor" or (key in table.columns and table[key].dtype == object)
+    rows = table.listed(key, descending=is_text == options.sort.startswith("-"))
+    names = _columns(list(rows), options)
+    show(
+        {name: rows[name].tolist() for name in names},
+        options.output,
+        options.as_json,
+        digits=DIGITS,
+    )
+    if options.figures:
+        from qrowd.reporting import figures
+
+        pictures = {
+            "assessors": figures.sensitivity_specificity(table),
+            "agreement": figures.agreement_matrix(q.cohen(crowd, most=60)),
+            "speed": figures.speed_of(table),
+        }
+        save_pictures(pictures, options.figures, options.quiet)
+
+
+def _columns(names: list[str], options: Options) -> list[str]:
+    """The columns that were asked for, after the assessors' names; on a terminal the main ones."""
+    from qrowd.quality.assessors import MAIN
+
+    if options.shown:
+        chosen = options.shown.split(",")
+    elif options.output or options.as_json or not sys.stdout.isatty():
+        chosen = names
+    else:
+        chosen = [name for name in names if name in MAIN]
+    for name in chosen:
+        if name not in names:
+            raise UnknownNameError.among("column", name, names)
+    return list(dict.fromkeys(["assessor", *chosen]))
+
+
+def _screen(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Options) -> None:
+    """The judgements that are kept to a file; who was left out, and why, to stdout."""
+    screened = q.screen(
+        crowd,
+        options.rules,
+        q.Given(gold=gold),
+        merge=get(options.merge) if options.merge else None,
+        down_weight=options.down_weight,
+        gold_rel=cut,
+        each=options.each,
+    )
+    if options.output:
+        put(screened.kept, options.output)
+        kept = f"{len(screened.kept)} of {len(crowd)} judgements kept in {options.output}"
+        say(kept, options.quiet)
+    if options.as_json:
+        show_json(screened.to_dict())
+    else:
+        click.echo(str(screened))
+
+
+# --- all together ---------------------------------------------------------------------------------
+
+
+def _show_agreement(crowd: q.Judgements, options: Options) -> None:
+    """Coefficients of agreement among assessors."""
+    coefficients = q.agreement(
+        crowd,
+        per_topic=options.per_topic,
+        bootstrap=options.bootstrap,
+        resample=options.resample,
+        seed=options.seed,
+    )
+    say(
+        f"{coefficients.compared} of {coefficients.pairs} pairs have two judgements or more",
+        options.quiet,
+    )
+    for note in coefficients.notes:
+        say(f"note: {note}", options.quiet)
+    show(coefficients.table(), options.output, options.as_json)
+
+
+def _show_independence(crowd: q.Judgements, options: Options) -> None:
+    """The verdict on stderr; couples who agree more than they should, or topics, as a table."""
+    from qrowd.aggregation.judgements.ds import DawidSkene
+
+    verdict = q.independence(crowd, DawidSkene(smoothing=1), seed=options.seed)
+    if options.as_json and not options.output:
+        show_json(_account(verdict))
+        return
+    for line in str(verdict).splitlines()[:2]:
+        say(line, options.quiet)
+    if options.per_topic:
+        columns: dict[str, Any] = {"topic": verdict.topics, "rho": verdict.by_topic.tolist()}
+    else:
+        names = ("one", "other", "shared", "agreement", "expected", "z")
+        columns = {name: [getattr(pair, name) for pair in verdict.couples] for name in names}
+    show(columns, options.output, options.as_json)
+
+
+def _account(verdict: q.Independence) -> dict[str, Any]:
+    return {
+        "verdict": verdict.verdict,
+        "together": verdict.together,
+        "rho": verdict.rho,
+        "low": verdict.low,
+        "high": verdict.high,
+        "level": verdict.level,
+        "agreement": verdict.agreement,
+        "expected": verdict.expected,
+        "freedom": verdict.freedom,
+        "method": verdict.method,
+        "by_topic": dict(zip(verdict.topics, verdict.by_topic.tolist(), strict=True)),
+        "couples": [asdict(couple) for couple in verdict.couples],
+    }
+
+
+# --- checks on gold, and orders -------------------------------------------------------------------
+
+
+def _show_checks(gold: q.Qrels | None, options: Options) -> None:
+    """How often which workers would pass the checks on gold; or the curves over all thresholds."""
+    from qrowd.quality import pass_chances
+
+    if gold is None:
+        raise UsageError("--simulate-checks needs the gold sets; name them with --gold")
+    chances = pass_chances.simulate_checks(
+        gold,
+        binary_at_least=options.binary_at_least,
+        ndcg_at_least=options.ndcg_at_least,
+        accuracy_at_least=options.accuracy_at_least,
+        ideal=options.ideal,
+        seed=options.seed,
+    )
+    table = pass_chances.passing_table(chances)
+    problems = zip(table["gold"], table["problem"], strict=True)
+    for line in dict.fromkeys(f"gold {grades}: {text}" for grades, text in problems if text):
+        say(f"warning: {line}", options.quiet)
+    curves = {}
+    if options.curve or options.figures:
+        curves = pass_chances.curves_of(gold, ideal=options.ideal, seed=options.seed)
+    shown = pass_chances.curve_table(curves) if options.curve else table
+    show(shown, options.output, options.as_json)
+    if options.figures:
+        from qrowd.reporting.figures import passing
+
+        bounds = {
+            "binary": options.binary_at_least,
+            "ndcg": options.ndcg_at_least,
+            "accuracy": options.accuracy_at_least,
+        }
+        pictures = {
+            f"checks-{at}" if len(curves) > 1 else "checks": passing(
+                curve, pass_chances.THRESHOLDS, bounds, grades
+            )
+            for at, (grades, curve) in enumerate(curves.items(), start=1)
+        }
+        save_pictures(pictures, options.figures, options.quiet)
+
+
+def _show_orders(
+    ranked: str, files: JudgementFiles, gold: q.Qrels | None, options: Options
+) -> None:
+    """Whom to trust by rankings and preferences, or how far all agree."""
+    crowd = files.read() if files.paths else None
+    orders = q.read_orders(ranked)
+    if options.agreeing:
+        agreement = q.order_agreement(orders, bootstrap=options.bootstrap, seed=options.seed)
+        say(f"{agreement.compared} ballots of {agreement.pairs} pairs", options.quiet)
+        show(agreement.table(), options.output, options.as_json)
+        return
+    table = q.order_checks(orders, gold, crowd, rel=1 if files.rel is None else files.rel)
+    rows = {name: column.tolist() for name, column in table.listed().items()}
+    show(rows, options.output, options.as_json)
