@@ -207,7 +207,7 @@ def _organiser(site: Site) -> dict[str, str]:
 
 
 def _grades(work: Any, pair: int) -> list[int]:
-    rows = work.db.execute(cases._said(work)).all()
+    rows = work.db.execute(cases._answers(work)).all()
     return [row.grade for row in rows if row.pair_id == pair]
 
 

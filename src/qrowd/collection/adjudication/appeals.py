@@ -1,4 +1,4 @@
-"""What workers object to: a refusal, or an expert's grade ("I disagree"). Each gets an answer.
+"""What workers object to: a refusal, or an expert's grade ("I disagree"). Each gets a reply.
 
 A refusal can be appealed while its pay is kept. An objection to gold goes to adjudication: where
 the expert was wrong the organiser retires the set.
@@ -31,7 +31,7 @@ from qrowd.collection.plan.sections import DAY
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
-LONGEST = 10_000
+LONGEST = 10_000  # characters of what is written by hand
 
 
 def appeal_refusal(work: Work, worker_id: int, key: str, words: str) -> int:
@@ -53,41 +53,55 @@ def in_time(work: Work, row: Found) -> bool:
 def disagree(work: Work, worker_id: int, place_key: str, position: int, words: str) -> int:
     """Disagree with the expert on a check question of a batch whose answers are closed."""
     mine = (place.c.key == place_key) & (place.c.worker_id == worker_id)
-    found = work.db.execute(select(place).where(mine)).one_or_none()
-    order = order_of(found.shown) if found else []
-    if found is None or not 1 <= position <= len(order):
+    placed = work.db.execute(select(place).where(mine)).one_or_none()
+    order = order_of(placed.shown) if placed else []
+    if placed is None or not 1 <= position <= len(order):
         raise RuleError("not-found", "there is no such document in your batches")
-    row = by_id(work, found.assignment_id)
-    if row.finished_at is None or found.kind not in ("gold", "qualification"):
+    row = by_id(work, placed.assignment_id)
+    if row.finished_at is None or placed.kind not in ("gold", "qualification"):
         raise RuleError("wrong-state", "only a check question of a finished batch can be disputed")
-    about = {"place_id": found.id, "position": order[position - 1], "assignment_id": row.id}
-    return _open(work, worker_id, words, kind="gold", **about)
+    return _open(
+        work,
+        worker_id,
+        words,
+        kind="gold",
+        place_id=placed.id,
+        position=order[position - 1],
+        assignment_id=row.id,
+    )
 
 
 def _open(work: Work, worker_id: int, words: str, **about: Any) -> int:
+    """An appeal about something; the one that is open already, if there is one."""
     if not words.strip() or len(words) > LONGEST or "\0" in words:
         raise RuleError("malformed", f"please give a reason of 1 to {LONGEST:,} characters")
     a = appeal.c
-    same = (a.worker_id == worker_id) & (a.answered_at.is_(None)) & (a.kind == about["kind"])
-    same &= a.assignment_id == about.get("assignment_id")
-    for name in ("place_id", "position"):
-        same &= a[name] == about[name] if name in about else a[name].is_(None)
-    known = work.db.scalar(select(a.id).where(same))
-    if known is not None:
-        return int(known)
-    values = {"worker_id": worker_id, "at": work.now, "text": words, **about}
-    number = new_id(work.db.execute(insert(appeal).values(**values)))
+    same = [
+        a[name] == about.get(name) for name in ("kind", "assignment_id", "place_id", "position")
+    ]
+    waiting = select(a.id).where(a.worker_id == worker_id, a.answered_at.is_(None), *same)
+    open_already = work.db.scalar(waiting)
+    if open_already is not None:
+        return int(open_already)
+    row = insert(appeal).values(worker_id=worker_id, at=work.now, text=words, **about)
+    number = new_id(work.db.execute(row))
     text = f"worker w{worker_of(work, worker_id).number} asks for an answer"
     notices.tell(work, "appeal", text, str(number))
     return number
 
 
 def open_appeals(work: Work) -> list[Found]:
-    """Appeals without an answer, the oldest first."""
+    """Appeals without a reply, the oldest first."""
     joined = appeal.join(worker, worker.c.id == appeal.c.worker_id)
     query = select(appeal, worker.c.number).select_from(joined)
     own = query.where(worker.c.campaign_id == work.campaign, appeal.c.answered_at.is_(None))
     return list(work.db.execute(own.order_by(appeal.c.id)))
+
+
+def appeals_of(work: Work, worker_id: int) -> list[Found]:
+    """A worker's own appeals with their replies."""
+    mine = select(appeal).where(appeal.c.worker_id == worker_id).order_by(appeal.c.id)
+    return list(work.db.execute(mine))
 
 
 def disputed_question(work: Work, row: Found) -> Found:
@@ -109,29 +123,23 @@ def disputed_question(work: Work, row: Found) -> Found:
     return work.db.execute(query).one()
 
 
-def appeals_of(work: Work, worker_id: int) -> list[Found]:
-    """A worker's own appeals with their answers."""
-    mine = select(appeal).where(appeal.c.worker_id == worker_id).order_by(appeal.c.id)
-    return list(work.db.execute(mine))
-
-
 def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -> int:
-    """Answer an appeal; a refusal whose appeal is won is accepted, held where open, and paid.
+    """Reply to an appeal; a refusal whose appeal is won is accepted, held where open, and paid.
 
     The number of the act, for undo.
     """
     joined = appeal.join(worker, worker.c.id == appeal.c.worker_id)
     own = (appeal.c.id == number) & (worker.c.campaign_id == work.campaign)
-    found = work.db.execute(select(appeal).select_from(joined).where(own)).one_or_none()
-    if found is None:
+    row = work.db.execute(select(appeal).select_from(joined).where(own)).one_or_none()
+    if row is None:
         raise RuleError("not-found", f"there is no appeal {number}")
-    if found.answered_at is not None:
+    if row.answered_at is not None:
         raise RuleError("conflict", "this appeal was answered already")
-    values = {"answered_at": work.now, "won": int(won), "reply": reply}
-    work.db.execute(update(appeal).where(appeal.c.id == number).values(**values))
+    replied = update(appeal).values(answered_at=work.now, won=int(won), reply=reply)
+    work.db.execute(replied.where(appeal.c.id == number))
     details: dict[str, Any] = {"appeal": number, "won": won}
-    if won and found.kind == "refusal":
-        row = by_id(work, found.assignment_id)
-        move(work, row, "restore")
-        details["batch"] = kept(row)
+    if won and row.kind == "refusal":
+        refused = by_id(work, row.assignment_id)
+        move(work, refused, "restore")
+        details["batch"] = kept(refused)
     return audit.record(work, who, "answer appeal", details)

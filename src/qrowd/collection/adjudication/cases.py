@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Select, and_, func, select
 
 from qrowd.collection.adjudication import expert_sample
-from qrowd.collection.adjudication.appeals import answer_appeal
+from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     answer,
@@ -35,8 +35,6 @@ from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert
 from qrowd.collection.record.audit import perform
 from qrowd.errors import RuleError
-
-LONGEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -81,23 +79,6 @@ class Disagreement:
     said: int | None
 
 
-def expert_id(work: Work, known: int | None, name: str) -> int:
-    """The number that an expert's decisions stand under; made if this is the first."""
-    return expert(work, name) if known is None else known
-
-
-def seen_as(work: Work, known: int | None, name: str) -> int:
-    """The same for reading only: 0 for somebody who has decided nothing yet."""
-    if known is not None:
-        return known
-    mine = and_(worker.c.campaign_id == work.campaign, worker.c.name == name)
-    found = work.db.scalar(select(worker.c.id).where(mine, worker.c.kind == "expert"))
-    return int(found or 0)
-
-
-# --- what waits -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Waiting:
     """What waits: how many pairs of the sample, how many disputed ones, and all of them mixed."""
@@ -107,11 +88,14 @@ class Waiting:
     pairs: tuple[Found, ...]
 
 
+# --- what waits -----------------------------------------------------------------------------------
+
+
 def waiting(work: Work) -> Waiting:
     """Sampled and disputed pairs, by their names: which of both one is cannot be told."""
     sampled, disputed = expert_sample.to_judge(work), expert_sample.disputed(work)
-    found = {row.id: row for row in (*sampled, *disputed)}
-    mixed = sorted(found.values(), key=lambda row: (row.topic, row.doc))
+    pairs = {row.id: row for row in (*sampled, *disputed)}
+    mixed = sorted(pairs.values(), key=lambda row: (row.topic, row.doc))
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 
@@ -120,12 +104,12 @@ def queue(work: Work) -> list[Found]:
     return list(waiting(work).pairs)
 
 
-def of_topic(work: Work, name: str) -> list[Found]:
+def of_topic(work: Work, topic_name: str) -> list[Found]:
     """All pairs of a topic's pool: id, doc, title."""
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
     query = select(pair.c.id, document.c.name.label("doc"), document.c.title).select_from(joined)
-    mine = query.where(pair.c.campaign_id == work.campaign, topic.c.name == name)
+    mine = query.where(pair.c.campaign_id == work.campaign, topic.c.name == topic_name)
     return list(work.db.execute(mine.where(pair.c.in_pool == 1).order_by(document.c.name)))
 
 
@@ -142,6 +126,20 @@ def topics(work: Work, expert_number: int) -> list[Found]:
 # --- blind first ----------------------------------------------------------------------------------
 
 
+def expert_id(work: Work, worker_id: int | None, name: str) -> int:
+    """The number that an expert's decisions stand under; made if this is the first."""
+    return expert(work, name) if worker_id is None else worker_id
+
+
+def seen_as(work: Work, worker_id: int | None, name: str) -> int:
+    """The same for reading only: 0 for somebody who has decided nothing yet."""
+    if worker_id is not None:
+        return worker_id
+    named = and_(worker.c.campaign_id == work.campaign, worker.c.name == name)
+    query = select(worker.c.id).where(named, worker.c.kind == "expert")
+    return int(work.db.scalar(query) or 0)
+
+
 def own_decision(work: Work, expert_number: int, pair_id: int) -> Found | None:
     """The last decision of this expert on a pair."""
     mine = and_(decision.c.pair_id == pair_id, decision.c.expert_id == expert_number)
@@ -152,42 +150,36 @@ def own_decision(work: Work, expert_number: int, pair_id: int) -> Found | None:
 def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
     """An error unless this expert has judged the pair."""
     if own_decision(work, expert_number, pair_id) is None:
-        told = "judge this document first; what others said is shown after that"
-        raise RuleError("blind-first", told)
+        raise RuleError(
+            "blind-first", "judge this document first; what others said is shown after that"
+        )
 
 
 def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
     """What judges said of a pair, the lowest grade first; only after one's own judgement."""
     refuse_before_own(work, expert_number, pair_id)
-    rows = work.db.execute(_said(work).where(member.c.pair_id == pair_id)).all()
+    rows = work.db.execute(_answers(work).where(member.c.pair_id == pair_id)).all()
     notes = notes_of(work, [row.id for row in rows])
-    found = [
-        Vote(row.kind, row.grade, *(_of_kind(notes.get(row.id, []), one) for one in _NOTES))
-        for row in rows
+
+    def texts(event_id: int, kind: str) -> tuple[str, ...]:
+        return tuple(text for noted, text in notes.get(event_id, ()) if noted == kind)
+
+    votes = [
+        Vote(row.kind, row.grade, texts(row.id, "reason"), texts(row.id, "passage")) for row in rows
     ]
-    return sorted(found, key=lambda one: (one.grade is None, one.grade or 0, one.reasons))
+    return sorted(votes, key=lambda vote: (vote.grade is None, vote.grade or 0, vote.reasons))
 
 
-_NOTES = ("reason", "passage")
-
-
-def _of_kind(notes: list[tuple[str, str]], kind: str) -> tuple[str, ...]:
-    return tuple(text for found, text in notes if found == kind)
-
-
-def _said(work: Work) -> Select[Found]:
-    """The answers that count."""
-    e, p, a, m = event.c, place.c, assignment.c, member.c
-    joined = (
-        answer.join(event, e.id == answer.c.event_id)
-        .join(place, p.id == answer.c.place_id)
-        .join(assignment, a.id == p.assignment_id)
-        .join(member, and_(m.set_id == p.set_id, m.position == answer.c.position))
+def _answers(work: Work) -> Select[Found]:
+    """The answers that count, with what was said instead of a grade."""
+    counted = and_(
+        assignment.c.campaign_id == work.campaign,
+        assignment.c.state.in_(VALID),
+        place.c.kind == "count",
+        event.c.kind.in_(("grade", "cannot-tell", "broken")),
     )
-    counted = and_(p.kind == "count", a.state.in_(VALID), a.campaign_id == work.campaign)
-    kinds = e.kind.in_(("grade", "cannot-tell", "broken"))
-    query = select(e.id, e.kind, e.grade, m.pair_id).select_from(joined)
-    return query.where(counted, kinds).order_by(e.id)
+    query = select(event.c.id, event.c.kind, event.c.grade, member.c.pair_id)
+    return query.select_from(expert_sample.ANSWERED_PAIRS).where(counted).order_by(event.c.id)
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -207,13 +199,13 @@ def decide(
 
 
 def decisions(
-    work: Work, expert_number: int | None = None, name: str | None = None
+    work: Work, expert_number: int | None = None, topic_name: str | None = None
 ) -> list[Decided]:
     """The decision that stands of each pair (of a topic, where it is named), the newest first.
 
     For an expert: of the pairs that this expert has judged, as others' must be judged blind.
     """
-    last = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
+    standing = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
     joined = (
         decision.join(pair, pair.c.id == decision.c.pair_id)
         .join(topic, topic.c.id == pair.c.topic_id)
@@ -222,26 +214,26 @@ def decisions(
     )
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
     query = select(decision, *names, worker.c.name.label("expert")).select_from(joined)
-    mine = query.where(pair.c.campaign_id == work.campaign, decision.c.id.in_(last))
-    if name is not None:
-        mine = mine.where(topic.c.name == name)
+    query = query.where(pair.c.campaign_id == work.campaign, decision.c.id.in_(standing))
+    if topic_name is not None:
+        query = query.where(topic.c.name == topic_name)
     if expert_number is not None:
         judged = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
-        mine = mine.where(decision.c.pair_id.in_(judged))
+        query = query.where(decision.c.pair_id.in_(judged))
     return [
         Decided(
-            row.pair_id,
-            row.topic,
-            row.doc,
-            row.title,
-            row.grade,
-            row.reason,
-            row.code,
-            row.at,
-            row.expert or "",
-            row.expert_id == expert_number,
+            pair=row.pair_id,
+            topic=row.topic,
+            doc=row.doc,
+            title=row.title,
+            grade=row.grade,
+            reason=row.reason,
+            code=row.code,
+            at=row.at,
+            expert=row.expert or "",
+            own=row.expert_id == expert_number,
         )
-        for row in work.db.execute(mine.order_by(decision.c.id.desc()))
+        for row in work.db.execute(query.order_by(decision.c.id.desc()))
     ]
 
 
@@ -249,25 +241,8 @@ def decisions(
 
 
 def disagreements(work: Work) -> list[Found]:
-    """Objections to gold without an answer: id, pair, topic, doc, at, and nothing more."""
+    """Objections to gold without a reply: id, at, pair, set, topic, doc, title."""
     return list(work.db.execute(_objections(work).order_by(appeal.c.id)))
-
-
-def _objections(work: Work) -> Select[Found]:
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
-    about = (appeal.c.id, appeal.c.at, pair.c.id.label("pair"), place.c.set_id, *names)
-    open_ones = and_(appeal.c.kind == "gold", appeal.c.answered_at.is_(None))
-    query = select(*about, appeal.c.text, appeal.c.place_id, appeal.c.position)
-    return query.select_from(expert_sample.with_pairs(appeal)).where(
-        open_ones, pair.c.campaign_id == work.campaign
-    )
-
-
-def _objection(work: Work, number: int) -> Found:
-    found = work.db.execute(_objections(work).where(appeal.c.id == number)).one_or_none()
-    if found is None:
-        raise RuleError("not-found", f"there is no open objection {number}")
-    return found
 
 
 def objected_to(work: Work, number: int) -> int:
@@ -279,27 +254,27 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    known = work.db.execute(select(gold).where(gold.c.pair_id == row.pair)).one()
+    checked = work.db.execute(select(gold).where(gold.c.pair_id == row.pair)).one()
+    disputed = and_(answer.c.place_id == row.place_id, answer.c.position == row.position)
     said = select(event.c.grade).join_from(answer, event, event.c.id == answer.c.event_id)
-    at = and_(answer.c.place_id == row.place_id, answer.c.position == row.position)
     return Disagreement(
-        number,
-        row.pair,
-        row.topic,
-        row.doc,
-        row.title,
-        row.text,
-        row.at,
-        known.grade,
-        known.reason,
-        work.db.scalar(said.where(at)),
+        number=number,
+        pair=row.pair,
+        topic=row.topic,
+        doc=row.doc,
+        title=row.title,
+        words=row.text,
+        at=row.at,
+        gold=checked.grade,
+        reason=checked.reason,
+        said=work.db.scalar(said.where(disputed)),
     )
 
 
 def answer_disagreement(
     work: Work, who: str, expert_number: int, number: int, *, right: bool, reply: str
 ) -> None:
-    """Answer an objection. Where the worker is right the gold set is retired, with a notice."""
+    """Reply to an objection. Where the worker is right the gold set is retired, with a notice."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
     if not reply.strip() or len(reply) > LONGEST or "\0" in reply:
@@ -310,3 +285,21 @@ def answer_disagreement(
         perform(work, who, "retire gold", {"set": row.set_id})
         text = f"an expert found the check question {row.topic} {row.doc} wrong; its set is retired"
         notices.tell(work, "gold-wrong", f"{text}; look at who failed by it", str(row.set_id))
+
+
+def _objections(work: Work) -> Select[Found]:
+    names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
+    about = (appeal.c.id, appeal.c.at, pair.c.id.label("pair"), place.c.set_id, *names)
+    query = select(*about, appeal.c.text, appeal.c.place_id, appeal.c.position)
+    return query.select_from(expert_sample.with_pairs(appeal)).where(
+        appeal.c.kind == "gold",
+        appeal.c.answered_at.is_(None),
+        pair.c.campaign_id == work.campaign,
+    )
+
+
+def _objection(work: Work, number: int) -> Found:
+    row = work.db.execute(_objections(work).where(appeal.c.id == number)).one_or_none()
+    if row is None:
+        raise RuleError("not-found", f"there is no open objection {number}")
+    return row
