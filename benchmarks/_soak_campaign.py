@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record import audit
 
@@ -71,7 +71,7 @@ def make_campaign(
     return store
 
 
-def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> Material:
+def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> CampaignRows:
     """Topics, pairs, gold sets, and documents that say their name so many times."""
     queries = [TopicRow(f"t{at}", query=f"query {at}") for at in range(topics)]
     pool = [(f"t{at % topics}", f"d{at}") for at in range(pairs)]
@@ -85,4 +85,4 @@ def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> Material
         DocumentRow(name, f"The text of {name}. ".encode() * times, f"Page {name}")
         for name in names
     )
-    return Material(queries, documents, pool, gold)
+    return CampaignRows(queries, documents, pool, gold)

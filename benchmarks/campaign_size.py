@@ -17,7 +17,7 @@ from qrowd.collection.books.progress import status
 from qrowd.collection.database import transfer
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
@@ -26,12 +26,12 @@ PLAN = '[campaign]\nname = "large"\n[hit]\ngold = 0\n'
 TOPICS, POOL = 100, 1000
 
 
-def material() -> Material:
+def material() -> CampaignRows:
     """100,000 pairs of 100 topics."""
     topics = [TopicRow(f"t{t}", f"query {t}") for t in range(TOPICS)]
     names = [(f"t{t}", f"d{t}-{d}") for t in range(TOPICS) for d in range(POOL)]
     documents = (DocumentRow(name, name.encode()) for _, name in names)
-    return Material(topics, documents, names)
+    return CampaignRows(topics, documents, names)
 
 
 def write_judgements(path: Path, events: int) -> None:

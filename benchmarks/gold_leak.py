@@ -29,7 +29,7 @@ from qrowd.collection.database.schema import place
 from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import visits
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record import audit
 
@@ -93,7 +93,7 @@ def make_campaign(database: str, workers: int) -> Store:
     return store
 
 
-def material(workers: int) -> Material:
+def material(workers: int) -> CampaignRows:
     """Enough for all workers; texts of one distribution of lengths."""
     chance = random.Random(4)
     places = workers * BATCHES * 3
@@ -110,7 +110,7 @@ def material(workers: int) -> Material:
         for name in chance.sample(names, len(names))
     ]
     topics = [TopicRow(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
-    return Material(topics, documents, pool, gold)
+    return CampaignRows(topics, documents, pool, gold)
 
 
 def http_asker(address: str, token: str) -> Callable[..., tuple[int, bytes, dict[str, str]]]:

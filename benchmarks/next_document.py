@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.soak import Server, free_port
-from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def text(chance: random.Random) -> str:
     return "\n\n".join(lines)[:SIZE]
 
 
-def material(documents: int, media: str) -> Material:
+def material(documents: int, media: str) -> CampaignRows:
     """One topic whose documents have a megabyte each."""
     chance, rows = random.Random(2), []
     for at in range(documents):
@@ -70,7 +70,7 @@ def material(documents: int, media: str) -> Material:
             parts = "".join(f"<p>{part} <b>bold</b></p>" for part in body.split("\n\n"))
             body = f"<!doctype html><title>long</title><div class=a>{parts}</div>"
         rows.append(DocumentRow(f"d{at}", body.encode(), f"Document {at}", "", media))
-    return Material([TopicRow("t", "reason")], rows, [("t", row.name) for row in rows])
+    return CampaignRows([TopicRow("t", "reason")], rows, [("t", row.name) for row in rows])
 
 
 def measure(page: Page, documents: int) -> tuple[list[list[float]], list[list[float]]]:

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import event
 from qrowd.collection.database.store import Store
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -57,7 +57,7 @@ def serve_trial(
 
 
 @contextmanager
-def serve_campaign(folder: Path, plan: str, material: Material) -> Iterator[Site]:
+def serve_campaign(folder: Path, plan: str, material: CampaignRows) -> Iterator[Site]:
     """A campaign of one's own."""
     settings = settings_in(folder)
     link = launch_campaign(settings, parse_plan(plan), material)

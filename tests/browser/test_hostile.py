@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Response, expect
 from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
-from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
@@ -48,7 +48,7 @@ def logging_proxy() -> Iterator[tuple[str, list[str]]]:
         server.shutdown(socket.SHUT_RDWR)
 
 
-def material() -> Material:
+def material() -> CampaignRows:
     """A topic with one document for each trick."""
     documents = [
         DocumentRow(f"h{at}", page.encode(), f"page {at}", "", "text/html")
@@ -61,7 +61,7 @@ def material() -> Material:
         DocumentRow(f"o{at}", body, f"other {at}", "", media)
         for at, (media, body) in enumerate(others)
     ]
-    return Material(
+    return CampaignRows(
         [TopicRow("t", "<script>ran=1</script>")], documents, [("t", one.name) for one in documents]
     )
 

@@ -13,7 +13,7 @@ from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
-from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
@@ -31,7 +31,7 @@ DRAWN = """name => [...(CSS.highlights.get(name) ?? [])]
   .map((one) => one.startContainer.data.slice(one.startOffset, one.endOffset))"""
 
 
-def material() -> Material:
+def material() -> CampaignRows:
     """A PDF document of two pages, one that is none, a picture."""
     long = pdf([["What to do with turkey", "that is left over"], ["Turkeys fly badly"]])
     documents = [
@@ -39,7 +39,7 @@ def material() -> Material:
         DocumentRow("b", b"%PDF-1.7 nothing", "No paper", "", "application/pdf"),
         DocumentRow("c", picture("png", 300, 200), "A turkey on a plate", "", "image/png"),
     ]
-    return Material([TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents])
+    return CampaignRows([TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents])
 
 
 def titled(page: Page, title: str) -> None:

@@ -13,7 +13,7 @@ from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.people import workers
-from qrowd.collection.plan.rows import DocumentRow, Material
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 
 PLAN = """
 [campaign]
@@ -78,7 +78,7 @@ def test_a_passage_is_marked_in_the_document(browser: Browser, tmp_path: Path) -
     longer = [
         DocumentRow(one.name, b"Some words that decide it.", one.title) for one in made.documents
     ]
-    with serve_campaign(tmp_path, plan, Material(made.topics, longer, made.pool)) as site:
+    with serve_campaign(tmp_path, plan, CampaignRows(made.topics, longer, made.pool)) as site:
         page = begin(browser, site.link)
         page.evaluate(SELECT)
         page.get_by_role("button", name="Highly relevant").click()

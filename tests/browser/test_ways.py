@@ -9,7 +9,7 @@ from tests.browser.serving import serve_campaign, serve_trial
 from tests.browser.walking import keep_picture, saved
 from tests.collection.making import material
 
-from qrowd.collection.plan.rows import Material, QuestionRow
+from qrowd.collection.plan.rows import CampaignRows, QuestionRow
 
 PLAN = """
 [campaign]
@@ -112,7 +112,7 @@ def test_a_test_with_questions_and_reasons(browser: Browser, tmp_path: Path) -> 
     more = "[qualification]\nsets = 1\n[techniques]\njustification = 'reason'\nexpertise_share = 1"
     base = material(topics=1, pool=3, gold_sets=0, qualification=2)
     asked = [QuestionRow("t0", "How many legs has a turkey?", ("two", "four"), 0)]
-    made = Material(base.topics, base.documents, base.pool, (), base.qualification, asked)
+    made = CampaignRows(base.topics, base.documents, base.pool, (), base.qualification, asked)
     with serve_campaign(tmp_path, plan("grades", more), made) as site:
         page = phone(browser)
         begin(page, site.link)

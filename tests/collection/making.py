@@ -14,7 +14,7 @@ from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import workers
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 
 PLAN = """
@@ -110,7 +110,7 @@ def wrong(title: str, right: int) -> int:
 
 def material(
     topics: int = 3, pool: int = 7, gold_sets: int = 6, qualification: int = 0, size: int = 3
-) -> Material:
+) -> CampaignRows:
     """Topics with documents whose titles end in their true grade."""
     chance = random.Random(5)
     texts, documents, pairs = [], [], []
@@ -129,11 +129,11 @@ def material(
                 name = f"{letter}{s}-{d}"
                 documents.append(DocumentRow(name, f"text {name}".encode(), f"page {grade}"))
                 rows.append(GoldRow(f"t{s % topics}", name, grade, "because", "", f"s{s}"))
-    return Material(texts, documents, pairs, golds, tests)
+    return CampaignRows(texts, documents, pairs, golds, tests)
 
 
 def make_site(
-    url: str, plan: str = PLAN, made: Material | None = None, *, start: bool = True
+    url: str, plan: str = PLAN, made: CampaignRows | None = None, *, start: bool = True
 ) -> Site:
     """A campaign in a new database, running."""
     from qrowd.collection.record.audit import launch

@@ -29,7 +29,7 @@ from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
 from qrowd.collection.office import acts, extension
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
@@ -97,7 +97,7 @@ def performed(site: Site, act: str, details: dict[str, Any]) -> int:
 def extended(site: Site) -> int:
     """A new topic, its pool and gold."""
     names = [f"n{at}" for at in range(6)]
-    more = Material(
+    more = CampaignRows(
         topics=[TopicRow("new", "a query")],
         documents=[DocumentRow(name, name.encode(), "page 1") for name in names],
         pool=[("new", name) for name in names[:3]],

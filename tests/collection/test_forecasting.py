@@ -6,7 +6,7 @@ import pytest
 
 from qrowd.collection.plan.forecast import forecast, set_sizes
 from qrowd.collection.plan.pass_rates import CROWD, better_gold, passing, qualifies
-from qrowd.collection.plan.rows import GoldRow, Material
+from qrowd.collection.plan.rows import CampaignRows, GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.quality.pass_chances import WORKERS
 
@@ -39,7 +39,7 @@ def test_cost_wage_and_time_by_hand() -> None:
     )
     pool = [(f"t{t}", f"d{d}") for t in range(10) for d in range(10)]
     gold = [GoldRow("t0", f"g{at}", at % 2, set=f"s{at // 5}") for at in range(20)]
-    found = forecast(plan, Material(pool=pool, gold=gold))
+    found = forecast(plan, CampaignRows(pool=pool, gold=gold))
     assert (found.sets, found.judgements, found.batches) == (20, 300, 12)
     assert (found.cost, found.budget) == (1440, 5000)
     assert found.minutes_per_batch == pytest.approx(30 * 12 / 60)
@@ -51,7 +51,7 @@ def test_the_likely_cost_has_qualifications_and_batches_that_are_done_again() ->
     text = HEAD + "[hit]\ngold = 1\n[qualification]\nsets = 2\n[pay]\nhit = 1.00\nbudget = 50\n"
     rows = [GoldRow("t", f"g{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
     tests = [GoldRow("t", f"q{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
-    made = Material(pool=[("t", f"d{at}") for at in range(24)], gold=rows, qualification=tests)
+    made = CampaignRows(pool=[("t", f"d{at}") for at in range(24)], gold=rows, qualification=tests)
     free, paid = (forecast(parse_plan(text + more), made) for more in ("", "qualification = 2.0\n"))
     share = {row.worker: row.qualification for row in free.passing}
     come = {name: CROWD[name] * qualified for name, qualified in share.items()}
@@ -79,6 +79,6 @@ def test_gold_that_would_do_better_is_named() -> None:
 def test_gold_that_can_be_told_is_warned_of() -> None:
     plan = parse_plan(HEAD + "[pay]\nbudget = 1\n")
     gold = [GoldRow("strange", f"g{at}", at % 2, set="s") for at in range(3)]
-    found = forecast(plan, Material(pool=[("t", f"d{at}") for at in range(10)], gold=gold))
+    found = forecast(plan, CampaignRows(pool=[("t", f"d{at}") for at in range(10)], gold=gold))
     assert any("no pool" in one for one in found.warnings)
     assert any("by their size" in one for one in found.warnings)

@@ -22,7 +22,7 @@ from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure, extension
 from qrowd.collection.people import topic_questions, workers
-from qrowd.collection.plan.rows import DocumentRow, Material, QuestionRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, QuestionRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
@@ -34,7 +34,7 @@ def made(url: str) -> Iterator[Any]:
     """A function that makes a campaign from a changed plan."""
     sites: list[Site] = []
 
-    def make(*changes: tuple[str, str], more: str = "", what: Material | None = None) -> Site:
+    def make(*changes: tuple[str, str], more: str = "", what: CampaignRows | None = None) -> Site:
         plan = PLAN
         for old, new in changes:
             assert old in plan
@@ -359,7 +359,7 @@ def test_justification_is_asked_for(made: Any) -> None:
 def test_questions_come_before_their_topic(made: Any) -> None:
     asked = tuple(QuestionRow(f"t{t}", "2 + 2?", ("3", "4"), 1) for t in range(3))
     what = material()
-    what = Material(what.topics, what.documents, what.pool, what.gold, (), asked)
+    what = CampaignRows(what.topics, what.documents, what.pool, what.gold, (), asked)
     site = made(more="[techniques]\nexpertise_share = 1.0\n", what=what)
     ann = site.worker("ann")
     shown = site.next(ann).sets[0]
@@ -454,7 +454,7 @@ def test_a_raised_target_is_lowered_to_what_is_held(made: Any) -> None:
 
 def test_an_extension_can_be_withdrawn(made: Any) -> None:
     site = made()
-    more = Material(documents=[DocumentRow("n1", b"x", "p 1")], pool=[("t0", "n1")])
+    more = CampaignRows(documents=[DocumentRow("n1", b"x", "p 1")], pool=[("t0", "n1")])
     done = site.work(extension.extend, "o", more)
     assert (done.pairs, done.sets) == (1, 1)
     with site.store.read("tiny") as work:
@@ -637,6 +637,6 @@ def test_two_campaigns_extended_at_once_share_no_set(site: Site) -> None:
         second.result()
 
 
-def new_document(topic: str, name: str) -> Material:
+def new_document(topic: str, name: str) -> CampaignRows:
     """One more pair to judge."""
-    return Material(documents=[DocumentRow(name, name.encode())], pool=[(topic, name)])
+    return CampaignRows(documents=[DocumentRow(name, name.encode())], pool=[(topic, name)])

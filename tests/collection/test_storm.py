@@ -30,7 +30,7 @@ from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import add, create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
-from qrowd.collection.plan.rows import DocumentRow, Material
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.imports import import_judgements
 from qrowd.collection.record import audit
@@ -241,7 +241,7 @@ class Storm(RuleBasedStateMachine):
     @rule()
     def extend(self) -> None:
         name = f"new{next(_names)}"
-        more = Material(documents=[DocumentRow(name, b"x", "page 1")], pool=[("t0", name)])
+        more = CampaignRows(documents=[DocumentRow(name, b"x", "page 1")], pool=[("t0", name)])
         self.site.work(add, more)
 
     @invariant()

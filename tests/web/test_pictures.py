@@ -13,7 +13,7 @@ from tests.browser.papers import pdf, picture
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import DocumentRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.web import pictures, tasks
 from qrowd.web.sanitiser import can_be_shown
@@ -69,7 +69,7 @@ def test_jobs_draw_what_nobody_has_asked_for_yet(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "qrowd.db"), new=True)
     plan = parse_plan("[campaign]\nname = 'p'\n[sets]\nsize = 1\n[hit]\nsets = 1\ngold = 0")
     one = DocumentRow("d", pdf([["text"]]), "", "", "application/pdf")
-    create_campaign(store, plan, Material([TopicRow("t", "q")], [one], [("t", "d")]))
+    create_campaign(store, plan, CampaignRows([TopicRow("t", "q")], [one], [("t", "d")]))
     undrawn = tasks.undrawn_documents(store, tmp_path)
     assert len(undrawn) == 1
     assert tasks.draw_one(store, tmp_path, undrawn)

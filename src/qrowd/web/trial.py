@@ -9,7 +9,7 @@ from urllib.parse import quote
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import visits
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, CampaignRows, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record.audit import launch
@@ -54,7 +54,7 @@ is thrown away in the end."""
 '''
 
 
-def material(way: str = "grades") -> Material:
+def material(way: str = "grades") -> CampaignRows:
     """Three topics with four documents each; where these are graded, one topic's are gold."""
     held = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
     rows = held["documents"]
@@ -70,7 +70,7 @@ def material(way: str = "grades") -> Material:
     checks = {(one.topic, one.document) for one in gold}
     pairs = [(one["topic"], one["name"]) for one in rows]
     pool = [pair for pair in pairs if pair not in checks]
-    return Material([TopicRow(**one) for one in held["topics"]], documents, pool, gold)
+    return CampaignRows([TopicRow(**one) for one in held["topics"]], documents, pool, gold)
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
@@ -85,7 +85,7 @@ def plan_text(way: str = "grades", language: str = "en") -> str:
     return PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
 
 
-def launch_campaign(settings: Settings, plan: Plan, made: Material) -> str:
+def launch_campaign(settings: Settings, plan: Plan, made: CampaignRows) -> str:
     """Make a campaign in the server's database and start it; a worker's link, good for a day."""
     store = open_store(settings.database, new=True)
     try:

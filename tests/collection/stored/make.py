@@ -64,7 +64,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure, extension
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.people.visits import leave, use_code
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, QuestionRow, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, CampaignRows, QuestionRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.datasheet import Figures
@@ -275,7 +275,7 @@ def _unsaid(plan: Plan, offer: Offer, choose: Choice | None) -> Iterator[dict[st
 # --- the campaigns --------------------------------------------------------------------------------
 
 
-def created(store: Store, clock: Clock, text: str, what: Material) -> Stage:
+def created(store: Store, clock: Clock, text: str, what: CampaignRows) -> Stage:
     """A campaign that waits for its launch."""
     plan = parse_plan(text)
     create_campaign(store, plan, what)
@@ -428,14 +428,14 @@ def _unjudged(site: Stage, person: int) -> None:
 def _extended(site: Stage) -> None:
     """Two extensions, one of which somebody has met."""
     names = [f"n{at}" for at in range(6)]
-    new = Material(
+    new = CampaignRows(
         topics=[TopicRow("new", "a new query")],
         documents=[DocumentRow(name, name.encode(), "page 1") for name in names],
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "because", "", "g") for at, name in enumerate(names[3:])],
     )
     site.work(extension.extend, "ada", new)
-    met = Material(documents=[DocumentRow("met", b"met", "page 2")], pool=[("t2", "met")])
+    met = CampaignRows(documents=[DocumentRow("met", b"met", "page 2")], pool=[("t2", "met")])
     site.work(extension.extend, "ada", met)
     site.act("prioritise", priorities=[["t2", "met", 9.0], ["t0", "d0-1", 2.0]])
     site.begin(site.worker("ned"), 2)

@@ -23,7 +23,7 @@ from qrowd.errors import UsageError
 if TYPE_CHECKING:
     from qrowd.collection.office.extension import Cost
     from qrowd.collection.plan.forecast import Forecast
-    from qrowd.collection.plan.rows import Material
+    from qrowd.collection.plan.rows import CampaignRows
     from qrowd.collection.plan.sections import Plan
 
 
@@ -188,7 +188,7 @@ def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
     return confirmed("Add this?", yes)
 
 
-def _read(file: str) -> tuple[Plan, Material]:
+def _read(file: str) -> tuple[Plan, CampaignRows]:
     """A plan that can be met, and the rows of the files that it names."""
     from qrowd.collection.plan.files import gather
     from qrowd.collection.plan.forecast import refuse_unmeetable

@@ -12,7 +12,7 @@ from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.files import pool_sizes, priority_rows
 from qrowd.collection.plan.forecast import Forecast, forecast
 from qrowd.collection.plan.gold_proposal import arranged, write_gold
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
 
@@ -22,14 +22,14 @@ DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 # --- what a draft holds ---------------------------------------------------------------------------
 
 
-def material_of(draft: Draft) -> Material:
+def material_of(draft: Draft) -> CampaignRows:
     """What the files of a draft hold so far, except the documents themselves."""
     files = draft.plan.files
 
     def content(name: str, read: Callable[[str], Any]) -> Any:
         return read(path_in(draft, name)) if name else ()
 
-    return Material(
+    return CampaignRows(
         topics=content(files.topics, uploads.topics),
         pool=pool_of(draft),
         gold=content(files.gold, uploads.gold),

@@ -43,9 +43,9 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import NUMBERING, Store, Work, analyze, new_id
 from qrowd.collection.plan.rows import (
+    CampaignRows,
     DocumentRow,
     GoldRow,
-    Material,
     Pair,
     QuestionRow,
     TopicRow,
@@ -70,7 +70,7 @@ class Added:
     sets: int = 0
 
 
-def create_campaign(store: Store, plan: Plan, rows: Material) -> int:
+def create_campaign(store: Store, plan: Plan, rows: CampaignRows) -> int:
     """A new campaign, as a draft with its budget; all of it, or nothing."""
     with store.transaction() as db:
         name, now = plan.campaign.name, store.clock()
@@ -88,7 +88,7 @@ def create_campaign(store: Store, plan: Plan, rows: Material) -> int:
     return number
 
 
-def add(work: Work, rows: Material) -> Added:
+def add(work: Work, rows: CampaignRows) -> Added:
     """Put topics, documents, gold and pool into a campaign; the pool gets new sets."""
     tables = (topic, document, pair, judging_set)
     before = [work.count(table, work.own(table)) for table in tables]
@@ -204,7 +204,7 @@ def _pair_ids(work: Work, *conditions: ColumnElement[bool]) -> dict[tuple[int, i
     return {(row.topic_id, row.document_id): row.id for row in rows}
 
 
-def _add_pool(work: Work, rows: Material) -> None:
+def _add_pool(work: Work, rows: CampaignRows) -> None:
     numbers = _add_pairs(work, rows.pool, "pool", set(rows.pool))
     _store_priorities(
         work, {numbers[name]: p for name, p in rows.priorities.items() if name in numbers}

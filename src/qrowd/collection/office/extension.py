@@ -12,7 +12,7 @@ from qrowd.collection.database.schema import document, judging_set, pair, topic
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added, add, highest
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
@@ -28,7 +28,7 @@ class Cost:
     free: int
 
 
-def cost_of_pool(work: Work, material: Material) -> Cost:
+def cost_of_pool(work: Work, material: CampaignRows) -> Cost:
     """What judging those pairs of a pool would cost that the campaign does not have yet."""
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
@@ -67,7 +67,7 @@ def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
     return Cost(pairs, judgements, batches, amount, balance(work).free)
 
 
-def extend(work: Work, who: str, material: Material, seen: int | None = None) -> Added:
+def extend(work: Work, who: str, material: CampaignRows, seen: int | None = None) -> Added:
     """Add topics, documents, gold and pool; the new pairs get sets of their own.
 
     `seen` is as in `audit.perform`.

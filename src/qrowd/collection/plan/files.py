@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import (
+    CampaignRows,
     DocumentRow,
     GoldRow,
-    Material,
     Pair,
     QuestionRow,
     TopicRow,
@@ -34,7 +34,7 @@ from qrowd.io.topics import read_topics
 T = TypeVar("T")
 
 
-def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Material:
+def gather(plan: Plan, file: str | Path, within: Path | None = None) -> CampaignRows:
     """Everything that a plan file names, read; paths are relative to the plan.
 
     With `within`, files outside of this folder are refused: what others send must not name them.
@@ -42,7 +42,7 @@ def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Material
     files = _PlanFiles(plan, Path(file))
     if within is not None:
         _refuse_outside(files.named(), within)
-    rows = Material(
+    rows = CampaignRows(
         topics=topic_rows(files.path("topics")),
         documents=document_rows(files.path("documents"), within),
         pool=files.pool(),
@@ -70,7 +70,7 @@ def extension(
     depth: int = 20,
     gold: str | Path | None = None,
     within: Path | None = None,
-) -> Material:
+) -> CampaignRows:
     """What files add to a campaign; of the documents only those that the pool and gold use."""
     pairs = pool_rows(pool) if pool else []
     if runs:
@@ -78,7 +78,7 @@ def extension(
     golds = gold_rows(gold) if gold else []
     used = {document for _, document in pairs} | {row.document for row in golds}
     read = document_rows(documents, within) if documents else iter(())
-    return Material(
+    return CampaignRows(
         topics=topic_rows(topics) if topics else [],
         documents=[row for row in read if row.name in used],
         pool=pairs,

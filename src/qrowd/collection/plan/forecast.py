@@ -24,7 +24,7 @@ from qrowd.collection.plan.pass_rates import (
     tests_per_worker,
     useless,
 )
-from qrowd.collection.plan.rows import GoldRow, Material, Pair, couples, cut, gold_parts
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, couples, cut, gold_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
@@ -78,7 +78,7 @@ def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
     ]
 
 
-def counted(rows: Material) -> list[Pair]:
+def counted(rows: CampaignRows) -> list[Pair]:
     """The pool without gold: gold pairs are in no counted set."""
     used = {row.pair for row in (*rows.gold, *rows.qualification)}
     return [pair for pair in rows.pool if pair not in used]
@@ -87,14 +87,14 @@ def counted(rows: Material) -> list[Pair]:
 # --- what cannot be met ---------------------------------------------------------------------------
 
 
-def refuse_unmeetable(plan: Plan, rows: Material, file: str | Path = "plan") -> None:
+def refuse_unmeetable(plan: Plan, rows: CampaignRows, file: str | Path = "plan") -> None:
     """An error, at its line of the plan, for the first thing that cannot work."""
     complaint = next(unmeetable(plan, rows), None)
     if complaint is not None:
         raise complaint.error(plan, file)
 
 
-def unmeetable(plan: Plan, rows: Material) -> Iterator[Complaint]:
+def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     """What a plan asks for that its files, or nobody, can give."""
     for key, graded in (("gold", rows.gold), ("qualification", rows.qualification)):
         if problem := gold_problem(plan, graded):
@@ -125,7 +125,7 @@ def _unmet(section: str, key: str, message: str) -> Complaint:
     return Complaint(section, key, message, because="people.workers")
 
 
-def _too_little_gold(plan: Plan, rows: Material) -> Iterator[Complaint]:
+def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     sets = len(gold_levels(plan, rows.gold))
     first = plan.gold_per_hit + plan.hit.first_gold
     if sets < first:
@@ -166,14 +166,14 @@ def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> str:
 # --- cost, time, supply ---------------------------------------------------------------------------
 
 
-def _batches(plan: Plan, rows: Material) -> int:
+def _batches(plan: Plan, rows: CampaignRows) -> int:
     if plan.owner:
         return len({name for name, _ in rows.pool})
     wanted = len(set_sizes(plan, counted(rows))) * plan.sets.target
     return math.ceil(wanted / max(1, plan.hit.sets - plan.gold_per_hit))
 
 
-def forecast(plan: Plan, rows: Material) -> Forecast:
+def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
     """What a plan comes to."""
     sizes, gold = set_sizes(plan, counted(rows)), gold_levels(plan, rows.gold)
     batches, hidden = _batches(plan, rows), plan.gold_per_hit
@@ -210,7 +210,7 @@ def forecast(plan: Plan, rows: Material) -> Forecast:
 
 
 def _warnings(
-    plan: Plan, rows: Material, sizes: list[int], gold: list[tuple[int, ...]], cost: int
+    plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]], cost: int
 ) -> Iterator[str]:
     topics = Counter(name for name, _ in rows.pool)
     alone = [name for name, documents in topics.items() if documents < 2]

@@ -63,7 +63,7 @@ class QuestionRow:
 
 
 @dataclass(frozen=True)
-class Material:
+class CampaignRows:
     """What a campaign is made of."""
 
     topics: Sequence[TopicRow] = ()
@@ -73,6 +73,9 @@ class Material:
     qualification: Sequence[GoldRow] = ()
     questions: Sequence[QuestionRow] = ()
     priorities: Mapping[Pair, float] = field(default_factory=dict)
+
+
+CampaignRows = CampaignRows  # the name that pages and commands still use
 
 
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:

@@ -20,7 +20,7 @@ from qrowd.collection.office import extension
 from qrowd.collection.office.acts import ACTS
 from qrowd.collection.office.extension import Cost
 from qrowd.collection.plan.files import extension as read_extension
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
@@ -243,7 +243,7 @@ def extend(
     return Extended(cost=cost, added=added)
 
 
-def extension_in(folder: pathlib.Path, depth: int) -> Material:
+def extension_in(folder: pathlib.Path, depth: int) -> CampaignRows:
     """What an upload adds; `folder` has a folder for each kind of file."""
     paths = {kind: sorted((folder / kind).glob("*")) for kind in UPLOADS}
     first = {kind: next(iter(paths[kind]), None) for kind in UPLOADS if kind != "runs"}

@@ -19,7 +19,7 @@ from qrowd.collection.database.schema import assignment, outcome, worker
 from qrowd.collection.database.store import Found, Work
 from qrowd.collection.office import extension
 from qrowd.collection.office.acts import ACTS, consequence
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web.api.manage import UPLOADS, extension_in, scope_of, take_back
@@ -273,7 +273,7 @@ def _stage(visit: Visit, folder: Path) -> None:
         keep_upload(folder / kind, file.filename, file.file)
 
 
-def _extension(work: Work, material: Material, back: str) -> Confirmation:
+def _extension(work: Work, material: CampaignRows, back: str) -> Confirmation:
     cost, shown = extension.cost_of_pool(work, material), work.plan.pay.shown
     follows = [
         f"{cost.pairs:,} new pairs of {len({name for name, _ in material.pool}):,} topics: "

@@ -9,7 +9,7 @@ import numpy as np
 import qrowd as q
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, Material, TopicRow
+from qrowd.collection.plan.rows import DocumentRow, GoldRow, CampaignRows, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
@@ -63,7 +63,7 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
 Pair = tuple[str, str]
 
 
-def material_of(made: q.Collection) -> Material:
+def material_of(made: q.Collection) -> CampaignRows:
     """A made collection as a campaign: some pairs of each topic are the pool, others are gold."""
     assert made.topics is not None
     assert made.documents is not None
@@ -82,7 +82,7 @@ def material_of(made: q.Collection) -> Material:
     texts = zip(made.documents.index, made.documents.text, strict=True)
     documents = [DocumentRow(name, text.encode(), name) for name, text in texts]
     topics = [TopicRow(*made.topics[name]) for name in made.topics.index]
-    return Material(topics, documents, pool, gold, tests)
+    return CampaignRows(topics, documents, pool, gold, tests)
 
 
 def _mixed(pairs: list[Pair], grades: dict[Pair, int], seed: int) -> list[list[Pair]]:

@@ -27,7 +27,7 @@ from qrowd.collection.database.store import Store
 from qrowd.collection.database.transfer import backup
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.forecast import counted, forecast
-from qrowd.collection.plan.rows import Material
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import plan_text
 from qrowd.collection.record import audit
@@ -205,7 +205,7 @@ class Estimate:
 
 def try_out(
     plan: Plan,
-    material: Material,
+    material: CampaignRows,
     *,
     crowd: str = "mixed",
     per_hour: float = 12.0,
@@ -253,7 +253,7 @@ def try_out(
     )
 
 
-def _part(plan: Plan, material: Material, seed: int) -> tuple[Material, float]:
+def _part(plan: Plan, material: CampaignRows, seed: int) -> tuple[CampaignRows, float]:
     """Whole topics of the pool, as many as fit into a dry run; and their share of the pool."""
     pool, by_topic = counted(material), defaultdict(list)
     for pair in pool:
@@ -272,7 +272,7 @@ def _part(plan: Plan, material: Material, seed: int) -> tuple[Material, float]:
 
 
 def _once(
-    plan: Plan, material: Material, crowd: Crowd, tell: Callable[[float], None]
+    plan: Plan, material: CampaignRows, crowd: Crowd, tell: Callable[[float], None]
 ) -> tuple[Rehearsal, float]:
     """One dry run, and the share of wanted judgements that it got."""
     with tempfile.TemporaryDirectory() as path:
