@@ -25,6 +25,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 from qrowd.collection.database.states import ASSIGNMENT_KINDS, PLACE_KINDS, STATES, WORKER_STATES
 
@@ -43,9 +44,14 @@ metadata = MetaData(
     }
 )
 
-# --- columns that many tables have ----------------------------------------------------------------
+# --- Columns that many tables have ----------------------------------------------------------------
 
 Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by INTEGER only
+
+
+def table(name: str, *items: SchemaItem) -> Table:
+    """A table of its columns, rules and indexes."""
+    return Table(name, metadata, *items)
 
 
 def row_id() -> Column[int]:
@@ -102,42 +108,31 @@ def where(condition: str) -> dict[str, Any]:
 
 # --- A campaign and what is judged in it ----------------------------------------------------------
 
-campaign = Table(
+campaign = table(
     "campaign",
-    metadata,
     row_id(),
     short("name", 200, unique=True),
     Column("plan", Text, nullable=False),
     short("state", 20, server_default="draft"),
     moment("made_at"),
     short("secret", 64),
-    counter("budget"),
-    counter("free"),
-    counter("promised"),
-    counter("owed"),
-    counter("settled"),
+    *map(counter, ("budget", "free", "promised", "owed", "settled")),
     one_of("state", ("draft", "running", "paused", "closed")),
     CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
     CheckConstraint("free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"),
 )
 
-topic = Table(
+topic = table(
     "topic",
-    metadata,
     row_id(),
     reference("campaign"),
     short("name", 400),
-    words("query"),
-    words("description"),
-    words("narrative"),
-    words("category"),
-    words("language"),
+    *map(words, ("query", "description", "narrative", "category", "language")),
     UniqueConstraint("campaign_id", "name"),
 )
 
-question = Table(
+question = table(
     "question",
-    metadata,
     row_id(),
     reference("topic", index=True),
     Column("text", Text, nullable=False),
@@ -145,16 +140,14 @@ question = Table(
     Column("right_choice", Integer, nullable=False),
 )
 
-content = Table(
+content = table(
     "content",
-    metadata,
     Column("hash", String(64), primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
 
-document = Table(
+document = table(
     "document",
-    metadata,
     row_id(),
     reference("campaign"),
     short("name", 1000),
@@ -165,9 +158,8 @@ document = Table(
     UniqueConstraint("campaign_id", "name"),
 )
 
-pair = Table(
+pair = table(
     "pair",
-    metadata,
     row_id(),
     reference("campaign", index=True),
     reference("topic"),
@@ -180,18 +172,16 @@ pair = Table(
     one_of("role", ROLES),
 )
 
-gold = Table(
+gold = table(
     "gold",
-    metadata,
     reference_key("pair"),
     Column("grade", SmallInteger, nullable=False),
     words("reason"),
     words("passage"),
 )
 
-judging_set = Table(
+judging_set = table(
     "judging_set",
-    metadata,
     row_id(),
     reference("campaign"),
     reference("topic", index=True),
@@ -218,9 +208,8 @@ Index(
     **where(OPEN_SETS),
 )
 
-member = Table(
+member = table(
     "member",
-    metadata,
     Column("set_id", Id, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("pair_id", Id, nullable=False, index=True),
@@ -236,9 +225,8 @@ member = Table(
 
 # --- People, and what is kept of them -------------------------------------------------------------
 
-worker = Table(
+worker = table(
     "worker",
-    metadata,
     row_id(),
     reference("campaign"),
     short("key", 32, unique=True),
@@ -259,9 +247,8 @@ worker = Table(
     CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
 )
 
-person = Table(
+person = table(
     "person",
-    metadata,
     reference_key("worker"),
     reference("campaign"),
     short("platform", 40),
@@ -271,18 +258,16 @@ person = Table(
     UniqueConstraint("campaign_id", "platform", "platform_id"),
 )
 
-visit = Table(
+visit = table(
     "visit",
-    metadata,
     row_id(),
     reference("worker", index=True),
     moment("at"),
     Column("parameters", Text, nullable=False, server_default=text("'{}'")),
 )
 
-consent = Table(
+consent = table(
     "consent",
-    metadata,
     row_id(),
     reference("worker", index=True),
     short("version", 40),
@@ -290,9 +275,8 @@ consent = Table(
     moment("at"),
 )
 
-expertise = Table(
+expertise = table(
     "expertise",
-    metadata,
     reference_key("worker"),
     reference_key("topic"),
     Column("right", Integer, nullable=False, quote=True),
@@ -301,9 +285,8 @@ expertise = Table(
     moment("at"),
 )
 
-message = Table(
+message = table(
     "message",
-    metadata,
     row_id(),
     reference("worker", index=True),
     moment("at"),
@@ -312,9 +295,8 @@ message = Table(
     moment("read_at", nullable=True),
 )
 
-completion_code = Table(
+completion_code = table(
     "completion_code",
-    metadata,
     row_id(),
     reference("worker", index=True),
     short("code", 64, unique=True),
@@ -326,9 +308,8 @@ completion_code = Table(
 
 # --- What workers do ------------------------------------------------------------------------------
 
-assignment = Table(
+assignment = table(
     "assignment",
-    metadata,
     row_id(),
     reference("campaign"),
     reference("worker", index=True),
@@ -341,10 +322,8 @@ assignment = Table(
     moment("latest_end"),  # no answer moves `expires_at` beyond it
     moment("finished_at", nullable=True),
     moment("ended_at", nullable=True),
-    counter("pay"),  # as planned; the next three follow the entries
-    counter("promised"),
-    counter("earned"),
-    counter("paid"),
+    counter("pay"),  # as planned
+    *map(counter, ("promised", "earned", "paid")),  # the triggers add up the entries
     UniqueConstraint("id", "worker_id"),
     one_of("kind", ASSIGNMENT_KINDS),
     one_of("state", STATES),
@@ -361,9 +340,8 @@ assignment = Table(
     ),
 )
 
-place = Table(
+place = table(
     "place",
-    metadata,
     row_id(),
     Column("assignment_id", Id, nullable=False, index=True),
     Column("worker_id", Id, nullable=False),
@@ -383,9 +361,8 @@ place = Table(
     CheckConstraint("held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"),
 )
 
-event = Table(
+event = table(
     "event",
-    metadata,
     row_id(),
     reference("worker"),
     reference("place", index=True),
@@ -406,24 +383,17 @@ event = Table(
     CheckConstraint("milliseconds >= 0", name="time_runs_forward"),
 )
 
-answer = Table(
+answer = table(
     "answer",
-    metadata,
     reference_key("place"),
     Column("position", Integer, primary_key=True),
     reference("event"),
 )
 
-receipt = Table(
-    "receipt",
-    metadata,
-    reference_key("event"),
-    short("digest", 64),
-)
+receipt = table("receipt", reference_key("event"), short("digest", 64))
 
-note = Table(
+note = table(
     "note",
-    metadata,
     row_id(),
     reference("event", index=True),
     short("kind", 20),
@@ -431,9 +401,8 @@ note = Table(
     one_of("kind", ("reason", "passage")),
 )
 
-outcome = Table(
+outcome = table(
     "outcome",
-    metadata,
     row_id(),
     reference("assignment", index=True),
     reference("judging_set", "set_id", nullable=True, index=True),
@@ -447,9 +416,8 @@ outcome = Table(
 
 # --- Experts --------------------------------------------------------------------------------------
 
-sampled = Table(
+sampled = table(
     "sampled",
-    metadata,
     row_id(),
     reference("place"),
     Column("position", Integer, nullable=False),
@@ -457,9 +425,8 @@ sampled = Table(
     UniqueConstraint("place_id", "position"),
 )
 
-decision = Table(
+decision = table(
     "decision",
-    metadata,
     row_id(),
     reference("pair", index=True),
     reference("worker", "expert_id"),
@@ -469,9 +436,8 @@ decision = Table(
     moment("at"),
 )
 
-appeal = Table(
+appeal = table(
     "appeal",
-    metadata,
     row_id(),
     reference("worker", index=True),
     reference("assignment", nullable=True),
@@ -489,9 +455,8 @@ appeal = Table(
 
 # --- What an organiser keeps account of -----------------------------------------------------------
 
-entry = Table(
+entry = table(
     "entry",
-    metadata,
     row_id(),
     reference("campaign", index=True),
     reference("worker", nullable=True, index=True),
@@ -507,9 +472,8 @@ entry = Table(
     one_of("target", ACCOUNTS),
 )
 
-audit = Table(
+audit = table(
     "audit",
-    metadata,
     row_id(),
     reference("campaign", index=True),
     moment("at"),
@@ -520,9 +484,8 @@ audit = Table(
     UniqueConstraint("undoes"),
 )
 
-notice = Table(
+notice = table(
     "notice",
-    metadata,
     row_id(),
     reference("campaign", index=True),
     moment("at"),
@@ -536,9 +499,8 @@ notice = Table(
 
 # --- The server: who may come in, and what it does by itself --------------------------------------
 
-account = Table(
+account = table(
     "account",
-    metadata,
     row_id(),
     short("login", 200, unique=True),
     short("password", 300),
@@ -546,9 +508,8 @@ account = Table(
     flag("administrator"),
 )
 
-member_role = Table(
+member_role = table(
     "member_role",
-    metadata,
     reference_key("account"),
     reference_key("campaign"),
     Column("role", String(20), primary_key=True),
@@ -556,9 +517,8 @@ member_role = Table(
     one_of("role", ("organiser", "expert", "worker")),
 )
 
-token = Table(
+token = table(
     "token",
-    metadata,
     row_id(),
     short("hash", 64, unique=True),
     reference("account", nullable=True),
@@ -572,17 +532,15 @@ token = Table(
     one_of("role", ("organiser", "expert", "worker")),
 )
 
-rate = Table(
+rate = table(
     "rate",
-    metadata,
     Column("what", String(200), primary_key=True),
     Column("since", BigInteger, primary_key=True, autoincrement=False),
     counter("times"),
 )
 
-job = Table(
+job = table(
     "job",
-    metadata,
     row_id(),
     reference("campaign", nullable=True),
     short("kind", 40),
