@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 from qrowd.collection.plan.pass_rates import level_of, margin
-from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.rows import GoldRow, Pair
 from qrowd.collection.plan.sections import Plan
 
 LEVELS = 3  # not relevant, relevant, more than that
@@ -19,35 +19,30 @@ LARGEST_SET = 8
 COLUMNS = ("topic", "doc", "grade", "reason", "passage", "set")
 
 
-def arranged(
-    plan: Plan, rows: Sequence[GoldRow], pool: Sequence[tuple[str, str]] = ()
-) -> list[GoldRow]:
+def arranged(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ()) -> list[GoldRow]:
     """Graded pairs in sets, the best set of a topic first; what fits no set is left out.
 
     In each topic, sets take the grades whose margin (how much oftener a good worker passes than the
     luckiest spammer) is largest among those that the remaining pairs allow, as long as it is above
     zero. Sets are as large as those of the pool, so that their size does not tell them.
     """
-    graded = [row for row in rows if row.grade is not None]
     by_topic: dict[str, dict[int, list[GoldRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in sorted(graded, key=lambda row: (row.topic, row.document)):
-        by_topic[row.topic][_level(plan, row)].append(row)
+    for row in sorted(rows, key=lambda row: row.pair):
+        if row.grade is not None:
+            level = min(LEVELS - 1, level_of(plan, row.grade))
+            by_topic[row.topic][level].append(row)
     sizes = set_sizes_of(plan, pool)
-    found: list[GoldRow] = []
+    in_sets: list[GoldRow] = []
     for name in sorted(by_topic):
         chance = random.Random(f"{plan.campaign.seed} gold {name}")
         levels = {level: chance.sample(held, len(held)) for level, held in by_topic[name].items()}
         size = sizes.get(name) or max(sizes.values(), default=plan.sets.size)
         for number, part in enumerate(_sets(plan, levels, size), 1):
-            found += [replace(row, set=f"{name}-{number}") for row in part]
-    return found
+            in_sets += [replace(row, set=f"{name}-{number}") for row in part]
+    return in_sets
 
 
-def _level(plan: Plan, row: GoldRow) -> int:
-    return min(LEVELS - 1, level_of(plan, row.grade or 0))
-
-
-def set_sizes_of(plan: Plan, pool: Sequence[tuple[str, str]]) -> dict[str, int]:
+def set_sizes_of(plan: Plan, pool: Sequence[Pair]) -> dict[str, int]:
     """The size of the larger sets of each topic of the pool."""
     topics = Counter(name for name, _ in pool)
     return {name: -(-n // -(-n // plan.sets.size)) for name, n in topics.items()}

@@ -48,13 +48,11 @@ def _outcomes(grades: tuple[int, ...], worker: Worker, ideal: str) -> Outcomes:
 
 def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
     """How often a worker passes the gold checks of a set with these grades."""
-    found = _outcomes(grades, worker, plan.checks.ideal)
-    ndcg = plan.checks.ndcg.at_least if plan.ranked else -math.inf
-    bounds = {
-        "binary": -math.inf if plan.checks.binary.action == "none" else plan.checks.binary.at_least,
-        "ndcg": -math.inf if plan.checks.ndcg.action == "none" else ndcg,
-    }
-    return found.passing(**bounds)
+    binary, ndcg = plan.checks.binary, plan.checks.ndcg
+    return _outcomes(grades, worker, plan.checks.ideal).passing(
+        binary=-math.inf if binary.action == "none" else binary.at_least,
+        ndcg=-math.inf if ndcg.action == "none" or not plan.ranked else ndcg.at_least,
+    )
 
 
 def passing(
@@ -63,8 +61,8 @@ def passing(
     """How often each kind of worker passes a batch, outlives several, and qualifies."""
     kinds, rows = Counter(gold), []
     for worker in WORKERS:
-        one = sum(passes(plan, grades, worker) * n for grades, n in kinds.items()) / len(gold)
-        batch = one**plan.gold_per_hit
+        total = sum(passes(plan, grades, worker) * n for grades, n in kinds.items())
+        batch = (total / len(gold)) ** plan.gold_per_hit
         survives = tuple(survival(plan, batch, hits) for hits in HITS)
         rows.append(Passing(worker.name, batch, survives, qualifies(plan, tests, worker)))
     return tuple(rows)
@@ -86,10 +84,10 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
     asked = plan.qualification.sets * per_set
     least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
-    one = sum(
+    first_try = sum(
         math.comb(asked, n) * right**n * (1 - right) ** (asked - n) for n in range(least, asked + 1)
     )
-    return 1 - (1 - one) ** plan.qualification.tries
+    return 1 - (1 - first_try) ** plan.qualification.tries
 
 
 def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
@@ -98,10 +96,9 @@ def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
     levels = range(min(3, len(plan.scale.grades)))
     if size > 8:
         return ""
-
-    found = max(combinations_with_replacement(levels, size), key=lambda one: margin(plan, one))
+    best = max(combinations_with_replacement(levels, size), key=lambda each: margin(plan, each))
     worst = min(margin(plan, grades) for grades in set(gold))
-    return "" if worst >= margin(plan, found) - 1e-9 else named(found)
+    return "" if worst >= margin(plan, best) - 1e-9 else named(best)
 
 
 def margin(plan: Plan, grades: tuple[int, ...]) -> float:
@@ -116,9 +113,8 @@ def margin(plan: Plan, grades: tuple[int, ...]) -> float:
 def useless(rows: Sequence[Passing]) -> list[str]:
     """What to say where gold tells nobody apart."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
-    worst = max(
-        (row for row in rows if row.worker in SPAMMERS), key=lambda row: row.batch, default=None
-    )
+    spammers = [row for row in rows if row.worker in SPAMMERS]
+    worst = max(spammers, key=lambda row: row.batch, default=None)
     if worst is None or worst.batch < min(0.9, good):
         return []
     return [
@@ -134,9 +130,9 @@ def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
     """
     share = _counted_shares(plan, rows)
     hit = sum(share[worker.name] * worker.hit for worker in WORKERS)
-    miss = sum(share[worker.name] * (1 - worker.false_alarm) for worker in WORKERS)
-    found = PREVALENCE * _majority(plan.sets.target, hit)
-    return found + (1 - PREVALENCE) * _majority(plan.sets.target, miss)
+    reject = sum(share[worker.name] * (1 - worker.false_alarm) for worker in WORKERS)
+    relevant, not_relevant = (_majority(plan.sets.target, right) for right in (hit, reject))
+    return PREVALENCE * relevant + (1 - PREVALENCE) * not_relevant
 
 
 def _majority(n: int, right: float) -> float:
@@ -171,8 +167,8 @@ def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
     if not rows or not paid:
         return 1.0
     come = {row.worker: CROWD[row.worker] * row.qualification for row in rows}
-    kept = sum(come[row.worker] * row.batch for row in rows)
-    return max(0.05, kept / (sum(come.values()) or 1.0))
+    accepted = sum(come[row.worker] * row.batch for row in rows)
+    return max(0.05, accepted / (sum(come.values()) or 1.0))
 
 
 def tests_per_worker(plan: Plan, tests: Sequence[GoldRow]) -> float:

@@ -62,18 +62,20 @@ class Provider:
 
     def arrive(self, parameters: Mapping[str, str]) -> Arrival:
         """Who comes, from the parameters of the address."""
-        given = self._verified(parameters) if self.jwks else dict(parameters)
-        kept = {name: given[name] for name in self.keep if given.get(name)}
-        for name, value in {**kept, self.person: given.get(self.person, "")}.items():
+        values = self._verified(parameters) if self.jwks else dict(parameters)
+        person = values.get(self.person, "")
+        kept = {name: values[name] for name in self.keep if values.get(name)}
+        for name, value in {**kept, self.person: person}.items():
             if len(value) > LONGEST or any(ord(sign) < 32 for sign in value):
                 raise RuleError("bad-value", f"the address's {name} is too long or not plain text")
-        if self.preview[0] and given.get(self.preview[0]) == self.preview[1]:
+        name, sign = self.preview
+        if name and values.get(name) == sign:
             return Arrival(self.name, "", kept, preview=True)
-        if not given.get(self.person):
+        if not person:
             raise RuleError(
                 "no-sign-in", "please open this page from the place where you found the work"
             )
-        return Arrival(self.name, given[self.person], kept)
+        return Arrival(self.name, person, kept)
 
     def leave(self, outcome: str, code: str, arrival: Arrival) -> Departure:
         """The way back after `outcome`; `code` is used where the plan has none for it."""
@@ -93,12 +95,11 @@ class Provider:
 
     def _submit_address(self, arrival: Arrival) -> str:
         """Where the form goes: only to hosts that are listed, by https."""
-        asked = urlsplit(arrival.kept.get(self.submit_to, ""))
-        if asked.scheme != "https" or asked.hostname not in self.hosts or asked.port:
-            raise RuleError(
-                "no-access", f"{asked.hostname or 'this address'} is not a host to send work to"
-            )
-        return f"https://{asked.hostname}{self.submit_path}"
+        address = urlsplit(arrival.kept.get(self.submit_to, ""))
+        host = address.hostname
+        if address.scheme != "https" or host not in self.hosts or address.port:
+            raise RuleError("no-access", f"{host or 'this address'} is not a host to send work to")
+        return f"https://{host}{self.submit_path}"
 
     def _verified(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """The claims of the signed token that a visit must bring."""
@@ -129,15 +130,15 @@ def _key_of(path: str, number: str) -> Any:
         listed = json.loads(Path(path).read_text(encoding="utf-8"))["keys"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path}: not a JWKS document ({error}); save the platform's") from None
-    for one in listed:
-        if one.get("kid", "") == number:
-            return jwt.PyJWK(one).key
+    for key in listed:
+        if key.get("kid", "") == number:
+            return jwt.PyJWK(key).key
     raise RuleError("no-sign-in", "this link was signed by a key that is not known here")
 
 
 PRESETS = {
-    one.name: one
-    for one in (
+    provider.name: provider
+    for provider in (
         Provider("own", person="worker"),
         Provider("generic", person="worker"),
         Provider(
@@ -163,18 +164,15 @@ PRESETS = {
 }
 
 
-__all__ = ["OUTCOMES", "PRESETS", "Arrival", "Departure", "Provider", "provider_of"]
-
-
 def provider_of(section: Platform) -> Provider:
     """The provider of a plan: its preset, with what the plan says instead."""
-    codes = dict(one.partition("=")[::2] for one in section.codes)
+    codes = dict(code.partition("=")[::2] for code in section.codes)
     unknown = sorted(set(codes) - set(OUTCOMES))
     if unknown:
         raise RuleError(
             "bad-value", f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
         )
-    given: dict[str, Any] = {"person": section.person, "redirect": section.redirect, "codes": codes}
-    given |= {"keep": section.keep, "hosts": section.hosts}
-    given |= {"jwks": section.jwks, "audience": section.audience}
-    return replace(PRESETS[section.preset], **{key: said for key, said in given.items() if said})
+    changes = vars(section) | {"codes": codes}
+    del changes["preset"]
+    changed = {name: value for name, value in changes.items() if value}
+    return replace(PRESETS[section.preset], **changed)
