@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Response, expect
 from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
-from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """

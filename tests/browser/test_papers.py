@@ -13,7 +13,7 @@ from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
-from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
@@ -39,7 +39,9 @@ def material() -> CampaignRows:
         DocumentRow("b", b"%PDF-1.7 nothing", "No paper", "", "application/pdf"),
         DocumentRow("c", picture("png", 300, 200), "A turkey on a plate", "", "image/png"),
     ]
-    return CampaignRows([TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents])
+    return CampaignRows(
+        [TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents]
+    )
 
 
 def titled(page: Page, title: str) -> None:

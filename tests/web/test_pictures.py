@@ -13,7 +13,7 @@ from tests.browser.papers import pdf, picture
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import DocumentRow, CampaignRows, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.web import pictures, tasks
 from qrowd.web.sanitiser import can_be_shown

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import visits
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, CampaignRows, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record.audit import launch

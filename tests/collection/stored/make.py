@@ -64,7 +64,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure, extension
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.people.visits import leave, use_code
-from qrowd.collection.plan.rows import DocumentRow, GoldRow, CampaignRows, QuestionRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.datasheet import Figures
