@@ -14,6 +14,7 @@ from qrowd.cli.options import (
     GoldFile,
     JudgementFiles,
     RunFiles,
+    default_option,
     gold_option,
     json_option,
     output_option,
@@ -55,11 +56,10 @@ SHARED = (
         help="Topics to learn from gold on: a file with one topic per line, topics separated by "
         "commas, or a random share such as 0.3. Default: every topic that has gold.",
     ),
-    click.option(
+    default_option(
         "--replicates",
         type=click.IntRange(1, 10_000),
         default=100,
-        show_default=True,
         help="Number of random assessors of each kind, for aware-u.",
     ),
     written_option("--assessors", help="Write the weight of each assessor."),
@@ -68,13 +68,7 @@ SHARED = (
         is_flag=True,
         help="Intervals of scores and places: topics and assessors drawn anew, weights relearned.",
     ),
-    click.option(
-        "--level",
-        type=float,
-        default=0.9,
-        show_default=True,
-        help="Confidence level of the intervals.",
-    ),
+    default_option("--level", type=float, default=0.9, help="Confidence level of the intervals."),
     seed_option,
     output_option,
     json_option,

@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 
 import qrowd as q
-from qrowd.cli.options import json_option, once, output_option, read_topic_list, seed_option
+from qrowd.cli.options import (
+    default_option,
+    json_option,
+    once,
+    output_option,
+    read_topic_list,
+    seed_option,
+)
 from qrowd.cli.output import put, show_json
 from qrowd.errors import UsageError
 from qrowd.io.atomic import written
@@ -55,49 +62,36 @@ _OVER = ("estimate", "reference", "symmetric")
     metavar="MEASURE",
     help="Compare this measure only. Repeatable.",
 )
-@click.option(
+@default_option(
     "--bootstrap",
     type=click.IntRange(0, 100_000),
     default=1000,
-    show_default=True,
     help="Bootstrap samples of topics for the intervals; 0 for none.",
 )
-@click.option(
-    "--level",
-    type=float,
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals.",
-)
-@click.option(
+@default_option("--level", type=float, default=0.95, help="Confidence level of the intervals.")
+@default_option(
     "--test",
     type=click.Choice(_TESTS),
     default="randomisation",
-    show_default=True,
     help="Test between estimates (or systems), paired over topics.",
 )
-@click.option(
+@default_option(
     "--correction",
     type=click.Choice(_CORRECTIONS),
     default="holm",
-    show_default=True,
     help="Correction for the number of tests.",
 )
-@click.option(
-    "--alpha", type=float, default=0.05, show_default=True, help="Significance level of the marks."
-)
-@click.option(
+@default_option("--alpha", type=float, default=0.05, help="Significance level of the marks.")
+@default_option(
     "--over",
     type=click.Choice(_OVER),
     default="estimate",
-    show_default=True,
     help="The ranking whose top tau_AP weighs most.",
 )
-@click.option(
+@default_option(
     "--rank-ties",
     type=click.Choice(("independent", "together")),
     default="independent",
-    show_default=True,
     help="How tau_AP breaks ties: in each ranking separately, or alike.",
 )
 @click.option("--latex", is_flag=True, help="Print LaTeX.")

@@ -7,6 +7,7 @@ import click
 import qrowd as q
 from qrowd.cli.options import (
     DocumentFiles,
+    default_option,
     documents_option,
     json_option,
     output_option,
@@ -32,19 +33,13 @@ def command() -> None:
 @command.command()
 @documents_option
 @qrels_option
-@click.option(
-    "--qrels-rel",
-    type=int,
-    default=1,
-    show_default=True,
-    metavar="GRADE",
-    help="Relevant from this grade on.",
+@default_option(
+    "--qrels-rel", type=int, default=1, metavar="GRADE", help="Relevant from this grade on."
 )
-@click.option(
+@default_option(
     "--near",
     type=click.FloatRange(0, 1),
     default=0.95,
-    show_default=True,
     metavar="COSINE",
     help="Two documents are near-duplicates from this cosine on.",
 )
@@ -53,11 +48,10 @@ def command() -> None:
     metavar="TOPIC",
     help="The topic whose densities to show. Default: the one with most relevant documents.",
 )
-@click.option(
+@default_option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
     default=0.95,
-    show_default=True,
     help="Confidence level of the interval.",
 )
 @click.option("--figures", metavar="FOLDER", help="Draw the similarities.")

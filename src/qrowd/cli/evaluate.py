@@ -14,6 +14,7 @@ from qrowd.cli.options import (
     JudgementFiles,
     RunFiles,
     bundled,
+    default_option,
     documents_option,
     gold_option,
     json_option,
@@ -182,11 +183,10 @@ class Correction:
     help="How human labels without probabilities were chosen: pairs at random, or whole "
     "topics at random.",
 )
-@click.option(
+@default_option(
     "--quantiles",
     type=click.Choice(("t", "bootstrap")),
     default="t",
-    show_default=True,
     help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
     "bootstrap.",
 )
@@ -226,19 +226,17 @@ class Correction:
     help="Relevant from this grade on, for every measure that does not say so itself "
     "(trec_eval's -l); nDCG and other measures with gains stay graded.",
 )
-@click.option(
+@default_option(
     "--topics",
     type=click.Choice(("qrels", "both")),
     default="qrels",
-    show_default=True,
     help="Average over all judged topics (a run without a topic scores 0 there), or only over "
     "topics that a run also has.",
 )
-@click.option(
+@default_option(
     "--keep",
     type=click.Choice(("topics", "means")),
     default="topics",
-    show_default=True,
     help="Keep the scores of each draw by topic, or only their means.",
 )
 @click.option(
@@ -253,9 +251,7 @@ class Correction:
     help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
     "Default: all that there is.",
 )
-@click.option(
-    "--level", type=float, default=0.9, show_default=True, help="Confidence level of the intervals."
-)
+@default_option("--level", type=float, default=0.9, help="Confidence level of the intervals.")
 @click.option("-q", "--per-topic", is_flag=True, help="Print every topic (files always have them).")
 @click.option("--quiet", is_flag=True, help="Print no messages.")
 @output_option

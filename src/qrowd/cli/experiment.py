@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.options import json_option, output_option, quiet_option
+from qrowd.cli.options import default_option, json_option, output_option, quiet_option
 from qrowd.cli.output import save_pictures, say, show
 from qrowd.cli.verbs import Family
 from qrowd.errors import UsageError
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from qrowd.experiments.results import Results
     from qrowd.experiments.run import Book
 
-on_option = click.option(
+on_option = default_option(
     "--on",
     default="threads",
-    show_default=True,
     metavar="WHERE",
     help="Where it is computed: threads, processes, dask (on this machine), or tcp://HOST:PORT of "
     "a Dask scheduler.",

@@ -8,6 +8,7 @@ import qrowd as q
 from qrowd.cli.options import (
     JudgementFiles,
     RunFiles,
+    default_option,
     json_option,
     judgements_argument,
     once,
@@ -29,11 +30,10 @@ from qrowd.errors import UsageError
     metavar="N",
     help="How many pairs to choose.",
 )
-@click.option(
+@default_option(
     "--by",
     type=click.Choice(("random", "weight", "uncertainty", "topic")),
     default="random",
-    show_default=True,
     help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
     "runs depend on it, how uncertain votes are; or choose whole topics.",
 )
@@ -44,11 +44,10 @@ from qrowd.errors import UsageError
     callback=once,
     help="Runs, for --by weight. Repeatable.",
 )
-@click.option(
+@default_option(
     "-m",
     "--measure",
     default="P@10",
-    show_default=True,
     metavar="MEASURE",
     help="Whose weights --by weight uses: P@k, DCG@k or RBP.",
 )
@@ -109,19 +108,17 @@ def sample(
     callback=once,
     help="Also show how well each judge ranks these runs. Repeatable.",
 )
-@click.option(
+@default_option(
     "-m",
     "--measure",
     default="nDCG@10",
-    show_default=True,
     metavar="MEASURE",
     help="The measure by which runs are ranked.",
 )
-@click.option(
+@default_option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.9,
-    show_default=True,
     help="Confidence level of the intervals.",
 )
 @output_option

@@ -9,6 +9,7 @@ from qrowd.cli.options import (
     DocumentFiles,
     GoldFile,
     JudgementFiles,
+    default_option,
     documents_option,
     gold_option,
     json_option,
@@ -41,18 +42,13 @@ from qrowd.errors import UsageError
     help="Also a method with each of these values of a parameter, as in "
     "mvnn.similarity=0.1,0.5,0.9; may repeat.",
 )
-@click.option(
-    "--votes",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Votes per document at the end.",
+@default_option(
+    "--votes", type=click.IntRange(min=1), default=5, help="Votes per document at the end."
 )
-@click.option(
+@default_option(
     "--randomisations",
     type=click.IntRange(min=1),
     default=50,
-    show_default=True,
     help="How often all of it is done again, all methods on the same draws.",
 )
 @click.option(
@@ -62,28 +58,25 @@ from qrowd.errors import UsageError
     help="Score after each K votes on a topic. Default: 1 or, where a method must be "
     "fitted anew, a tenth of the documents.",
 )
-@click.option(
+@default_option(
     "--ties",
     type=click.Choice(("expected", "coin", "prevalence")),
     default="expected",
-    show_default=True,
     help="A label that is tied counts as half right, is decided by a "
     "fair coin, or by a coin with the share of relevant votes so far.",
 )
-@click.option(
+@default_option(
     "--request",
     type=click.Choice(("resample", "simulated")),
     default="resample",
-    show_default=True,
     help="A vote is one of the document's real votes, drawn with "
     "replacement, or that of a simulated assessor who errs as somebody of the crowd does "
     "on gold.",
 )
-@click.option(
+@default_option(
     "--at-least",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     metavar="N",
     help="Leave out topics where a judged document has fewer real votes.",
 )
@@ -95,11 +88,10 @@ from qrowd.errors import UsageError
     "keep one (one with gold, if any). Default: keep all.",
 )
 @click.option("--leave-out", metavar="FILE", help="Leave out these topics (one on each line).")
-@click.option(
+@default_option(
     "--at",
     type=float,
     default=1.0,
-    show_default=True,
     metavar="VOTES",
     help="Votes per document of the table of topics.",
 )

@@ -63,6 +63,11 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def default_option(*flags: str, **settings: Any) -> Callable[[F], F]:
+    """An option whose default `--help` shows."""
+    return click.option(*flags, show_default=True, **settings)
+
+
 def bundled(
     name: str, noun: type, values: Sequence[str] = (), *options: Callable[[Any], Any]
 ) -> Callable[[Command], Command]:
@@ -248,11 +253,10 @@ documents_option = bundled(
         help="The documents' vectors, instead of their texts: a .npy file, one row each, with "
         "the documents' names, one per line, in a file .ids beside it.",
     ),
-    click.option(
+    default_option(
         "--without-text",
         type=click.Choice(("refuse", "skip", "alone")),
         default="refuse",
-        show_default=True,
         help="Judged documents without text: stop, leave them out, or take them to be like no "
         "other.",
     ),
@@ -283,11 +287,10 @@ runs_option = bundled(
         callback=once,
         help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
     ),
-    click.option(
+    default_option(
         "--run-names",
         type=click.Choice(("auto", "tag", "file")),
         default="auto",
-        show_default=True,
         help="Name runs by their tag, by their file, or by the tag unless two files share one.",
     ),
 )
@@ -346,22 +349,15 @@ output_option = written_option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-ties_option = click.option(
+ties_option = default_option(
     "--ties",
     type=click.Choice(("coin", "relevant", "nonrelevant")),
     default="coin",
-    show_default=True,
     help="How to choose between equally likely grades: a coin flip (set by --seed), the "
     "highest, or the lowest.",
 )
 
-seed_option = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed.",
-)
+seed_option = default_option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
 quiet_option = click.option(
     "-q", "--quiet", is_flag=True, help="Print no messages and no progress."

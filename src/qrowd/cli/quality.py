@@ -16,6 +16,7 @@ from qrowd.cli.options import (
     GoldFile,
     JudgementFiles,
     bundled,
+    default_option,
     gold_option,
     json_option,
     judgements_if_any,
@@ -80,21 +81,19 @@ class Options:
     help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
     "--screen, show how its result changes.",
 )
-@click.option(
+@default_option(
     "--sort",
     default="judgements",
-    show_default=True,
     metavar="COLUMN",
     help="Sort the assessors by this column; -COLUMN reverses the order.",
 )
 @click.option(
     "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
 )
-@click.option(
+@default_option(
     "--enough",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     help="Do not suspect assessors with fewer judgements than this.",
 )
 @click.option(
@@ -115,18 +114,16 @@ class Options:
     help="With --agreement: also for each topic. With --independence: each "
     "topic instead of couples.",
 )
-@click.option(
+@default_option(
     "--bootstrap",
     type=click.IntRange(0, 100_000),
     default=1000,
-    show_default=True,
     help="Bootstrap samples for the intervals of --agreement; 0 for none.",
 )
-@click.option(
+@default_option(
     "--resample",
     type=click.Choice(("pairs", "topics")),
     default="pairs",
-    show_default=True,
     help="What the bootstrap samples.",
 )
 @click.option(
@@ -144,11 +141,10 @@ class Options:
     is_flag=True,
     help="With --screen: give doubted assessors a smaller weight instead.",
 )
-@click.option(
+@default_option(
     "--each",
     type=click.IntRange(min=0),
     default=25,
-    show_default=True,
     help="With --screen and --merge: for how many assessors to show the effect of each.",
 )
 @click.option(
@@ -156,32 +152,28 @@ class Options:
     is_flag=True,
     help="How often good and bad workers would pass the checks on gold.",
 )
-@click.option(
+@default_option(
     "--binary-at-least",
     type=float,
     default=0.85,
-    show_default=True,
     help="With --simulate-checks: the lowest binary score that passes.",
 )
-@click.option(
+@default_option(
     "--ndcg-at-least",
     type=float,
     default=0.62,
-    show_default=True,
     help="With --simulate-checks: the lowest NDCG score that passes.",
 )
-@click.option(
+@default_option(
     "--accuracy-at-least",
     type=float,
     default=0.6,
-    show_default=True,
     help="With --simulate-checks: the lowest accuracy that passes.",
 )
-@click.option(
+@default_option(
     "--ideal",
     type=click.Choice(("tied", "standard")),
     default="tied",
-    show_default=True,
     help="With --simulate-checks: how the NDCG score treats ties in the ideal ranking.",
 )
 @click.option(

@@ -11,6 +11,7 @@ from qrowd.cli.files import stated_grades
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.options import (
     GoldFile,
+    default_option,
     gold_option,
     once,
     output_option,
@@ -31,9 +32,7 @@ SHARED = (
         help="Make grades and gold binary: relevant from this grade on (gauss-rank).",
     ),
     gold_option,
-    click.option(
-        "--name", default="consensus", show_default=True, help="The tag of the consensus run."
-    ),
+    default_option("--name", default="consensus", help="The tag of the consensus run."),
     seed_option,
     output_option,
     written_option("--worths", help="Write worth, deviation and component of each document."),

@@ -15,6 +15,7 @@ from qrowd.cli.options import (
     GoldFile,
     JudgementFiles,
     RunFiles,
+    default_option,
     gold_option,
     judgements_if_any,
     once,
@@ -77,30 +78,25 @@ from qrowd.errors import UsageError
     help="The merging method that the intervals are based on.  [default: auto, hier-bayes, "
     "hier-vb or ds if used, else the last one]",
 )
-@click.option(
+@default_option(
     "--informed/--no-informed",
     default=False,
-    show_default=True,
     help="Use the systems' rankings as evidence of relevance in the intervals.",
 )
-@click.option(
+@default_option(
     "--draws",
     type=click.IntRange(2, 100_000),
     default=1000,
-    show_default=True,
     help="Number of qrels drawn from the merged probabilities for the intervals.",
 )
-@click.option(
+@default_option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.9,
-    show_default=True,
     help="Confidence level of the intervals.",
 )
 @seed_option
-@click.option(
-    "--title", default="Judgements of a crowd", show_default=True, help="Title of the page."
-)
+@default_option("--title", default="Judgements of a crowd", help="Title of the page.")
 @written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
     files: JudgementFiles,

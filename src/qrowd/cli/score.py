@@ -6,7 +6,7 @@ import click
 
 import qrowd as q
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import json_option, once, output_option, read_qrels
+from qrowd.cli.options import default_option, json_option, once, output_option, read_qrels
 from qrowd.cli.output import put, say, show_json
 
 
@@ -40,11 +40,10 @@ from qrowd.cli.output import put, say, show_json
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
 )
-@click.option(
+@default_option(
     "--bins",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     help="Number of bins of the calibration table.",
 )
 @grades_option

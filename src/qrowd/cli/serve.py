@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from qrowd.cli.options import default_option
 from qrowd.cli.output import say
 from qrowd.errors import MissingExtraError, UsageError
 
@@ -25,13 +26,9 @@ if TYPE_CHECKING:
     default="",
     help="A database elsewhere: postgresql://...; without it, PLACE/qrowd.db.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    default=8000,
-    show_default=True,
-    type=click.IntRange(1, 65535),
-    help="The port to listen on.",
+@default_option("--host", default="127.0.0.1", help="The address to listen on.")
+@default_option(
+    "--port", default=8000, type=click.IntRange(1, 65535), help="The port to listen on."
 )
 @click.option(
     "--address",
@@ -39,12 +36,8 @@ if TYPE_CHECKING:
     default="",
     help="The public address of this server, if it is behind a proxy.",
 )
-@click.option(
-    "--processes",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="How many processes answer requests.",
+@default_option(
+    "--processes", default=1, type=click.IntRange(1, 64), help="How many processes answer requests."
 )
 @click.option(
     "--try",
@@ -53,16 +46,13 @@ if TYPE_CHECKING:
     help="Make a small campaign in a new folder and print a worker's link to it; the "
     "folder is removed in the end.",
 )
-@click.option(
+@default_option(
     "--way",
     type=click.Choice(["grades", "ranked", "free-ranks", "preferences"]),
     default="grades",
-    show_default=True,
     help="How documents are judged with --try.",
 )
-@click.option(
-    "--language", default="en", show_default=True, help="The language of the pages with --try."
-)
+@default_option("--language", default="en", help="The language of the pages with --try.")
 def command(
     place: str,
     database: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import qrowd as q
-from qrowd.cli.options import quiet_option, seed_option
+from qrowd.cli.options import default_option, quiet_option, seed_option
 from qrowd.cli.output import say
 from qrowd.errors import InputError
 from qrowd.io.atomic import made_folder
@@ -39,13 +39,12 @@ def _option(param: Param) -> click.Option:
 
 
 @click.command(params=[_option(param) for param in params_of(Setting)])
-@click.option(
+@default_option(
     "-o",
     "--output",
     "folder",
     metavar="FOLDER",
     default="simulated",
-    show_default=True,
     help="Output folder; created if needed.",
 )
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
@@ -107,13 +106,12 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
 
 
 @click.command
-@click.option(
+@default_option(
     "-o",
     "--output",
     "folder",
     metavar="FOLDER",
     default="demo",
-    show_default=True,
     help="Output folder; created if needed.",
 )
 @seed_option

@@ -17,7 +17,7 @@ from qrowd.cli.campaign.opening import (
     user,
     yes_option,
 )
-from qrowd.cli.options import json_option, output_option
+from qrowd.cli.options import default_option, json_option, output_option
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import RuleError, UnknownNameError, UsageError
 
@@ -138,18 +138,16 @@ def act(
 @database_argument
 @click.argument("people", nargs=-1, required=True, metavar="PERSON...")
 @campaign_option
-@click.option(
+@default_option(
     "--address",
     default="http://127.0.0.1:8000",
-    show_default=True,
     metavar="URL",
     help="Where `qrowd serve` can be reached.",
 )
-@click.option(
+@default_option(
     "--days",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
-    show_default=True,
     help="How long a link lets its person in.",
 )
 @output_option
@@ -237,7 +235,7 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
 @click.option(
     "--decide", metavar="FILE", help="Decisions: TSV with topic, doc, grade, and optionally reason."
 )
-@click.option("--expert", default="expert", show_default=True, help="Who decided.")
+@default_option("--expert", default="expert", help="Who decided.")
 @output_option
 def review(
     database: str,

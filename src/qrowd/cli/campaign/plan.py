@@ -16,7 +16,7 @@ from qrowd.cli.campaign.opening import (
     user,
     yes_option,
 )
-from qrowd.cli.options import json_option
+from qrowd.cli.options import default_option, json_option
 from qrowd.cli.output import say, show_json
 from qrowd.errors import UsageError
 
@@ -98,12 +98,8 @@ def new(plan: str, database: str, launch: bool) -> None:
 @click.option("--documents", metavar="FILE", help="More documents.")
 @click.option("--pool", metavar="FILE", help="More pairs to judge.")
 @click.option("--runs", multiple=True, metavar="FILE", help="Runs whose top documents to judge.")
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="How many documents of each run.",
+@default_option(
+    "--depth", type=click.IntRange(min=1), default=20, help="How many documents of each run."
 )
 @click.option("--gold", metavar="FILE", help="More gold sets.")
 @click.option("--priorities", metavar="FILE", help="Priorities of pairs; higher comes first.")

@@ -15,7 +15,7 @@ from qrowd.cli.campaign.opening import (
     user,
     yes_option,
 )
-from qrowd.cli.options import json_option
+from qrowd.cli.options import default_option, json_option
 from qrowd.cli.output import say, show
 from qrowd.errors import InputError, UsageError
 
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     help="The folder to write to; made if it is not there.",
 )
 @campaign_option
-@click.option(
+@default_option(
     "--merge",
     metavar="METHOD",
     default="mv",
-    show_default=True,
     help="The method that makes qrels and probabilities; none for no such files.",
 )
 @click.option("--parquet", is_flag=True, help="Tables as Parquet, too.")
@@ -71,12 +70,11 @@ def export(
 @database_argument
 @click.argument("file")
 @campaign_option
-@click.option(
+@default_option(
     "--as",
     "kind",
     type=click.Choice(("machine", "expert")),
     default="machine",
-    show_default=True,
     help="Whose judgements they are.",
 )
 def import_(database: str, file: str, name: str | None, kind: str) -> None:
@@ -108,13 +106,7 @@ def import_(database: str, file: str, name: str | None, kind: str) -> None:
     help="A new folder to write to, or a file that ends in .zip.",
 )
 @campaign_option
-@click.option(
-    "--method",
-    default="mv",
-    show_default=True,
-    metavar="METHOD",
-    help="The method that makes the qrels.",
-)
+@default_option("--method", default="mv", metavar="METHOD", help="The method that makes the qrels.")
 @click.option(
     "--runs",
     multiple=True,

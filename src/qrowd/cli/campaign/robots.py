@@ -8,7 +8,7 @@ import click
 
 import qrowd as q
 from qrowd.cli.campaign.opening import campaign_option, database_argument, opened
-from qrowd.cli.options import json_option, quiet_option, seed_option
+from qrowd.cli.options import default_option, json_option, quiet_option, seed_option
 from qrowd.cli.output import say, show_json
 from qrowd.errors import InputError
 
@@ -21,30 +21,24 @@ if TYPE_CHECKING:
 @click.command()
 @database_argument
 @campaign_option
-@click.option(
-    "--robots",
-    "number",
-    default=40,
-    show_default=True,
-    type=click.IntRange(1, 100_000),
-    help="How many come.",
+@default_option(
+    "--robots", "number", default=40, type=click.IntRange(1, 100_000), help="How many come."
 )
 @click.option(
     "--truth",
     metavar="QRELS",
     help="The true grades. Default: those of gold; other pairs get random ones.",
 )
-@click.option("--method", default="mv", show_default=True, help="How their answers are merged.")
+@default_option("--method", default="mv", help="How their answers are merged.")
 @click.option(
     "--storm", is_flag=True, help="Many double clicks, lost networks, abandoned and late batches."
 )
 @click.option(
     "--address", metavar="URL", help="Send the robots to a running server instead: a load test."
 )
-@click.option(
+@default_option(
     "--speed",
     default=60.0,
-    show_default=True,
     type=click.FloatRange(0, min_open=True),
     help="Load test: how much faster than people the robots are.",
 )
