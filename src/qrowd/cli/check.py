@@ -9,7 +9,7 @@ import click
 
 import qrowd as q
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import FORMATS, json_option, once
+from qrowd.cli.options import FORMATS, json_option, once, read_option
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
 
@@ -31,14 +31,11 @@ KINDS = (
 
 @click.command(short_help="Say what files are, what is in them, and whether they fit together.")
 @click.argument("files", nargs=-1, metavar="FILE...", callback=once)
-@click.option(
-    "--gold", metavar="FILE", callback=once, help="Qrels to compare the judgements and runs with."
-)
-@click.option(
+@read_option("--gold", help="Qrels to compare the judgements and runs with.")
+@read_option(
     "--runs",
     multiple=True,
     metavar="FILES",
-    callback=once,
     help="Runs to compare judgements and gold with: a file, a folder or a quoted pattern.",
 )
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")

@@ -13,6 +13,7 @@ from qrowd.cli.options import (
     json_option,
     once,
     output_option,
+    read_option,
     read_topic_list,
     seed_option,
 )
@@ -28,12 +29,7 @@ _OVER = ("estimate", "reference", "symmetric")
 
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=once)
-@click.option(
-    "--reference",
-    metavar="FILE",
-    callback=once,
-    help="The reference scores, such as those under gold.",
-)
+@read_option("--reference", help="The reference scores, such as those under gold.")
 @click.option(
     "--systems",
     is_flag=True,

@@ -18,9 +18,9 @@ from qrowd.cli.options import (
     documents_option,
     gold_option,
     json_option,
-    once,
     output_option,
     read_human,
+    read_option,
     read_qrels,
     runs_option,
     seed_option,
@@ -119,12 +119,10 @@ class Correction:
 
 @click.command()
 @runs_option
-@click.option("--qrels", metavar="FILE", callback=once, help="Score the runs under these qrels.")
-@click.option(
+@read_option("--qrels", help="Score the runs under these qrels.")
+@read_option(
     "--judgements",
     multiple=True,
-    metavar="FILE",
-    callback=once,
     help="Score under each assessor of these judgements (--per-assessor), or under the result of "
     "merging them (--method). Repeatable.",
 )
@@ -143,11 +141,9 @@ class Correction:
     metavar="NAMES",
     help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
 )
-@click.option(
+@read_option(
     "--probabilities",
     "--merged",
-    metavar="FILE",
-    callback=once,
     help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
     "or draws with --draws.",
 )
@@ -157,17 +153,13 @@ class Correction:
     metavar="N",
     help="Score under N qrels drawn from the probabilities.",
 )
-@click.option(
+@read_option(
     "--recalibrate",
-    metavar="FILE",
-    callback=once,
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
 )
-@click.option(
+@read_option(
     "--human",
-    metavar="FILE",
-    callback=once,
     help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
     "row, or qrels (then --sampled says how they were chosen).",
 )

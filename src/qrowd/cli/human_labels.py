@@ -11,10 +11,10 @@ from qrowd.cli.options import (
     default_option,
     json_option,
     judgements_argument,
-    once,
     output_option,
     quiet_option,
     read_human,
+    read_option,
     seed_option,
 )
 from qrowd.cli.output import put, say, show
@@ -37,13 +37,7 @@ from qrowd.errors import UsageError
     help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
     "runs depend on it, how uncertain votes are; or choose whole topics.",
 )
-@click.option(
-    "--runs",
-    multiple=True,
-    metavar="FILE",
-    callback=once,
-    help="Runs, for --by weight. Repeatable.",
-)
+@read_option("--runs", multiple=True, help="Runs, for --by weight. Repeatable.")
 @default_option(
     "-m",
     "--measure",
@@ -87,11 +81,9 @@ def sample(
 
 @click.command()
 @judgements_argument
-@click.option(
+@read_option(
     "--human",
     required=True,
-    metavar="FILE",
-    callback=once,
     help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
     "added to each row.",
 )
@@ -101,12 +93,8 @@ def sample(
     metavar="GRADE",
     help="Make human labels binary: this grade and higher ones are relevant. Default: --rel.",
 )
-@click.option(
-    "--runs",
-    multiple=True,
-    metavar="FILE",
-    callback=once,
-    help="Also show how well each judge ranks these runs. Repeatable.",
+@read_option(
+    "--runs", multiple=True, help="Also show how well each judge ranks these runs. Repeatable."
 )
 @default_option(
     "-m",

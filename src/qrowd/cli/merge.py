@@ -16,10 +16,10 @@ from qrowd.cli.options import (
     documents_option,
     gold_option,
     judgements_argument,
-    once,
     output_option,
     pairs_option,
     quiet_option,
+    read_option,
     seed_option,
     ties_option,
     written_option,
@@ -49,10 +49,8 @@ SHARED = (
     gold_option,
     pairs_option,
     documents_option,
-    click.option(
+    read_option(
         "--priors",
-        metavar="FILE",
-        callback=once,
         help="Prior knowledge about assessors: the --assessors file of an earlier merge.",
     ),
     ties_option,

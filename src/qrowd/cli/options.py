@@ -15,15 +15,17 @@ The others reach it under their long names:
     pairs_option          --pairs FILE                                 pairs
     qrels_option          --qrels FILE                                 qrels
     output_option         -o FILE                                      output
-    written_option        another FILE to write, under its flags
     json_option           --json                                       as_json
     ties_option           --ties RULE                                  ties
     seed_option           --seed N                                     seed
     quiet_option          -q                                           quiet
     parameter_option      --max-iter, from a method's parameter        max_iter
 
-`qrowd` loads what it is asked for when it is asked, so that `--help` imports neither numpy nor
-Polars.
+A verb makes options of its own by click.option, or by these where they say more: default_option
+(its default is shown), read_option (a file to read), written_option (a file to write).
+
+`qrowd` loads what it is asked for when it is asked, so that `--help` of a verb imports neither
+numpy nor Polars.
 """
 
 from __future__ import annotations
@@ -68,6 +70,22 @@ def default_option(*flags: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*flags, show_default=True, **settings)
 
 
+def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+    """A callback of what is read: `-` may be named once in all of a command."""
+    names = value if isinstance(value, tuple) else (value,)
+    if "-" in names and sys.stdin is None:
+        raise UsageError("stdin is closed; name a file instead of -")
+    seen = ctx.meta["qrowd.stdin"] = ctx.meta.get("qrowd.stdin", 0) + names.count("-")
+    if seen > 1:
+        raise UsageError("stdin (-) can be read only once; name a file for the others")
+    return value
+
+
+def read_option(*flags: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
+    """An option that names a file to read; - is stdin."""
+    return click.option(*flags, metavar=metavar, callback=once, **settings)
+
+
 def bundled(
     name: str, noun: type, values: Sequence[str] = (), *options: Callable[[Any], Any]
 ) -> Callable[[Command], Command]:
@@ -86,17 +104,6 @@ def bundled(
         return _all(*options)(command)
 
     return decorate
-
-
-def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
-    """A callback of what is read: `-` may be named once in all of a command."""
-    names = value if isinstance(value, tuple) else (value,)
-    if "-" in names and sys.stdin is None:
-        raise UsageError("stdin is closed; name a file instead of -")
-    seen = ctx.meta["qrowd.stdin"] = ctx.meta.get("qrowd.stdin", 0) + names.count("-")
-    if seen > 1:
-        raise UsageError("stdin (-) can be read only once; name a file for the others")
-    return value
 
 
 # --- what is read ---------------------------------------------------------------------------------
@@ -179,12 +186,7 @@ gold_option = bundled(
     "gold",
     GoldFile,
     ("gold", "gold_rel"),
-    click.option(
-        "--gold",
-        metavar="FILE",
-        callback=once,
-        help="Trusted qrels for some of the pairs.",
-    ),
+    read_option("--gold", help="Trusted qrels for some of the pairs."),
     click.option(
         "--gold-rel",
         type=int,
@@ -239,11 +241,9 @@ documents_option = bundled(
     "documents",
     DocumentFiles,
     ("documents", "vectors", "without_text"),
-    click.option(
+    read_option(
         "--documents",
         multiple=True,
-        metavar="FILE",
-        callback=once,
         help="The documents' texts, for methods that read them: a table with doc and text, "
         "SGML, XML, or a folder; may repeat.",
     ),
@@ -279,12 +279,11 @@ runs_option = bundled(
     "runs",
     RunFiles,
     ("runs", "run_names"),
-    click.option(
+    read_option(
         "--runs",
         multiple=True,
         required=True,
         metavar="FILES",
-        callback=once,
         help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
     ),
     default_option(
@@ -297,7 +296,7 @@ runs_option = bundled(
 
 
 qrels_option = _all(
-    click.option("--qrels", required=True, metavar="FILE", callback=once, help="The qrels."),
+    read_option("--qrels", required=True, help="The qrels."),
     grades_option,
 )
 
@@ -320,10 +319,8 @@ def read_topic_list(path: str) -> q.Index:
     return read_topic_list(path)
 
 
-pairs_option = click.option(
+pairs_option = read_option(
     "--pairs",
-    metavar="FILE",
-    callback=once,
     help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "
     "and doc.",
 )

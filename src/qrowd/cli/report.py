@@ -18,7 +18,7 @@ from qrowd.cli.options import (
     default_option,
     gold_option,
     judgements_if_any,
-    once,
+    read_option,
     seed_option,
     written_option,
 )
@@ -27,27 +27,18 @@ from qrowd.errors import UsageError
 
 @click.command
 @judgements_if_any
-@click.option(
-    "--judgements",
-    "further",
-    multiple=True,
-    metavar="FILE",
-    callback=once,
-    help="The same as naming JUDGEMENTS. Repeatable.",
+@read_option(
+    "--judgements", "further", multiple=True, help="The same as naming JUDGEMENTS. Repeatable."
 )
 @gold_option
-@click.option(
+@read_option(
     "--runs",
     multiple=True,
     metavar="FILES",
-    callback=once,
     help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
 )
-@click.option(
-    "--given",
-    metavar="FILE",
-    callback=once,
-    help="Qrels that the methods may learn from. Left out of every comparison with gold.",
+@read_option(
+    "--given", help="Qrels that the methods may learn from. Left out of every comparison with gold."
 )
 @click.option(
     "--screen",

@@ -6,7 +6,14 @@ import click
 
 import qrowd as q
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import default_option, json_option, once, output_option, read_qrels
+from qrowd.cli.options import (
+    default_option,
+    json_option,
+    once,
+    output_option,
+    read_option,
+    read_qrels,
+)
 from qrowd.cli.output import put, say, show_json
 
 
@@ -26,10 +33,8 @@ from qrowd.cli.output import put, say, show_json
     metavar="GRADE",
     help="Make merged labels binary: this grade and higher ones are relevant.",
 )
-@click.option(
+@read_option(
     "--given",
-    metavar="FILE",
-    callback=once,
     help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
     "probabilities marks them already.",
 )
