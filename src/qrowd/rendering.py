@@ -1,6 +1,9 @@
-"""Cells, and tables of them, as text, TSV, JSON, LaTeX and HTML: the one place that renders.
+"""Numbers, cells and tables of them as text, TSV, JSON, LaTeX and HTML: the one place that renders.
 
 cell(0.61234)                      '0.6123'          what a person reads
+thousands(19033), grouped(19033)   '19,033'          in messages; with thin blanks on pages
+percent(0.612)                     '61%'
+counted(3, "topic")                '3 topics'
 aligned(["run", "AP"], rows)                          columns under each other, for a terminal
 tsv({"run": [...], "AP": [...]})                      a table for programs; undefined is empty
 plain(value), to_json(value)                          JSON: undefined is null
@@ -37,9 +40,35 @@ def digits_of(column: str, digits: int = DIGITS) -> int:
     return 1 if column in _TENTHS else digits
 
 
+def thousands(number: float, digits: int = 0) -> str:
+    """A number with commas between thousands, as messages and plain text have it."""
+    return f"{number:,.{digits}f}" if digits else f"{number:,}"
+
+
 def grouped(number: int) -> str:
-    """A whole number with thin blanks between thousands."""
-    return f"{number:,}".replace(",", "\u202f")
+    """A whole number with thin blanks between thousands, as reports have it."""
+    return thousands(number).replace(",", "\u202f")
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent: 0.9 is 90%."""
+    return f"{share:.{digits}%}"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: 1 topic, 0 topics."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def some_of(names: Sequence[str] | Any, noun: str, most: int = 3) -> str:
+    """How many names there are, and the first of them: 4 topics (a, b, c, ...)."""
+    more = ", ..." if len(names) > most else ""
+    return f"{counted(len(names), noun)} ({', '.join(names[:most])}{more})"
+
+
+def duration(hours: float) -> str:
+    """A stretch of work: minutes below two hours, then hours."""
+    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{thousands(hours, 1)} hours"
 
 
 def is_number(value: Any) -> bool:

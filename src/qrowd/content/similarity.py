@@ -16,6 +16,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
 from qrowd.errors import DataWarning, InputError, ParameterError
+from qrowd.rendering import thousands
 
 _TABLES = 4  # of documents x documents that are held at a time
 _MUCH = 2**31
@@ -108,8 +109,8 @@ def _say_what_it_needs(topic: str, documents: int) -> None:
     if need < _MUCH:
         return
     about = (
-        f"topic {topic} has {documents:,} documents: the similarities of every two of them need "
-        f"about {need / 2**30:.1f} GB of memory"
+        f"topic {topic} has {thousands(documents)} documents: the similarities of every two of "
+        f"them need about {need / 2**30:.1f} GB of memory"
     )
     free = free_memory()
     if need > free:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Mask, Names
+from qrowd.data.arrays import Mask
 from qrowd.data.details import Caution
 from qrowd.data.scores import Scores
 from qrowd.errors import DataWarning
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
+from qrowd.rendering import some_of
 
 if TYPE_CHECKING:
     from qrowd.evaluation.engine import Task
@@ -53,7 +54,7 @@ def notes_of(task: Task, axis: str, findings: Findings) -> tuple[str, ...]:
     for at, level in enumerate(findings.levels):
         empty = findings.empty[at]
         if empty.any() and not axis:
-            names = _listed(task.topics.names[empty[0]])
+            names = some_of(task.topics.names[empty[0]], "topic", _SHOWN)
             notes.append(f"no document of grade {level} or higher on {names}: scored 0")
         elif empty.any():
             notes.append(
@@ -78,7 +79,7 @@ def expected_notes(
         empty = np.array([[c.chance(level).sum() == 0 for c in column] for column in cases])
         if empty.any():
             where = f" in {empty.sum()} of {empty.size} ({axis}, topic) cells" if axis else ""
-            where = where or f" on {_listed(task.topics.names[empty[0]])}"
+            where = where or f" on {some_of(task.topics.names[empty[0]], 'topic', _SHOWN)}"
             notes.append(f"no document can have grade {level} or higher{where}: scored 0")
     scales = {case.scale for column in cases for case in column}
     of_measures = [
@@ -103,16 +104,13 @@ def topic_notes(task: Task) -> list[str]:
             for run in np.flatnonzero(missing.any(axis=0))
         ]
         treated = "left out" if task.both else "scored 0"
-        notes.append(f"topics missing from {_listed(runs, 'run')}: {treated}")
+        notes.append(f"topics missing from {some_of(runs, 'run', _SHOWN)}: {treated}")
     extra = task.runs.topics.without(task.pool.topics)
     if len(extra):
-        notes.append(f"no judgements for {_listed(extra.names)} of the runs: left out")
+        notes.append(
+            f"no judgements for {some_of(extra.names, 'topic', _SHOWN)} of the runs: left out"
+        )
     return notes
-
-
-def _listed(names: Sequence[str] | Names, what: str = "topic") -> str:
-    shown = ", ".join(list(names)[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"
 
 
 def score_table(scores: Scores) -> dict[str, list[Any]]:

@@ -19,6 +19,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scale import LOWEST
 from qrowd.data.scores import Scores
 from qrowd.data.topics import Topics
+from qrowd.rendering import some_of
 
 _DEPTH = 10
 
@@ -94,7 +95,7 @@ def _(noun: Qrels) -> Findings:
     _warn_of_scale(findings, tuple(set(noun.grade.tolist())), findings.facts["share relevant"])
     none = noun.topics.names[per_topic == 0]
     findings.warn(
-        0 < len(none) < len(noun.topics), f"no relevant document in {_some(none, 'topic')}"
+        0 < len(none) < len(noun.topics), f"no relevant document in {some_of(none, 'topic')}"
     )
     return findings
 
@@ -116,7 +117,7 @@ def _(noun: RunSet) -> Findings:
         },
     )
     short = noun.runs.names[(lengths == 0).any(axis=0)]
-    findings.warn(len(short) > 0, f"not all topics have a list in {_some(short, 'run')}")
+    findings.warn(len(short) > 0, f"not all topics have a list in {some_of(short, 'run')}")
     return findings
 
 
@@ -172,7 +173,7 @@ def _(noun: Documents) -> Findings:
         column = noun.others[name] if name in noun.others else getattr(noun, name)
         findings.facts[f"with {name}"] = int((column != "").sum())
     empty = noun.index.names[(noun.text == "") & (noun.file == "")]
-    findings.warn(len(empty) > 0, f"no text and no bytes of {_some(empty, 'document')}")
+    findings.warn(len(empty) > 0, f"no text and no bytes of {some_of(empty, 'document')}")
     return findings
 
 
@@ -243,7 +244,7 @@ def _topics(findings: Findings, topics: Index, other: Index, name: str, against:
     findings.facts[f"topics of {against} without {name}"] = len(extra)
     findings.warn(
         len(missing) > 0,
-        f"{_some(missing, 'topic')} of {name} without {against}: left out of what needs both",
+        f"{some_of(missing, 'topic')} of {name} without {against}: left out of what needs both",
     )
 
 
@@ -296,9 +297,3 @@ def _spread(counts: Array) -> dict[str, float]:
         "mean": round(float(counts.mean()), 2),
         "max": int(counts.max()),
     }
-
-
-def _some(names: Array, what: str) -> str:
-    """A few of the names, and how many there are."""
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"

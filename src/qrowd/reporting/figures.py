@@ -13,6 +13,7 @@ from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.merged import AssessorTable
 from qrowd.quality.independence import Couples
 from qrowd.quality.suspicion import TYPES
+from qrowd.rendering import percent
 from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
 from qrowd.reporting.parts import Figure
 
@@ -212,16 +213,16 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
 
     top = order[0]
     alt = (
-        f"Systems by mean {found.measures[0]}, and their places with {found.level:.0%} intervals; "
-        f"{names[0]} is first with {found.mean[0, top]:.3f}, place {found.place_low[0, top]:g} to "
-        f"{found.place_high[0, top]:g}."
+        f"Systems by mean {found.measures[0]}, and their places with {percent(found.level)} "
+        f"intervals; {names[0]} is first with {found.mean[0, top]:.3f}, place "
+        f"{found.place_low[0, top]:g} to {found.place_high[0, top]:g}."
     )
     more = f" The first {_MOST} of {len(found.runs)} systems." if len(found.runs) > _MOST else ""
     paler = "; paler: over topics too" if wide is not None else ""
     both = "" if not found.of_scores else "both "
     caption = (
         f"Mean {found.measures[0]} of each system, left, and its place, right, {both}with "
-        f"{found.level:.0%} intervals over {found.source}{paler}.{more}"
+        f"{percent(found.level)} intervals over {found.source}{paler}.{more}"
     )
     return Figure(drawn("ranking", 7.6, 1.1 + 0.27 * len(rows), draw), alt, caption)
 
@@ -488,7 +489,7 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
         colours = [INK[SERIES[place % len(SERIES)]] for place in range(len(names))]
         left.barh(at, list(batch.values()), color=colours, height=0.6)
         for place, name in zip(at, names, strict=True):
-            left.text(batch[name] + 0.02, place, f"{batch[name]:.0%}", va="center")
+            left.text(batch[name] + 0.02, place, percent(batch[name]), va="center")
         left.set_yticks(at, names)
         left.tick_params(axis="y", length=0)
         left.set(xlim=(0, 1.18), xlabel="pass a batch", **_percents("x"))
@@ -506,7 +507,7 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
         handles, labels = right.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3)
 
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in batch.items())
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in batch.items())
     alt = f"Bars and curves: how often kinds of workers pass a batch ({shares}), and who is left."
     caption = (
         "Left: the share of batches whose checks each kind of worker passes. Right: the "

@@ -10,7 +10,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.release import Release
 from qrowd.quality.agreement import Agreement, agreement
-from qrowd.rendering import grouped
+from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Prose, Report, Section, Table
 from qrowd.reporting.report import report
 from qrowd.reporting.study import Study, study
@@ -62,5 +62,5 @@ def _release_section(release: Release) -> Section:
 
 
 def _agreement_section(found: Agreement, over: str) -> Section:
-    caption = f"Agreement of assessors, with {found.level:.0%} intervals over {over}"
+    caption = f"Agreement of assessors, with {percent(found.level)} intervals over {over}"
     return Section("Agreement", (Table(caption, found.table()),))

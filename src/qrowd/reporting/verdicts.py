@@ -10,7 +10,7 @@ import numpy as np
 
 from qrowd.comparison.intervals import Intervals
 from qrowd.quality.agreement import krippendorff_alpha
-from qrowd.rendering import grouped
+from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Verdict
 from qrowd.reporting.sections.systems import Coverage
 from qrowd.reporting.study import Study
@@ -55,8 +55,8 @@ def _trust(done: Study, held: Coverage | None) -> Verdict:
         found = done.labels[done.chosen]
         error = found.calibration.expected_error
         said.append(
-            f"Of the grades merged by `{done.chosen}`, {found['accuracy']:.0%} agree with gold; "
-            f"its probabilities are off by {error:.2f} on average."
+            f"Of the grades merged by `{done.chosen}`, {percent(found['accuracy'])} agree with "
+            f"gold; its probabilities are off by {error:.2f} on average."
         )
         level = "caution" if error > _CALIBRATED else level
     if held is not None:
@@ -106,7 +106,7 @@ def sure(probability: float) -> str:
     """A probability in words that never claim certainty."""
     if probability > 0.99:
         return "above 99 %"
-    return "below 1 %" if probability < 0.01 else f"of {probability:.0%}".replace("%", " %")
+    return "below 1 %" if probability < 0.01 else f"of {percent(probability)[:-1]} %"
 
 
 # --- what to do next? -----------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def _doubted(done: Study) -> str:
     )
     share = sum(int(count[at]) for at in found) / max(len(done.judgements), 1)
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"Look at {named}{more}: together they made {share:.0%} of the judgements."
+    return f"Look at {named}{more}: together they made {percent(share)} of the judgements."
 
 
 def _capital(text: str) -> str:

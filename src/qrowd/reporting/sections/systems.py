@@ -14,6 +14,7 @@ from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
+from qrowd.rendering import percent
 from qrowd.reporting import figures
 from qrowd.reporting.parts import UNKNOWN, Matrix, Part, Prose, Section, Shown, Table
 
@@ -127,7 +128,7 @@ def _contenders(found: Intervals, held: bool) -> Prose:
         )
     names = found.contenders()
     over = "judgements and topics" if found.over == "both" else found.source
-    sure = f"with {found.containing:.0%}, as far as {over} tell"
+    sure = f"with {percent(found.containing)}, as far as {over} tell"
     if len(names) == 1:
         return Prose(f"By {found.measures[0]}, {names[0]} is the best system {sure}.")
     return Prose(
@@ -149,7 +150,7 @@ def _table(found: Intervals, gold: Floats | None) -> Table:
         columns["place under gold"] = [Shown(f"{p:g}", float(p)) for p in places(gold)[order]]
     words = {"P(best)": "probability that this system is the best one"}
     of = "" if found.of_scores else " of places"
-    caption = f"Systems with {found.level:.0%} intervals{of} over {found.source}"
+    caption = f"Systems with {percent(found.level)} intervals{of} over {found.source}"
     return Table(caption, columns, words=words)
 
 
@@ -212,7 +213,7 @@ def _corrected_table(found: Corrected, m: int) -> Table:
             found.human[at], found.human_low[at], found.human_high[at], order, ".3f"
         ),
     }
-    return Table(f"{found.measures[m]} with {found.level:.0%} intervals", columns)
+    return Table(f"{found.measures[m]} with {percent(found.level)} intervals", columns)
 
 
 _NAMES = {
@@ -237,9 +238,9 @@ def ranking_section(comparison: Comparison) -> Section:
 def _rankings_words(comparison: Comparison) -> Prose:
     return Prose(
         f"Would the merged judgements have ranked the {len(comparison.runs)} systems as gold does? "
-        f"On {len(comparison.topics)} topics, with {comparison.level:.0%} intervals over topics. "
-        "Ways of merging that mislabel many documents may still rank systems well, if their errors "
-        "hit all systems alike."
+        f"On {len(comparison.topics)} topics, with {percent(comparison.level)} intervals over "
+        "topics. Ways of merging that mislabel many documents may still rank systems well, if "
+        "their errors hit all systems alike."
     )
 
 
