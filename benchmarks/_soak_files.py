@@ -18,8 +18,8 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import event
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging import events, queue, submission
-from qrowd.collection.judging import picks as picking
 from qrowd.collection.judging.offer import Offer
+from qrowd.collection.judging.picks import passed_over, pick
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
@@ -41,8 +41,8 @@ def picks(folder: Path, database: str, size: Size) -> list[Line]:
     for at in range(max(10, size.workers)):
         with store.write(NAME) as work:
             number = workers.enter(work, "own", f"w{at}").id
-            picked = [row.id for row in picking.pick(work, number, 3)]
-            wrong += len(picking.passed_over(work, number, picked))
+            picked = [row.id for row in pick(work, number, 3)]
+            wrong += len(passed_over(work, number, picked))
             done += isinstance(queue.next_batch(work, number), Offer)
     store.engine.dispose()
     return [Line(f"sets passed over by {done} picks", "0", str(wrong))]

@@ -18,7 +18,7 @@ from qrowd.collection.books import ledger
 from qrowd.collection.judging import events, submission
 from qrowd.collection.material import clarification
 from qrowd.collection.office import erasure
-from qrowd.collection.people import workers as people
+from qrowd.collection.people.workers import give_consent, new_worker
 from qrowd.collection.publishing.datasheet import Figures
 from qrowd.collection.publishing.release import _numbers, release, releases
 from qrowd.collection.record import audit
@@ -79,7 +79,7 @@ def test_numbers_mean_nothing(tmp_path: Path) -> None:
         found = [_numbers(work, ["w1", "w2", "w10"]) for _ in range(40)]
     assert {one["w1"] for one in found} == {"a1", "a2", "a3"}
     assert all(sorted(one.values()) == ["a1", "a2", "a3"] for one in found)
-    site.work(people.new_worker, "machine", "aardvark")
+    site.work(new_worker, "machine", "aardvark")
     with site.store.read("tiny") as work:
         assert _numbers(work, ["aardvark", "w1"]) == {"aardvark": "aardvark", "w1": "aaa1"}
     site.store.engine.dispose()
@@ -104,7 +104,7 @@ def test_a_zip_has_no_times_and_is_read_like_a_folder(site: Site, tmp_path: Path
 def test_texts_orders_and_consent(tmp_path: Path) -> None:
     site = make_site(f"sqlite:///{tmp_path / 'c.db'}", RANKED)
     worker = site.worker("ann")
-    site.work(people.give_consent, worker, "1")
+    site.work(give_consent, worker, "1")
     offer = site.next(worker)
     site.judge(worker, offer)
     for shown in offer.sets:

@@ -23,8 +23,7 @@ from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.states import STATES
 from qrowd.collection.database.store import Store
 from qrowd.collection.database.verification import broken
-from qrowd.collection.judging import events, submission
-from qrowd.collection.judging import picks as picking
+from qrowd.collection.judging import events, picks, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import add, create_campaign
@@ -97,8 +96,8 @@ class Storm(RuleBasedStateMachine):
         worker = self.workers[who]
         if not self.plan.owner:
             with self.store.read(self.site.name) as work:
-                picks = [row.id for row in picking.pick(work, worker, 5)]
-                assert picking.passed_over(work, worker, picks) == []
+                picked = [row.id for row in picks.pick(work, worker, 5)]
+                assert picks.passed_over(work, worker, picked) == []
         found = self.site.next(worker)
         if isinstance(found, Offer):
             self.offers[worker] = found

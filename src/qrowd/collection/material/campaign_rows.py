@@ -115,18 +115,11 @@ def _add_documents(work: Work, documents: Iterable[DocumentRow]) -> None:
         if row.name in names:
             continue
         names.add(row.name)
-        hashed = hashlib.sha256(row.body).hexdigest()
-        bodies[hashed] = row.body
-        rows.append(
-            {
-                "campaign_id": work.campaign,
-                "name": row.name,
-                "title": row.title,
-                "url": row.url,
-                "media_type": row.media_type,
-                "content": hashed,
-            }
-        )
+        columns = {"campaign_id": work.campaign, **vars(row)}
+        body = columns.pop("body")
+        columns["content"] = hashlib.sha256(body).hexdigest()
+        bodies[columns["content"]] = body
+        rows.append(columns)
         if len(rows) >= CHUNK:
             _store_documents(work.db, rows, bodies)
             rows, bodies = [], {}
