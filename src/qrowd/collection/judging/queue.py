@@ -150,7 +150,9 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     topics = [row.topic_id for row in [*chosen, *repeated]]
     hidden = gold.draw(work, worker_id, plan.gold_per_hit + first_gold, topics=topics)
     if len(hidden) < plan.gold_per_hit + first_gold:
-        workers.tell_gold_used_up(work, worker_id)
+        name = f"w{workers.worker_of(work, worker_id).number}"
+        text = f"worker {name} has met every gold set and gets no more batches; add gold sets"
+        notices.tell(work, "gold-used-up", text, name)
         return _nothing("gold-used-up")
     if not chosen:
         return _nothing("no-work-left")

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, func, select
 
-from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     assignment,
     campaign,
@@ -180,10 +179,3 @@ def messages(work: Work, worker_id: int) -> list[Row]:
     """A worker's messages, the oldest first."""
     query = select(message).where(message.c.worker_id == worker_id)
     return work.rows(query.order_by(message.c.id))
-
-
-def tell_gold_used_up(work: Work, worker_id: int) -> None:
-    """Tell the organiser that a worker has seen all gold."""
-    number = worker_of(work, worker_id).number
-    text = f"worker w{number} has met every gold set and gets no more batches; add gold sets"
-    notices.tell(work, "gold-used-up", text, f"w{number}")
