@@ -1,18 +1,26 @@
-"""A campaign's results as files, at any time: one snapshot, the same bytes from either engine."""
+"""A campaign's results as files, at any time: one snapshot, the same bytes from either engine.
+
+judgements.tsv     grades that count
+surplus.tsv        grades beyond a target
+controls.tsv       grades of check questions, repeats, reviews, experts and machines
+other.tsv          "cannot tell" and "broken" instead of a grade
+orders.tsv         rankings that count
+gold.qrels         experts' grades of the pool
+manifest.json      what was written, with checksums
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, not_, select
+from sqlalchemy import ColumnElement, Result, Select, and_, case, func, not_, select
 
 from qrowd import __version__
 from qrowd.collection.books import ledger
@@ -31,12 +39,13 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Work
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.scale import Scale
 from qrowd.io.atomic import written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
+from qrowd.io.release import sha256_of
 from qrowd.io.save import save
 
 if TYPE_CHECKING:
@@ -44,142 +53,22 @@ if TYPE_CHECKING:
 
     from qrowd.data.arrays import Offsets
 
-
-CHUNK = 50_000
-FILES = ("judgements.tsv", "surplus.tsv", "controls.tsv", "other.tsv")
+CHUNK = 50_000  # rows in memory at a time
 CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 SAID = ("cannot-tell", "broken")
-_SPAN = 2**20  # more than any set has documents
-
-
-def answer_frames(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Parts of files (name, rows) in the server's order."""
-    import numpy as np
-
-    names = _names(work)
-    query = _query(work)
-    streamed = work.db.execution_options(yield_per=CHUNK).execute(query)
-    for part in streamed.partitions(CHUNK):
-        numbers = np.fromiter(chain.from_iterable(part), np.int64).reshape(len(part), -1)
-        for at, file in enumerate(FILES):
-            rows = numbers[numbers[:, 0] == at]
-            if len(rows):
-                yield file, _frame(file, rows, names)
-
-
-def _query(work: Work) -> Select[Any]:
-    """Rows of whole numbers: file, grade, said, time taken, time, worker, position, set, kind."""
-    e, p, a = event.c, place.c, assignment.c
-    last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
-    joined = (
-        event.join(answer, last & (answer.c.event_id == e.id))
-        .join(place, p.id == e.place_id)
-        .join(assignment, a.id == p.assignment_id)
-    )
-    control, graded = p.kind.in_(CONTROLS), e.kind == "grade"
-    file = case((control, 2), (not_(graded), 3), (p.surplus == 1, 1), else_=0)
-    grade, said = func.coalesce(e.grade, 0), _code(e.kind, SAID)
-    columns = (
-        file,
-        grade,
-        said,
-        e.milliseconds,
-        e.at,
-        e.worker_id,
-        e.position,
-        p.set_id,
-        _code(p.kind, CONTROLS),
-    )
-    counts = and_(not_(control), a.state.in_(VALID), e.kind.in_(("grade", *SAID)))
-    wanted = counts | and_(control, graded, a.finished_at.is_not(None))
-    own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
-    return select(*columns).select_from(joined).where(own, wanted).order_by(e.id)
-
-
-def _code(column: ColumnElement[Any], values: tuple[str, ...]) -> ColumnElement[int]:
-    """The place of a word in a list, 0 where it is not in it."""
-    return case(*((column == value, at) for at, value in enumerate(values)), else_=0)
-
-
-def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
-    import numpy as np
-    import polars as pl
-
-    _, grade, said, took, time, who, position, number, kind = rows.T
-    at = np.searchsorted(names.key, number * _SPAN + position)
-    by = np.searchsorted(names.worker, who)
-    first = grade if file != "other.tsv" else [SAID[code] for code in said.tolist()]
-    columns = {
-        "topic": names.topic[at],
-        "doc": names.doc[at],
-        "assessor": names.assessor[by],
-        "said": first,
-        "seconds": _seconds(took),
-        "time": time,
-    }
-    more = {"kind": [CONTROLS[code] for code in kind.tolist()]} if file == "controls.tsv" else {}
-    return pl.DataFrame({**columns, **more})
-
-
-def _seconds(milliseconds: Offsets) -> pl.Series:
-    """Seconds as text, without a needless ".0"."""
-    import polars as pl
-
-    took = pl.Series(milliseconds)
-    whole = (took // 1000).cast(pl.String)
-    return whole.zip_with(took % 1000 == 0, (took / 1000).cast(pl.String))
-
-
-@dataclass(frozen=True)
-class _Names:
-    """Sorted numbers, and the names that stand for them."""
-
-    key: Offsets
-    topic: pl.Series
-    doc: pl.Series
-    worker: Offsets
-    assessor: pl.Series
-
-
-def _names(work: Work) -> _Names:
-    import numpy as np
-    import polars as pl
-
-    m = member.c
-    joined = member.join(pair, pair.c.id == m.pair_id).join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(m.set_id * _SPAN + m.position, topic.c.name, document.c.name)
-    own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
-    rows = work.db.execute(own.order_by(m.set_id, m.position)).all()
-    keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
-    people = sorted(assessor_names(work).items())
-    return _Names(
-        np.array(keys, np.int64),
-        pl.Series(topics, dtype=pl.String),
-        pl.Series(documents, dtype=pl.String),
-        np.array([number for number, _ in people], np.int64),
-        pl.Series([name for _, name in people], dtype=pl.String),
-    )
-
-
-def assessor_names(work: Work) -> dict[int, str]:
-    """What exports call each worker."""
-    w = worker.c
-    query = select(w.id, w.number, w.name).where(w.campaign_id == work.campaign)
-    return {row.id: row.name or f"w{row.number}" for row in work.db.execute(query)}
-
-
-EXPORT_CHUNK = 20_000
-_Row = tuple[str, Sequence[Any]]  # the file's name, the row
 _NAMES = ("topic", "doc", "assessor")
-_HEADERS: dict[str, tuple[str, ...]] = {
+_ANSWERS = {
     "judgements.tsv": (*_NAMES, "grade", "seconds", "time"),
     "surplus.tsv": (*_NAMES, "grade", "seconds", "time"),
     "controls.tsv": (*_NAMES, "grade", "seconds", "time", "kind"),
     "other.tsv": (*_NAMES, "said", "seconds", "time"),
+}
+_HEADERS: Mapping[str, tuple[str, ...]] = {
+    **_ANSWERS,
     "orders.tsv": ("ballot", *_NAMES, "place"),
     "gold.qrels": (),
 }
+_SPAN = 2**20  # more than any set has documents
 
 
 @dataclass(frozen=True)
@@ -204,64 +93,74 @@ def export(
             name: stack.enter_context(_opened(target / name, header))
             for name, header in _HEADERS.items()
         }
-        for name, rows in answer_frames(work):
-            files[name].write_frame(rows)
-        for name, row in itertools.chain(_ballots(work), _gold(work)):
-            files[name].write(row)
-    done = [one.done() for one in files.values()]
-    if merge is not None and done[0].rows:
-        done += _merged(target, merge, work.plan.scale.scale)
+        for name, frame in _answer_frames(work):
+            files[name].write_frame(frame)
+        for rows in _ballots(work):
+            files["orders.tsv"].write(rows)
+        grades = given_names(work).items()
+        files["gold.qrels"].write(sorted((name, 0, doc, grade) for (name, doc), grade in grades))
+    exported = [file.exported() for file in files.values()]
+    if merge is not None and exported[0].rows:
+        exported += _merged(target, merge, work.plan.scale.scale)
     if parquet:
-        done += [
-            _as_parquet(target / one.name, one.rows) for one in done if one.name.endswith("tsv")
-        ]
-    _write_manifest(work, target, done)
-    return done
+        tables = [file for file in exported if file.name.endswith("tsv")]
+        exported += [_as_parquet(target / file.name, file.rows) for file in tables]
+    _write_manifest(work, target, exported)
+    return exported
+
+
+def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], int]:
+    """The experts' grades of pairs of the pool, by topic and document.
+
+    Gold's, then the last decision; without `decided`, gold's alone.
+    """
+    grades: dict[tuple[str, str], int] = {}
+    for table in (gold, decision) if decided else (gold,):
+        joined = (
+            table.join(pair, pair.c.id == table.c.pair_id)
+            .join(topic, topic.c.id == pair.c.topic_id)
+            .join(document, document.c.id == pair.c.document_id)
+        )
+        query = select(topic.c.name, document.c.name.label("doc"), table.c.grade)
+        own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
+        rows = own.where(pair.c.in_pool == 1).order_by(*table.primary_key.columns)
+        grades |= {(row.name, row.doc): row.grade for row in work.db.execute(rows)}
+    return grades
+
+
+# --- files ----------------------------------------------------------------------------------------
 
 
 class _File:
-    """A file that is written row by row: memory does not grow with it."""
+    """A file that is written part by part: memory does not grow with it."""
 
-    def __init__(self, name: str, file: BinaryIO, header: Sequence[str]) -> None:
-        self.name, self._file, self._hash = name, file, hashlib.sha256()
-        self._waiting = ["\t".join(header) + "\n"] if header else []
-        self._rows = -len(self._waiting)
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name, self.rows = name, 0
+        self._file, self._hash = file, hashlib.sha256()
 
-    def write(self, row: Sequence[Any]) -> None:
-        """One row."""
-        self._waiting.append("\t".join(map(str, row)) + "\n")
-        if len(self._waiting) >= EXPORT_CHUNK:
-            self.flush()
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        self.put("".join("\t".join(map(str, row)) + "\n" for row in rows), len(rows))
 
-    def write_frame(self, rows: pl.DataFrame) -> None:
-        """Many rows."""
-        self.flush()
-        text = rows.write_csv(separator="\t", include_header=False, quote_style="never")
-        self._rows += len(rows)
-        self._put(text.encode())
+    def write_frame(self, frame: pl.DataFrame) -> None:
+        text = frame.write_csv(separator="\t", include_header=False, quote_style="never")
+        self.put(text, len(frame))
 
-    def flush(self) -> None:
-        """Put down what waits."""
-        data = "".join(self._waiting).encode()
-        self._rows += len(self._waiting)
-        self._waiting = []
-        self._put(data)
-
-    def _put(self, data: bytes) -> None:
+    def put(self, text: str, rows: int) -> None:
+        data = text.encode()
         self._hash.update(data)
         self._file.write(data)
+        self.rows += rows
 
-    def done(self) -> Exported:
-        """What was written."""
-        return Exported(self.name, self._rows, self._hash.hexdigest())
+    def exported(self) -> Exported:
+        return Exported(self.name, self.rows, self._hash.hexdigest())
 
 
 @contextlib.contextmanager
 def _opened(path: Path, header: Sequence[str]) -> Iterator[_File]:
-    with written(path) as beside, beside.open("wb") as file:
-        found = _File(path.name, file, header)
-        yield found
-        found.flush()
+    with written(path) as beside, beside.open("wb") as target:
+        file = _File(path.name, target)
+        file.put("\t".join(header) + "\n" if header else "", 0)
+        yield file
 
 
 def _merged(folder: Path, merge: Merger, scale: Scale) -> list[Exported]:
@@ -269,29 +168,26 @@ def _merged(folder: Path, merge: Merger, scale: Scale) -> list[Exported]:
     has_gold = (folder / "gold.qrels").stat().st_size > 0
     given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
     merged = merge.fit(crowd, given)
-    save(merged.qrels(), folder / "merged.qrels")
-    save(merged, folder / "probabilities.tsv")
+    qrels, probabilities = folder / "merged.qrels", folder / "probabilities.tsv"
+    save(merged.qrels(), qrels)
+    save(merged, probabilities)
     return [
-        _seen(folder / name, len(merged.pairs)) for name in ("merged.qrels", "probabilities.tsv")
+        Exported(path.name, len(merged.pairs), sha256_of(path)) for path in (qrels, probabilities)
     ]
-
-
-def _seen(path: Path, rows: int) -> Exported:
-    return Exported(path.name, rows, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def _as_parquet(path: Path, rows: int) -> Exported:
     import polars as pl
 
     target = path.with_suffix(".parquet")
-    names = dict.fromkeys(("topic", "doc", "assessor"), pl.String)
+    names = dict.fromkeys(_NAMES, pl.String)
     scanned = pl.scan_csv(path, separator="\t", schema_overrides=names, quote_char=None)
     with written(target) as beside:
         scanned.sink_parquet(beside)
-    return _seen(target, rows)
+    return Exported(target.name, rows, sha256_of(target))
 
 
-def _write_manifest(work: Work, folder: Path, done: Sequence[Exported]) -> None:
+def _write_manifest(work: Work, folder: Path, exported: Sequence[Exported]) -> None:
     money = ledger.balance(work)
     about = {
         "campaign": work.name,
@@ -301,22 +197,131 @@ def _write_manifest(work: Work, folder: Path, done: Sequence[Exported]) -> None:
         "relevant_from": work.plan.scale.relevant_from,
         "events": events(work),
         "spent": {"owed": money.owed, "settled": money.settled, "currency": work.plan.pay.currency},
-        "files": {one.name: {"rows": one.rows, "sha256": one.sha256} for one in done},
+        "files": {file.name: {"rows": file.rows, "sha256": file.sha256} for file in exported},
     }
     with written(folder / "manifest.json") as beside:
         beside.write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-# --- the tables -----------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
-def _streamed(work: Work, query: Select[Any]) -> Iterator[Found]:
-    return iter(work.db.execution_options(yield_per=EXPORT_CHUNK).execute(query))
+def _streamed(work: Work, query: Select[Any]) -> Result[Any]:
+    return work.db.execution_options(yield_per=CHUNK).execute(query)
 
 
-def _ballots(work: Work) -> Iterator[_Row]:
-    """Rankings that count; a ballot's name is the number of its event."""
-    assessors = assessor_names(work)
+def _answer_frames(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Parts of files (name, rows) in the order of the events.
+
+    Rows come as whole numbers, and get their names from columns here: names that are joined by the
+    database make millions of rows slow.
+    """
+    import numpy as np
+
+    names = _names(work)
+    for part in _streamed(work, _answers(work)).partitions(CHUNK):
+        numbers = np.fromiter(chain.from_iterable(part), np.int64).reshape(len(part), -1)
+        for code, file in enumerate(_ANSWERS):
+            rows = numbers[numbers[:, 0] == code]
+            if len(rows):
+                yield file, _frame(file, rows, names)
+
+
+def _answers(work: Work) -> Select[Any]:
+    """Rows of whole numbers: file, grade, said, time taken, time, worker, position, set, kind."""
+    e, p, a = event.c, place.c, assignment.c
+    last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
+    joined = (
+        event.join(answer, last & (answer.c.event_id == e.id))
+        .join(place, p.id == e.place_id)
+        .join(assignment, a.id == p.assignment_id)
+    )
+    control, graded = p.kind.in_(CONTROLS), e.kind == "grade"
+    columns = (
+        case((control, 2), (not_(graded), 3), (p.surplus == 1, 1), else_=0),
+        func.coalesce(e.grade, 0),
+        _code(e.kind, SAID),
+        e.milliseconds,
+        e.at,
+        e.worker_id,
+        e.position,
+        p.set_id,
+        _code(p.kind, CONTROLS),
+    )
+    counts = and_(not_(control), a.state.in_(VALID), e.kind.in_(("grade", *SAID)))
+    wanted = counts | and_(control, graded, a.finished_at.is_not(None))
+    own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
+    return select(*columns).select_from(joined).where(own, wanted).order_by(e.id)
+
+
+def _code(column: ColumnElement[Any], words: tuple[str, ...]) -> ColumnElement[int]:
+    """The position of a word in a list, 0 where it is not in it."""
+    return case(*((column == word, code) for code, word in enumerate(words)), else_=0)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Sorted numbers, and the names that stand for them."""
+
+    key: Offsets  # of a set and a position in it
+    topic: pl.Series
+    doc: pl.Series
+    worker: Offsets
+    assessor: pl.Series
+
+
+def _names(work: Work) -> _Names:
+    import numpy as np
+    import polars as pl
+
+    m = member.c
+    joined = member.join(pair, pair.c.id == m.pair_id).join(topic, topic.c.id == pair.c.topic_id)
+    joined = joined.join(document, document.c.id == pair.c.document_id)
+    query = select(m.set_id * _SPAN + m.position, topic.c.name, document.c.name)
+    own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
+    rows = work.db.execute(own.order_by(m.set_id, m.position)).all()
+    keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
+    people = sorted(_assessors(work).items())
+    return _Names(
+        key=np.array(keys, np.int64),
+        topic=pl.Series(topics, dtype=pl.String),
+        doc=pl.Series(documents, dtype=pl.String),
+        worker=np.array([number for number, _ in people], np.int64),
+        assessor=pl.Series([name for _, name in people], dtype=pl.String),
+    )
+
+
+def _assessors(work: Work) -> dict[int, str]:
+    """What exports call each worker."""
+    w = worker.c
+    query = select(w.id, w.number, w.name).where(w.campaign_id == work.campaign)
+    return {row.id: row.name or f"w{row.number}" for row in work.db.execute(query)}
+
+
+def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    _, grade, said, milliseconds, time, worker_id, position, set_id, kind = rows.T
+    at = np.searchsorted(names.key, set_id * _SPAN + position)
+    took = pl.Series(milliseconds)
+    whole_seconds = (took // 1000).cast(pl.String)  # as text, without a needless ".0"
+    columns = {
+        "topic": names.topic[at],
+        "doc": names.doc[at],
+        "assessor": names.assessor[np.searchsorted(names.worker, worker_id)],
+        "said": grade if file != "other.tsv" else [SAID[code] for code in said.tolist()],
+        "seconds": whole_seconds.zip_with(took % 1000 == 0, (took / 1000).cast(pl.String)),
+        "time": time,
+    }
+    if file == "controls.tsv":
+        columns["kind"] = [CONTROLS[code] for code in kind.tolist()]
+    return pl.DataFrame(columns)
+
+
+def _ballots(work: Work) -> Iterator[list[tuple[str, ...]]]:
+    """Parts of the rankings that count; a ballot's name is the number of its event."""
+    assessors = _assessors(work)
     e, p, a = event.c, place.c, assignment.c
     joined = (
         answer.join(event, e.id == answer.c.event_id)
@@ -332,37 +337,15 @@ def _ballots(work: Work) -> Iterator[_Row]:
     of_sets = (answer.c.position == 0, e.kind == "ranking")
     valid = (p.kind == "count", p.surplus == 0, a.state.in_(VALID))
     query = select(*columns).select_from(joined).where(a.campaign_id == work.campaign, *of_sets)
-    for row in _streamed(work, query.where(*valid).order_by(e.id, member.c.position)):
-        rank, who = row.ranking.split()[row.position - 1], assessors[row.worker_id]
-        yield "orders.tsv", (f"b{row.id}", row.topic, row.doc, who, rank)
-
-
-def given_grades(work: Work, *, decided: bool = True) -> dict[int, int]:
-    """The experts' grades of pairs of the pool, by pair: gold, then the last decision."""
-    own = (pair.c.campaign_id == work.campaign) & (pair.c.in_pool == 1)
-    joined = gold.join(pair, pair.c.id == gold.c.pair_id)
-    rows = work.db.execute(select(gold.c.pair_id, gold.c.grade).select_from(joined).where(own))
-    found = {row.pair_id: row.grade for row in rows}
-    if not decided:
-        return found
-    by_experts = decision.join(pair, pair.c.id == decision.c.pair_id)
-    query = select(decision.c.pair_id, decision.c.grade).select_from(by_experts).where(own)
-    return found | {
-        row.pair_id: row.grade for row in work.db.execute(query.order_by(decision.c.id))
-    }
-
-
-def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], int]:
-    """The same by topic and document; without decisions, gold's alone."""
-    given = given_grades(work, decided=decided)
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    names = select(pair.c.id, topic.c.name, document.c.name.label("doc")).select_from(joined)
-    own = names.where(pair.c.campaign_id == work.campaign, pair.c.in_pool == 1)
-    rows = _streamed(work, own) if given else iter(())
-    return {(row.name, row.doc): given[row.id] for row in rows if row.id in given}
-
-
-def _gold(work: Work) -> Iterator[_Row]:
-    rows = sorted((*names, grade) for names, grade in given_names(work).items())
-    return (("gold.qrels", (name, 0, doc, grade)) for name, doc, grade in rows)
+    ordered = query.where(*valid).order_by(e.id, member.c.position)
+    for part in _streamed(work, ordered).partitions(CHUNK):
+        yield [
+            (
+                f"b{row.id}",
+                row.topic,
+                row.doc,
+                assessors[row.worker_id],
+                row.ranking.split()[row.position - 1],
+            )
+            for row in part
+        ]
