@@ -23,7 +23,7 @@ from fastapi import Depends, Request, Response
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from qrowd.collection.database.schema import account, campaign, member_role, token
-from qrowd.collection.database.store import Store, Work
+from qrowd.collection.database.store import Found, Store, Work
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 
@@ -334,9 +334,9 @@ def administrator(bearer: Signed) -> Bearer:
 Administrator = Annotated[Bearer, Depends(administrator)]
 
 
-def roles_of(db: Connection, account_id: int) -> list[tuple[str, int, str]]:
-    """An account's campaigns: name, number, role."""
+def roles_of(db: Connection, account_id: int) -> list[Found]:
+    """An account's roles: rows of campaign (its name), number, role."""
+    named = (campaign.c.name.label("campaign"), campaign.c.id.label("number"), member_role.c.role)
     joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
-    query = select(campaign.c.name, campaign.c.id, member_role.c.role).select_from(joined)
-    rows = db.execute(query.where(member_role.c.account_id == account_id))
-    return [(row.name, row.id, row.role) for row in rows]
+    query = select(*named).select_from(joined).where(member_role.c.account_id == account_id)
+    return list(db.execute(query))

@@ -6,6 +6,7 @@ since it names the login, once.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import astuple, dataclass
 from threading import Semaphore
 
@@ -15,7 +16,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from qrowd.collection.database.schema import account, campaign, member_role, rate, token
-from qrowd.collection.database.store import Store, Work, new_id
+from qrowd.collection.database.store import Found, Store, Work, new_id
 from qrowd.collection.people import workers
 from qrowd.errors import RuleError
 from qrowd.web.access import new_token, roles_of
@@ -44,12 +45,12 @@ class Guest:
 
 @dataclass(frozen=True)
 class Account:
-    """An account and its roles: campaign, role."""
+    """An account and its roles: rows of campaign, role."""
 
     login: str
     administrator: bool
     made_at: int
-    roles: tuple[tuple[str, str], ...]
+    roles: list[Found]
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def join(store: Store, settings: Settings, invitation: str, password: str) -> Se
 
 
 def _session(db: Connection, now: int, number: int, *, administrator: bool) -> Session:
-    roles = {role for _, _, role in roles_of(db, number)}
+    roles = {row.role for row in roles_of(db, number)}
     if not administrator and not roles:
         raise RuleError("no-access", "this account has no campaign yet")
     role = "organiser" if administrator or "organiser" in roles else min(roles)
@@ -154,14 +155,14 @@ def no_account_yet(db: Connection) -> bool:
 def accounts(db: Connection) -> list[Account]:
     """All accounts by login, with their roles."""
     joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
-    query = select(member_role.c.account_id, campaign.c.name, member_role.c.role)
-    roles: dict[int, list[tuple[str, str]]] = {}
-    for row in db.execute(query.select_from(joined).order_by(campaign.c.name, member_role.c.role)):
-        roles.setdefault(row.account_id, []).append((row.name, row.role))
-    rows = db.execute(select(account).order_by(account.c.login))
+    named = campaign.c.name.label("campaign")
+    query = select(member_role.c.account_id, named, member_role.c.role).select_from(joined)
+    roles: dict[int, list[Found]] = defaultdict(list)
+    for row in db.execute(query.order_by(named, member_role.c.role)):
+        roles[row.account_id].append(row)
     return [
-        Account(row.login, bool(row.administrator), row.made_at, tuple(roles.get(row.id, ())))
-        for row in rows
+        Account(row.login, bool(row.administrator), row.made_at, roles[row.id])
+        for row in db.execute(select(account).order_by(account.c.login))
     ]
 
 

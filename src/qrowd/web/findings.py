@@ -29,20 +29,18 @@ MOST_DECISIONS = 200  # that are looked at one by one
 
 
 @dataclass(frozen=True)
-class Quality:
-    """The table of assessors, what pages show first, and pictures by name."""
+class Findings:
+    """What pages show, and pictures by name."""
 
-    assessors: q.AssessorTable
     summary: dict[str, Any]
     pictures: Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
-class Systems:
-    """What pages show of systems, and pictures by name."""
+class Quality(Findings):
+    """What pages show of the judgements, and the table of assessors."""
 
-    summary: dict[str, Any]
-    pictures: Mapping[str, Figure]
+    assessors: q.AssessorTable
 
 
 # --- assessors ------------------------------------------------------------------------------------
@@ -74,7 +72,7 @@ def quality(snapshot: Snapshot, method: q.Merger) -> Quality:
             "speed": lambda: _of_busiest(table, figures.speed_of),
         }
     )
-    return Quality(table, summary, pictures)
+    return Quality(summary, pictures, table)
 
 
 def _gain(snapshot: Snapshot, method: q.Merger) -> dict[str, Any] | None:
@@ -159,7 +157,7 @@ def _pictures(drawn: Mapping[str, Callable[[], Figure | None]]) -> dict[str, Fig
 # --- systems --------------------------------------------------------------------------------------
 
 
-def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: int) -> Systems:
+def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: int) -> Findings:
     """Scores and places under draws of relevance, and over topics too, as reports have them."""
     drawn = merged.draws(draws)
     cells = len(drawn) * len(drawn.topics) * len(runs) * len(measures)
@@ -176,7 +174,7 @@ def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: in
         "contenders": list(shown.contenders()),
         "notes": list(shown.notes),
     }
-    return Systems(summary, _pictures({"ranking": lambda: figures.ranking(narrow, wide, None)}))
+    return Findings(summary, _pictures({"ranking": lambda: figures.ranking(narrow, wide, None)}))
 
 
 # --- what the experts' decisions move -------------------------------------------------------------

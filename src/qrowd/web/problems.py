@@ -43,6 +43,18 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+def status_of(error: QrowdError) -> int:
+    """The status that fits an error."""
+    if isinstance(error, RuleError):
+        return STATUS.get(error.code, 409)
+    return 503 if isinstance(error, StoreError) else 422
+
+
+def sentence_of(error: QrowdError) -> str:
+    """An error for people; what a database says of itself is not for everybody."""
+    return error.message if isinstance(error, StoreError) else str(error)
+
+
 def refusal(code: str, message: str, status: int) -> JSONResponse:
     """An error as a response."""
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
@@ -52,17 +64,11 @@ def refusal(code: str, message: str, status: int) -> JSONResponse:
 def install(app: FastAPI) -> None:
     """Let every error of the application have the one shape."""
 
-    @app.exception_handler(RuleError)
-    def _rule(_: Request, error: RuleError) -> JSONResponse:
-        return refusal(error.code, str(error), STATUS.get(error.code, 409))
-
-    @app.exception_handler(StoreError)
-    def _store(_: Request, error: StoreError) -> JSONResponse:
-        return refusal("store", error.message, 503)
-
     @app.exception_handler(QrowdError)
-    def _other(_: Request, error: QrowdError) -> JSONResponse:
-        return refusal("bad-input", str(error), 422)
+    def _ours(_: Request, error: QrowdError) -> JSONResponse:
+        code = error.code if isinstance(error, RuleError) else "bad-input"
+        code = "store" if isinstance(error, StoreError) else code
+        return refusal(code, sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:
@@ -71,9 +77,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return refusal("bad-value", "; ".join(map(_sentence, error.errors())), 422)
-
-
-def _sentence(problem: Any) -> str:
-    where = ".".join(str(part) for part in problem["loc"] if part != "body")
-    return f"{where}: {problem['msg']}" if where else str(problem["msg"])
+        sentences = []
+        for problem in error.errors():
+            where = ".".join(str(part) for part in problem["loc"] if part != "body")
+            sentences.append(f"{where}: {problem['msg']}" if where else str(problem["msg"]))
+        return refusal("bad-value", "; ".join(sentences), 422)

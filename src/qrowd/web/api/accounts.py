@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
@@ -94,7 +96,7 @@ class AccountLine(BaseModel):
     login: str
     administrator: bool
     made_at: int
-    campaigns: list[CampaignRole]
+    campaigns: list[CampaignRole] = Field(validation_alias="roles")
 
 
 class Invitation(BaseModel):
@@ -161,19 +163,19 @@ def sign_out(bearer: Signed, response: Response, store: TheStore) -> None:
     access.sign_out(response, store, bearer)
 
 
-@router.get("/me")
-def me(bearer: Signed, store: TheStore, settings: TheSettings) -> Me:
+@router.get("/me", response_model=Me)
+def me(bearer: Signed, store: TheStore, settings: TheSettings) -> dict[str, Any]:
     """Who is signed in."""
     with store.snapshot() as db:
         roles = roles_of(db, bearer.account) if bearer.account else []
-    return Me(
-        name=bearer.name,
-        role=bearer.role,
-        administrator=bearer.administrator,
-        scopes=sorted(bearer.scopes),
-        forgery_token=forgery_token(settings, bearer.token),
-        campaigns=[CampaignRole(campaign=name, role=role) for name, _, role in roles],
-    )
+    return {
+        "name": bearer.name,
+        "role": bearer.role,
+        "administrator": bearer.administrator,
+        "scopes": sorted(bearer.scopes),
+        "forgery_token": forgery_token(settings, bearer.token),
+        "campaigns": roles,
+    }
 
 
 @router.post("/campaigns/{name}/enter")
@@ -222,20 +224,11 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
 # --- accounts and roles ---------------------------------------------------------------------------
 
 
-@members.get("/accounts")
-def accounts(_: Administrator, store: TheStore) -> list[AccountLine]:
+@members.get("/accounts", response_model=list[AccountLine])
+def accounts(_: Administrator, store: TheStore) -> list[Account]:
     """All accounts."""
     with store.snapshot() as db:
-        return [_line(account) for account in web_accounts.accounts(db)]
-
-
-def _line(account: Account) -> AccountLine:
-    return AccountLine(
-        login=account.login,
-        administrator=account.administrator,
-        made_at=account.made_at,
-        campaigns=[CampaignRole(campaign=name, role=role) for name, role in account.roles],
-    )
+        return web_accounts.accounts(db)
 
 
 @members.post("/invitations", status_code=201)

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.record import audit
-from qrowd.errors import QrowdError, RuleError, StoreError
+from qrowd.errors import QrowdError, RuleError
 from qrowd.web import access
 from qrowd.web.access import (
     OFFICE_COOKIE,
@@ -37,7 +37,7 @@ from qrowd.web.access import (
 )
 from qrowd.web.files import CampaignFiles
 from qrowd.web.pages.templates import templates
-from qrowd.web.problems import STATUS
+from qrowd.web.problems import sentence_of, status_of
 from qrowd.web.settings import Settings
 
 # a campaign's pages: the end of the address, and what the tab is called
@@ -127,6 +127,11 @@ class Visit:
         page = templates().get_template(template).render(visit=self, told=self._told(), **data)
         return HTMLResponse(page, status, headers=_headers(self.nonce))
 
+    def show_problem(self, status: int, message: str) -> HTMLResponse:
+        """A page that says what happened, instead of the one that was asked for."""
+        page, missing = "organiser/problem.html.j2", status == 404
+        return self.show(page, status=status, message=message, missing=missing)
+
     def go(self, address: str, told: str = "", undo: int | None = None) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""
         if told:
@@ -156,6 +161,23 @@ class Visit:
         except BadSignature:
             return "", None
         return text, undo
+
+
+@dataclass(frozen=True)
+class Part:
+    """A page of a long list: its number from 1 on, and where it begins and ends."""
+
+    page: int
+    pages: int
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, total: int, page: int, size: int) -> Part:
+        """The page that was asked for, or the nearest that there is."""
+        pages = max(1, -(-total // size))
+        page = max(1, min(page, pages))
+        return cls(page, pages, (page - 1) * size, page * size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,26 +330,20 @@ class PageRoute(APIRoute):
         async def shown(request: Request) -> Response:
             try:
                 return await handler(request)
-            except RuleError as error:
-                return _problem(request, error.code, str(error))
             except OverflowError:  # a number that no database holds
-                return _problem(request, "not-found", "there is no such number")
-            except StoreError as error:
-                return _problem(request, "store", error.message)
+                return _problem(request, 404, "there is no such number")
             except QrowdError as error:
-                return _problem(request, "bad-value", str(error))
+                return _problem(request, status_of(error), sentence_of(error))
 
         return shown
 
 
-def _problem(request: Request, code: str, message: str) -> Response:
-    status = 503 if code == "store" else STATUS.get(code, 409)
+def _problem(request: Request, status: int, message: str) -> Response:
     if status == 401:
         here = request.url.path if request.method in SAFE_METHODS else "/campaigns"
         return RedirectResponse(f"/sign-in?{urlencode({'next': here})}", 303)
     visit = Visit(request, request.app.state.store, settings_of(request))
-    shown = "organiser/problem.html.j2"
-    return visit.show(shown, status=status, message=message, missing=status == 404)
+    return visit.show_problem(status, message)
 
 
 def page_router() -> APIRouter:

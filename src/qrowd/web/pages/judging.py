@@ -16,7 +16,7 @@ from qrowd.errors import RuleError
 from qrowd.web.access import TheStore
 from qrowd.web.api.campaigns import About, about
 from qrowd.web.pages.templates import catalogue, language_of, templates
-from qrowd.web.problems import STATUS
+from qrowd.web.problems import status_of
 
 router = APIRouter(include_in_schema=False)
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
@@ -43,7 +43,7 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         language = language_of(lang)
         template = templates().get_template("problem.html.j2")
         page = template.render(language=language, texts=catalogue(language), message=str(error))
-        return HTMLResponse(page, STATUS.get(error.code, 409))
+        return HTMLResponse(page, status_of(error))
     language = language_of(lang, known.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(

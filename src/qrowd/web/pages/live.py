@@ -14,7 +14,7 @@ from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
-from qrowd.web.pages.frame import ManagerVisit, ReaderVisit, own_address, page_router
+from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import Finding, drawn, finding
 from qrowd.web.pages.templates import interval, number, percent
 
@@ -40,7 +40,10 @@ def live(visit: ReaderVisit) -> Response:
     with visit.read() as work:
         ahead = pace_of(work)
         found = {kind: finding(work, kind) for kind in ("quality", "systems")}
-        todo = [(need, _price(work, need)) for need in needs(work, ahead)]
+        todo = [
+            (need, consequence(work, need.act, need.details).price(work) if need.act else "")
+            for need in needs(work, ahead)
+        ]
         data = {
             "ahead": ahead,
             "words": ahead.parts(work.plan.pay),
@@ -51,10 +54,6 @@ def live(visit: ReaderVisit) -> Response:
             **visit.top(work, ""),
         }
     return visit.show("organiser/live.html.j2", **data)
-
-
-def _price(work: Work, need: Need) -> str:
-    return consequence(work, need.act, need.details).price(work) if need.act else ""
 
 
 def _from_jobs(found: dict[str, Finding]) -> list[Need]:
@@ -129,15 +128,14 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         target = work.plan.sets.target
     most = max((max(topic.by_votes, default=0) for topic in topics), default=0)
     sums = {n: sum(topic.by_votes.get(n, 0) for topic in topics) for n in range(most + 1)}
-    pages = -(-len(topics) // TOPICS)
-    at = max(1, min(page, pages))
+    part = Part.of(len(topics), page, TOPICS)
     return visit.show(
         "organiser/coverage.html.j2",
-        topics=topics[(at - 1) * TOPICS : at * TOPICS],
+        topics=topics[part.start : part.end],
         total={votes: documents for votes, documents in sums.items() if documents},
         number_of_topics=len(topics),
-        page=at,
-        pages=pages,
+        page=part.page,
+        pages=part.pages,
         ahead=ahead,
         target=target,
         pictures=drawn(visit.storage, quality, "votes", "workload"),

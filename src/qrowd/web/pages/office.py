@@ -29,7 +29,7 @@ from qrowd.web.pages.frame import (
     own_address,
     page_router,
 )
-from qrowd.web.problems import STATUS
+from qrowd.web.problems import status_of
 
 router = page_router()
 LONGEST_LOGIN = 200
@@ -52,9 +52,7 @@ def ask_first(visit: Anybody, code: str = "") -> Response:
     with visit.store.snapshot() as db:
         if not no_account_yet(db):
             return visit.go("/campaigns")
-    return visit.show(
-        "organiser/set_up.html.j2", code=code, login="", problem="", least=LEAST_PASSWORD
-    )
+    return _set_up_page(visit, code, "")
 
 
 @router.post("/set-up")
@@ -64,15 +62,15 @@ def make_first(visit: Anybody) -> Response:
     try:
         session = accounts.set_up(visit.store, visit.settings, code, login, _password(visit))
     except RuleError as error:
-        return visit.show(
-            "organiser/set_up.html.j2",
-            status=STATUS.get(error.code, 409),
-            problem=str(error),
-            code=code,
-            login=login,
-            least=LEAST_PASSWORD,
-        )
+        return _set_up_page(visit, code, login, str(error), status_of(error))
     return _let_in(visit, session, "/campaigns")
+
+
+def _set_up_page(
+    visit: Visit, code: str, login: str, problem: str = "", status: int = 200
+) -> Response:
+    data = {"code": code, "login": login, "problem": problem, "least": LEAST_PASSWORD}
+    return visit.show("organiser/set_up.html.j2", status=status, **data)
 
 
 @router.get("/sign-in")
@@ -94,14 +92,8 @@ def come_in(visit: Anybody) -> Response:
             raise RuleError("bad-value", "give a name and a password")
         session = accounts.sign_in(visit.store, login, password)
     except RuleError as error:
-        return visit.show(
-            "organiser/sign_in.html.j2",
-            status=STATUS.get(error.code, 409),
-            problem=str(error),
-            goal=goal,
-            login=login,
-            fresh=False,
-        )
+        data = {"goal": goal, "login": login, "fresh": False, "problem": str(error)}
+        return visit.show("organiser/sign_in.html.j2", status=status_of(error), **data)
     return _let_in(visit, session, goal)
 
 
@@ -126,7 +118,7 @@ def join(visit: Anybody) -> Response:
     try:
         session = accounts.join(visit.store, visit.settings, invitation, _password(visit))
     except RuleError as error:
-        return _join_page(visit, invitation, str(error), STATUS.get(error.code, 409))
+        return _join_page(visit, invitation, str(error), status_of(error))
     return _let_in(visit, session, "/campaigns")
 
 
@@ -134,9 +126,7 @@ def _join_page(visit: Visit, invitation: str, problem: str = "", status: int = 2
     try:
         guest = accounts.guest_of(visit.settings, invitation)
     except RuleError as error:
-        return visit.show(
-            "organiser/problem.html.j2", status=403, message=str(error), missing=False
-        )
+        return visit.show_problem(403, str(error))
     return visit.show(
         "organiser/join.html.j2",
         status=status,
@@ -181,8 +171,7 @@ def invite(visit: AdministratorVisit) -> Response:
             guest = Guest(login, administrator=True)
         return _accounts_page(visit, link=accounts.invite(visit.store, visit.settings, guest))
     except RuleError as error:
-        status = STATUS.get(error.code, 409)
-        return _accounts_page(visit, status=status, problem=str(error))
+        return _accounts_page(visit, status=status_of(error), problem=str(error))
 
 
 @router.post("/accounts/roles")

@@ -23,7 +23,7 @@ from qrowd.web import jobs
 from qrowd.web.api.results import keep_run
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import merger_of
-from qrowd.web.pages.frame import ManagerVisit, ReaderVisit, own_address, page_router
+from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 
 router = page_router()
 ASKED = ("quality", "merge", "systems")
@@ -171,15 +171,14 @@ def disputed(visit: ReaderVisit, page: int = 1) -> Response:
         found = finding(work, "quality")
         data = visit.top(work, "/quality")
     rows = (found.result or {}).get("disputed", [])
-    pages = max(1, -(-len(rows) // PAGE))
-    at = max(1, min(page, pages))
+    part = Part.of(len(rows), page, PAGE)
     return visit.show(
         "organiser/disputed.html.j2",
-        rows=rows[(at - 1) * PAGE : at * PAGE],
+        rows=rows[part.start : part.end],
         total=len(rows),
         found=found,
-        page=at,
-        pages=pages,
+        page=part.page,
+        pages=part.pages,
         **data,
     )
 

@@ -16,7 +16,7 @@ from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
 from qrowd.quality.assessors import ABOUT, MAIN
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
-from qrowd.web.pages.frame import Confirmation, KeeperVisit, ReaderVisit, page_router
+from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
 from qrowd.web.pages.quality import finding
 from qrowd.web.pages.templates import interval
 
@@ -44,13 +44,12 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
     with visit.read() as work:
         states = counts(work, worker)
         total = states.get(state, 0) if state else sum(states.values())
-        pages = max(1, -(-total // PAGE))
-        at = max(1, min(page, pages))
-        numbers = _ranked(file, ORDERS[order][0], (at - 1) * PAGE) if order != "number" else []
+        part = Part.of(total, page, PAGE)
+        numbers = _ranked(file, ORDERS[order][0], part.start) if order != "number" else []
         if numbers:
             state = ""
         else:
-            numbers = worker_record.numbers(work, (at - 1) * PAGE, PAGE, state)
+            numbers = worker_record.numbers(work, part.start, PAGE, state)
         known = _evidence(file, numbers)
         found = finding(work, "quality")
         data = visit.top(work, "/workers")
@@ -62,8 +61,8 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
         chosen=state,
         order=order,
         orders=ORDERS,
-        page=at,
-        pages=pages,
+        page=part.page,
+        pages=part.pages,
         total=total,
         found=found,
         **data,

@@ -31,7 +31,8 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
     def drawn(row: Found) -> int:
-        chance = _chance(f"{work.plan.campaign.seed} {row.topic} {row.doc}")
+        names = f"{work.plan.campaign.seed} {row.topic} {row.doc}"
+        chance = int.from_bytes(hashlib.sha256(names.encode()).digest()[:7]) / 2**56
         side = high if chance < prevalence else low
         return side[int(chance * 1e6) % len(side)]
 
@@ -56,11 +57,6 @@ def _documents(work: Work) -> Sequence[Found]:
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
     query = select(*names, document.c.content, gold.c.grade).select_from(joined)
     return work.db.execute(query.where(pair.c.campaign_id == work.campaign)).all()
-
-
-def _chance(text: str) -> float:
-    """A number in [0, 1) that depends on the text only."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) / 2**56
 
 
 def make_robots(
