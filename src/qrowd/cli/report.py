@@ -97,7 +97,7 @@ def command(
     given: str | None,
     title: str,
     output: str,
-    **options: Any,
+    **options: Any,  # parameters of `qrowd.study`, under its names
 ) -> None:
     """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
 
