@@ -54,14 +54,14 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
     labelled, truth = at[unseen], merged.scale.relevant[codes].astype(np.float64)
     regression = Regression(_finite_odds(merged), merged.pairs.topic, labelled, truth)
     made = _moved_to(merged, regression.corrected(), seed)
-    posterior, given = made.posterior.copy(), merged.given.copy()
-    posterior[labelled], given[labelled] = np.eye(len(merged.scale))[codes], True
+    posterior, fixed = made.posterior.copy(), merged.given.copy()
+    posterior[labelled], fixed[labelled] = np.eye(len(merged.scale))[codes], True
     samples = _drawn(merged, regression, draws, seed) if draws else made.samples
     if samples is not None:
         samples = samples.copy()
         samples[labelled] = codes[:, None]
     fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(labelled)} pairs")
-    return replace(made, posterior=posterior, given=given, samples=samples, fit=fit)
+    return replace(made, posterior=posterior, given=fixed, samples=samples, fit=fit)
 
 
 def _unseen(merged: Merged, at: Codes) -> Mask:

@@ -56,10 +56,10 @@ def component_notes(pairs: Pairs, component: Codes) -> list[str]:
     if not len(split):
         return []
     shown = ", ".join(f"{pairs.topics.names[at]} has {most[at]}" for at in split[:3])
-    more = f", and {len(split) - 3} more topics" if len(split) > 3 else ""
+    others = f", and {len(split) - 3} more topics" if len(split) > 3 else ""
     return [
         f"ballots join the documents of {len(split)} of {len(most)} topics into several components "
-        f"only ({shown}{more}): worths compare within a component (column component)"
+        f"only ({shown}{others}): worths compare within a component (column component)"
     ]
 
 

@@ -35,8 +35,8 @@ class Curves(Framed):
     seed: int = 0
 
     def __repr__(self) -> str:
-        what = f"{len(self.topics)} topics, {self.accuracy.shape[2]} randomisations"
-        return f"Curves({', '.join(self.methods)}; {what}, {len(self.votes)} points)"
+        size = f"{len(self.topics)} topics, {self.accuracy.shape[2]} randomisations"
+        return f"Curves({', '.join(self.methods)}; {size}, {len(self.votes)} points)"
 
     def __len__(self) -> int:
         return len(self.methods) * (len(self.topics) + 1) * len(self.votes)

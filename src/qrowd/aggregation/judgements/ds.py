@@ -117,11 +117,11 @@ class DawidSkene:
             close = em.moved <= self.move if self.stop == "posterior" else abs(gain) < enough
             fitting.settled = close
         columns = confusion_columns(em.counts + earlier, fitting.judgements.scale)
-        given_gold = None  # of pairs that this fit has clamped
-        if self.init == "gold":
-            given_gold = fitting.given.with_gold(fitting.judgements)[1] != UNKNOWN
+        seen = None
+        if self.init == "gold":  # the start has seen all gold, also where none of it is clamped
+            seen = fitting.given.with_gold(fitting.judgements)[1] != UNKNOWN
         details = Details(prior=em.prior)
-        return fitting.merged(em.posterior, columns, given=given_gold, details=details)
+        return fitting.merged(em.posterior, columns, given=seen, details=details)
 
     def _model(self, fitting: Fitting, earlier: Floats) -> ConfusionEM:
         rows = self._weighted(fitting)

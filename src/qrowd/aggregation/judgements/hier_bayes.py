@@ -203,14 +203,14 @@ class HierBayes:
 
     def _remedy(self, parameters: ParameterTable) -> str:
         """What helps: a size of a population that wanders near 0 needs more than patience."""
-        more = f"sweeps={4 * self.sweeps}"
+        patience = f"sweeps={4 * self.sweeps}"
         sizes = np.array([str(name).startswith("kappa") for name in parameters.parameter])
         if self.kappa_min < 1 and (parameters["rhat"][sizes] > MOST_RHAT).any():
             return (
                 "few assessors or topics leave the sizes of populations (kappa) open: "
-                f"set kappa_min=1 and {more}"
+                f"set kappa_min=1 and {patience}"
             )
-        return f"allow more sweeps: {more}"
+        return f"allow more sweeps: {patience}"
 
     def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
         """The average of P(z | rest) over all scans of all chains."""
