@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import qrowd as q
+from qrowd.comparison.significance import wilson
 from qrowd.errors import InputError, ParameterError
 from qrowd.quality.against_gold import (
     best_ndcg_score,
@@ -21,7 +22,6 @@ from qrowd.quality.against_gold import (
     ndcg_scores,
     problems_of,
     unusable,
-    wilson,
 )
 
 GOLD, RANKS = [1, 2, 2, 0, 1], [1, 2, 3, 4, 5]

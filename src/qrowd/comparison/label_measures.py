@@ -8,10 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats
+from qrowd.comparison.significance import wilson
+from qrowd.data.arrays import Array, Floats, over
 from qrowd.data.scale import Scale
 from qrowd.errors import ParameterError
 from qrowd.evaluation.expectation import Quadrature, worth_over_ideal
+
+CLIP = 1e-15  # of probabilities, before their logarithm is taken
+_Z90 = 1.6448536269514722
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +77,9 @@ def calibration_of(answer: Floats, truth: Floats, bins: int = 10) -> Calibration
     reliability = float((count * (predicted - observed) ** 2).sum() / n)
     resolution = float((count * (observed - base) ** 2).sum() / n)
     uncertainty = base * (1 - base)
-    low, high = wilson(observed * count, count)
+    low, high = wilson(observed * count, count, _Z90)
     empty = count == 0
-    predicted[empty] = observed[empty] = low[empty] = high[empty] = np.nan
+    predicted[empty] = observed[empty] = np.nan
     return Calibration(
         np.linspace(0, 1, bins + 1),
         count,
@@ -89,20 +93,6 @@ def calibration_of(answer: Floats, truth: Floats, bins: int = 10) -> Calibration
         uncertainty,
         within=brier - (reliability - resolution + uncertainty),
     )
-
-
-def wilson(
-    successes: Floats, trials: Floats, z: float = 1.6448536269514722
-) -> tuple[Floats, Floats]:
-    """Wilson's interval of a share; 90 % by default."""
-    n = np.maximum(trials, 1)
-    share = successes / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
-
-
-CLIP = 1e-15
 
 
 class Counts(NamedTuple):
@@ -129,20 +119,15 @@ def totals(values: Floats, group: Array, groups: int) -> Floats:
     return np.asarray(np.bincount(group, weights=values, minlength=groups), np.float64)
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
-    """Above / below; NaN where nothing is below."""
-    return np.asarray(np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0))
-
-
 def rates(counts: Counts) -> dict[str, Floats]:
     """Everything that the four counts say about relevance."""
     tp, fp, fn, tn = counts
-    recall, specificity = ratio(tp, tp + fn), ratio(tn, tn + fp)
+    recall, specificity = over(tp, tp + fn), over(tn, tn + fp)
     return {
-        "precision": ratio(tp, tp + fp),
+        "precision": over(tp, tp + fp),
         "recall": recall,
         "specificity": specificity,
-        "f1": ratio(2 * tp, 2 * tp + fp + fn),
+        "f1": over(2 * tp, 2 * tp + fp + fn),
         "balanced_accuracy": (recall + specificity) / 2,
         "lam": lam(counts),
     }
@@ -163,7 +148,7 @@ def lam(counts: Counts) -> Floats:
 
 def _smoothed(errors: Floats, cases: Floats) -> Floats:
     extreme = (errors <= 0) | (errors >= cases)
-    return ratio(errors + 0.5 * extreme, np.where(cases > 0, cases + 1.0 * extreme, 0.0))
+    return over(errors + 0.5 * extreme, np.where(cases > 0, cases + 1.0 * extreme, 0.0))
 
 
 def _logit(rate: Floats) -> Floats:
@@ -216,7 +201,7 @@ def auc(score: Floats, truth: Floats, group: Array, groups: int) -> Floats:
     wins = totals(bad * (run_above + (in_run - good) / 2), g, groups)
     self_pairs = totals(good * bad, g, groups)
     relevant, others = totals(good, g, groups), totals(bad, g, groups)
-    return ratio(wins, relevant * others - self_pairs)
+    return over(wins, relevant * others - self_pairs)
 
 
 def auc_without_each(score: Floats, truth: Floats, group: Array, groups: int) -> Floats:
@@ -234,7 +219,7 @@ def auc_without_each(score: Floats, truth: Floats, group: Array, groups: int) ->
     inside = np.nan_to_num(auc(score, truth, group, groups)) * (r * n - own)
     wins = lost.sum() - (totals(lost, g, groups) + totals(won, g, groups) - inside)
     chances = relevant * others - own.sum() - (r * others + n * relevant - r * n - own)
-    return ratio(wins, chances)
+    return over(wins, chances)
 
 
 def _before(values: Floats, place: Array) -> Floats:
@@ -262,7 +247,7 @@ def expected_ap(score: Floats, relevant: Floats, group: Array, groups: int) -> F
     above = _first_of(_before(good, place), run)
     inside = (place - first) * (r - 1) / np.maximum(size - 1, 1)
     precision = r / np.maximum(size, 1) * (above + 1 + inside) / (place + 1)
-    return ratio(totals(np.where(r > 0, precision, 0.0), g, groups), totals(good, g, groups))
+    return over(totals(np.where(r > 0, precision, 0.0), g, groups), totals(good, g, groups))
 
 
 def ap_integrand(score: Floats, ratio: Floats, node: Floats) -> Floats:
@@ -290,7 +275,7 @@ def expected_ndcg(score: Floats, gain: Floats, group: Array, groups: int) -> Flo
     ideal = runs_of(gains, group)
     best = gains[ideal.order] / np.log2(ideal.place + 2.0)
     dcg = discounted(score, gains, group, groups)
-    return ratio(dcg, totals(best, group[ideal.order], groups))
+    return over(dcg, totals(best, group[ideal.order], groups))
 
 
 def discounted(score: Floats, gain: Floats, group: Array, groups: int) -> Floats:
@@ -310,7 +295,7 @@ def kappa(confusion: Floats, grades: Floats) -> Floats:
     rows, columns = confusion.sum(axis=-1), confusion.sum(axis=-2)
     seen = (weight * confusion).sum(axis=(-2, -1))
     chance = np.einsum("...i,...j,ij->...", rows, columns, weight)
-    return 1 - ratio(np.atleast_1d(seen * total), np.atleast_1d(chance))
+    return 1 - over(np.atleast_1d(seen * total), np.atleast_1d(chance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,16 +415,16 @@ def _measures(sums: dict[str, Floats], scale: Scale) -> dict[str, Floats]:
             )
         )
     )
-    fractional = {"accuracy": ratio(sums["right"], size)}
+    fractional = {"accuracy": over(sums["right"], size)}
     fractional |= rates(Counts(*sums["fractional"].T))
-    mse = ratio(sums["square"], size)
+    mse = over(sums["square"], size)
     return {
         "kappa": kappa(confusion, np.array(scale.grades, np.float64)),
-        "accuracy": ratio(right, size),
-        "constant_accuracy": ratio(gold.max(axis=1), size),
+        "accuracy": over(right, size),
+        "constant_accuracy": over(gold.max(axis=1), size),
         **rates(hard),
         **{f"fractional_{name}": value for name, value in fractional.items()},
-        "log_loss": ratio(sums["loss"], size),
+        "log_loss": over(sums["loss"], size),
         "mse": mse,
         "rmse": np.sqrt(mse),
     }
@@ -454,4 +439,4 @@ def mean_of_topics(values: Floats) -> float:
 def _means_without(values: Floats) -> Floats:
     """The mean of the other topics where it is defined, for each topic."""
     known, defined = np.nan_to_num(values), ~np.isnan(values)
-    return ratio(known.sum() - known, defined.sum() - defined.astype(np.float64))
+    return over(known.sum() - known, defined.sum() - defined.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Is a difference more than chance? Paired tests over topics, Holm's correction, the bootstrap.
+"""Is a difference more than chance? Paired tests over topics, Holm's correction, intervals.
 
 The tests take differences[..., topics], one test for every leading index, and give two-sided
 p-values. Undefined differences (NaN) are left out; fewer than two that are defined give NaN.
@@ -6,10 +6,12 @@ p-values. Undefined differences (NaN) are left out; fewer than two that are defi
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import numpy.typing as npt
 
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats
 from qrowd.data.details import Caution
 from qrowd.errors import ParameterError
 
@@ -18,6 +20,7 @@ CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
 FLIPS, MOST_FLIPS = 10_000, 1_000_000
 _CELLS = 4_000_000  # of an array of flips x tests at a time
 _NEAR = 1e-12
+_Z95 = NormalDist().inv_cdf(0.975)
 _SMALL = 0.1  # a p above this needs no more flips
 
 
@@ -252,3 +255,12 @@ def recentred(
     low, high = interval(samples, level)
     shift = values - means_of(samples)
     return np.clip(low + shift, least, most), np.clip(high + shift, least, most)
+
+
+def wilson(hits: Array, n: Array, z: float = _Z95) -> tuple[Floats, Floats]:
+    """Wilson's interval (1927) of shares, z standard errors to each side; NaN where n is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.asarray(hits / n, np.float64)
+        centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -158,19 +157,6 @@ def _same_length(one: Array, two: Array) -> None:
         raise InputError(
             f"gold and answers must be two lists of one length: {len(one)}, {len(two)}"
         )
-
-
-# --- shares and their intervals -------------------------------------------------------------------
-
-
-def wilson(hits: Array, n: Array, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Wilson's interval (1927) of shares; NaN where n is 0."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.asarray(hits / n, np.float64)
-        centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 # --- many assessors at once -----------------------------------------------------------------------

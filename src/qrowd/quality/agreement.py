@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.comparison.significance import interval
+from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.data.judgements import Judgements
 from qrowd.errors import ParameterError
 from qrowd.rendering import Readable
@@ -130,8 +131,8 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(np.abs(below) < 1e-15, np.nan, above / below))
+    # what is 0 but for rounding is 0
+    return over(above, np.where(below < 1e-15, 0.0, below))
 
 
 def coefficient(name: str, grades: Array) -> Callable[[Array, Array | None], Floats]:
@@ -325,17 +326,9 @@ def _coefficients(
     result = {}
     for name in names:
         value = coefficient(name, grades)
-        low, high = _interval(value(rows, draws), level) if len(draws) else (np.nan, np.nan)
-        result[name] = Coefficient(float(value(rows, occurs)[0]), low, high)
+        low, high = interval(value(rows, draws), level) if len(draws) else (np.nan, np.nan)
+        result[name] = Coefficient(float(value(rows, occurs)[0]), float(low), float(high))
     return result
-
-
-def _interval(drawn: Floats, level: float) -> tuple[float, float]:
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return np.nan, np.nan
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 def krippendorff_alpha(judgements: Judgements, level: str = "nominal") -> float:

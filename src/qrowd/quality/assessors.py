@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from qrowd.comparison.significance import wilson
 from qrowd.data.arrays import Array
 from qrowd.data.given import NOTHING, Given, Merger, as_given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.quality import behaviour
-from qrowd.quality.against_gold import wilson
 from qrowd.quality.evidence import Evidence, given_on_scale
 from qrowd.quality.suspicion import ENOUGH, suspect
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Offsets, starts_of
+from qrowd.data.arrays import Array, Floats, Offsets, over, starts_of
 from qrowd.data.judgements import Judgements
 
 
@@ -70,9 +70,7 @@ def repeats(ordered: Sequences, longest: int = 6) -> Floats:
         who, n = ordered.assessor[period:], np.maximum(sizes - period, 0)
         equal = ordered.grade[period:] == ordered.grade[:-period]
         equal &= who == ordered.assessor[:-period]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(n > 0, np.bincount(who[equal], minlength=assessors) / n, np.nan)
-        best = np.fmax(best, share)
+        best = np.fmax(best, over(np.bincount(who[equal], minlength=assessors), n))
     return best
 
 

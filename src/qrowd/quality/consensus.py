@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qrowd.comparison.significance import interval
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -88,12 +89,11 @@ def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -
     samples = {name: drawn[:, a] / drawn[:, b] for name, (a, b) in shares.items()}
     values["gain"] = values["merged"] - values["single"]
     samples["gain"] = samples["merged"] - samples["single"]
-    ends = ((1 - level) / 2, (1 + level) / 2)
-    found = {
-        name: Share(float(values[name]), *(float(one) for one in np.quantile(samples[name], ends)))
+    gains = {
+        name: Share(float(values[name]), *map(float, interval(samples[name], level)))
         for name in values
     }
-    return ConsensusGain(**found, answers=int(total[1]), pairs=int(total[3]), topics=topics)
+    return ConsensusGain(**gains, answers=int(total[1]), pairs=int(total[3]), topics=topics)
 
 
 def _truth(judgements: Judgements, gold: Qrels, gold_rel: int) -> Array:

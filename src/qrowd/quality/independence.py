@@ -364,9 +364,7 @@ def _found(
     groups = topic if len(rows.topics) > 1 else np.arange(len(topic))
     margin = factor * _half_width(groups, excess, weight, level)
     n = len(rows.topics)
-    below = np.bincount(topic, weight, n)
-    by_topic = np.full(n, np.nan)
-    np.divide(np.bincount(topic, excess, n), below, out=by_topic, where=below > 0)
+    by_topic = over(np.bincount(topic, excess, n), np.bincount(topic, weight, n))
     return Independence(
         rho=rho,
         low=rho - margin,

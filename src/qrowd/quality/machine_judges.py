@@ -91,8 +91,7 @@ def kappa(counts: Floats) -> Floats:
     same = over(counts[..., 0, 0] + counts[..., 1, 1], n)
     one, other = over(counts.sum(axis=-1), n[..., None]), over(counts.sum(axis=-2), n[..., None])
     chance = (one * other).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(chance < 1, (same - chance) / (1 - chance), np.nan))
+    return over(same - chance, 1 - chance)
 
 
 def _kappa_interval(counts: Floats, level: float) -> tuple[Floats, Floats]:

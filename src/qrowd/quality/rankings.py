@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.significance import interval
 from qrowd.data.arrays import Array, Floats, Mask, over
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
@@ -32,25 +33,18 @@ def order_agreement(
         part = orders.select(orders.topic == topic)
         if len(part):
             sums[topic] = _kendall(part), _taus(part), _cyclic(part)
-    random = np.random.default_rng(seed)
-    drawn = random.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), max(bootstrap, 1))
-    again = np.einsum("bt,tcs->bcs", drawn, sums)
     value = over(*sums.sum(axis=0).T)
-    spread = over(again[:, :, 0], again[:, :, 1])
-    edges = [(1 - level) / 2, (1 + level) / 2]
-    found = {
-        name: Coefficient(float(value[at]), *_edges(spread[:, at], edges, bootstrap))
+    low = high = np.full(len(NAMES), np.nan)
+    if bootstrap:
+        random = np.random.default_rng(seed)
+        drawn = random.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), bootstrap)
+        again = np.einsum("bt,tcs->bcs", drawn, sums)
+        low, high = interval(over(again[:, :, 0], again[:, :, 1]), level, axis=0)
+    coefficients = {
+        name: Coefficient(float(value[at]), float(low[at]), float(high[at]))
         for at, name in enumerate(NAMES)
     }
-    return Agreement(found, pairs=len(orders.pairs), compared=len(orders), level=level)
-
-
-def _edges(spread: Floats, edges: list[float], bootstrap: int) -> tuple[float, float]:
-    known = spread[~np.isnan(spread)]
-    if not bootstrap or not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, edges)
-    return float(low), float(high)
+    return Agreement(coefficients, pairs=len(orders.pairs), compared=len(orders), level=level)
 
 
 def _kendall(orders: Orders) -> tuple[float, float]:

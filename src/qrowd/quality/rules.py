@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from qrowd.comparison.significance import wilson
 from qrowd.errors import ParameterError
-from qrowd.quality.against_gold import wilson
 from qrowd.quality.doubt import Doubt, Rule, above, below
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.suspicion import TYPES, suspect

@@ -7,6 +7,7 @@ changes what workers said: exports give it as gold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Found, Work
 from qrowd.collection.people.workers import expert
+from qrowd.comparison.significance import wilson
 from qrowd.errors import RuleError
-from qrowd.quality.against_gold import wilson
 
 CODES = (
     "",
@@ -215,6 +216,7 @@ def error_rate(work: Work, level: float = 0.95) -> ErrorRate:
     rows = work.db.execute(query.where(_counted(work), decision.c.id.in_(standing))).all()
     relevant = work.plan.scale.relevant_from
     wrong = sum((row.grade >= relevant) != (row.expert >= relevant) for row in rows)
-    low, high = wilson(np.array([wrong]), np.array([len(rows)]), level)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    low, high = wilson(np.array([wrong]), np.array([len(rows)]), z)
     rate = wrong / len(rows) if rows else float("nan")
     return ErrorRate(size, len(rows), wrong, rate, float(low[0]), float(high[0]))
