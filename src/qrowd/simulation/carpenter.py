@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
     """What `carpenter` draws: of each pair, of each judgement, of each assessor."""
 
     topic: Codes
-    place: Codes
+    position: Codes  # among the topic's documents
     grade: Grades
     gold: Mask
     pair: Offsets
@@ -44,7 +44,7 @@ def carpenter(setting: Setting, random: np.random.Generator) -> Drawn:
     n = max(whole - round(whole * (TOPICS * DOCUMENTS - PAIRS) / (TOPICS * DOCUMENTS)), 1)
     sizes = random.multinomial(n, random.dirichlet(np.full(setting.topics, 20.0)))
     topic = np.repeat(np.arange(setting.topics), sizes).astype(np.int32)
-    place = (np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.int32)
+    position = (np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.int32)
     prevalence = _members((setting.prevalence, PREVALENCE_SIZE), setting.topics, random)
     grade = (random.random(n) < prevalence[topic]).astype(np.int8)
     confusion, kind = _assessors(setting.assessors, random)
@@ -53,7 +53,7 @@ def carpenter(setting: Setting, random: np.random.Generator) -> Drawn:
     said = (random.random(len(pair)) < p).astype(np.int8)
     gold = np.zeros(n, np.bool_)
     gold[random.choice(n, round(setting.gold * n), replace=False)] = True
-    return Drawn(topic, place, grade, gold, pair, assessor, said, confusion, kind)
+    return Drawn(topic, position, grade, gold, pair, assessor, said, confusion, kind)
 
 
 def _members(population: tuple[float, float], n: int, random: np.random.Generator) -> Floats:
@@ -80,8 +80,8 @@ def _rows(setting: Setting, n: int, random: np.random.Generator) -> tuple[Offset
     pair, assessor = assigned(counts, load, random)
     idle = np.setdiff1d(np.arange(setting.assessors), assessor)
     busy = np.flatnonzero(np.bincount(assessor, minlength=setting.assessors)[assessor] > 10)
-    given = random.permutation(busy)[: len(idle)]
-    assessor[given] = idle[: len(given)]
+    handed = random.permutation(busy)[: len(idle)]
+    assessor[handed] = idle[: len(handed)]
     return pair, assessor
 
 

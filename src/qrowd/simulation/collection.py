@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, Floats, Grades, Offsets
+from qrowd.data.arrays import Codes, Floats, Grades, Offsets
 from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -20,11 +20,9 @@ from qrowd.data.scale import Scale
 from qrowd.data.topics import Topics
 from qrowd.errors import ParameterError, UnknownNameError
 from qrowd.registry import params_of
-from qrowd.simulation import carpenter, corpus
-from qrowd.simulation import crowd as assessors
-from qrowd.simulation import crowd as assignment
-from qrowd.simulation import crowd as judging
-from qrowd.simulation import crowd as ranking
+from qrowd.simulation import corpus
+from qrowd.simulation.carpenter import carpenter
+from qrowd.simulation.crowd import Crowd, answers, judged_rows, ranked, sets_of
 from qrowd.simulation.setting import KINDS, PRESETS, Setting
 
 
@@ -73,32 +71,33 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(6)]
     strength, grade = corpus.relevance(setting, streams[0])
     quality = corpus.qualities(setting, streams[1])
-    ranked, scores = corpus.rankings(setting, strength, quality, streams[1])
-    pool = corpus.pooled(setting, ranked)
+    retrieved, scores = corpus.rankings(setting, strength, quality, streams[1])
+    pool = corpus.pooled(setting, retrieved)
     topics, documents = _names(setting)
-    topic, place = (codes.astype(np.int32) for codes in np.nonzero(pool))
-    pairs = Pairs(topics, documents, topic, topic * np.int32(setting.documents) + place)
-    crowd = _crowd(setting, streams[2])
+    topic, position = (codes.astype(np.int32) for codes in np.nonzero(pool))
+    pairs = Pairs(topics, documents, topic, topic * np.int32(setting.documents) + position)
+    crowd = Crowd.of(setting, streams[2])
     difficulty = streams[3].standard_normal(len(pairs))
     truth = Qrels(pairs, grade[pool])
-    sets = ranking.sets_of(pairs, setting.size, streams[4]) if setting.orders else None
+    sets = sets_of(pairs, setting.size, streams[4]) if setting.orders else None
     judgements = _judged(setting, crowd, truth, difficulty, sets, streams[3])
-    written = corpus.made(setting, topics, documents, grade, streams[5])
+    orders = None
+    if sets is not None:
+        orders = ranked(setting, judgements, crowd.kind, sets, strength[pool], streams[4])
+    topic_texts, document_texts = corpus.texts(setting, topics, documents, grade, streams[5])
     return Collection(
         setting=setting,
         judgements=judgements,
         truth=truth,
         gold=truth.select(streams[3].random(len(pairs)) < setting.gold),
-        runs=_runs(setting, (topics, documents), ranked, scores),
+        runs=_runs(setting, topics, documents, retrieved, scores),
         assessors=_table(crowd, truth.grade),
         confusion=crowd.confusion,
         quality=quality,
         difficulty=difficulty,
-        orders=None
-        if sets is None
-        else ranking.ranked(setting, judgements, (sets, crowd.kind, strength[pool]), streams[4]),
-        topics=written[0],
-        documents=written[1],
+        orders=orders,
+        topics=topic_texts,
+        documents=document_texts,
     )
 
 
@@ -112,12 +111,12 @@ def _like_carpenter(setting: Setting) -> Collection:
             f"got grades={setting.grades}, runs={setting.runs}, "
             f"difficulty={setting.difficulty:g}, timed={setting.timed}"
         )
-    drawn = carpenter.carpenter(setting, np.random.default_rng(setting.seed))
-    depth = int(drawn.place.max()) + 1
+    drawn = carpenter(setting, np.random.default_rng(setting.seed))
+    depth = int(drawn.position.max()) + 1
     topics, documents = _names(replace(setting, documents=depth))
-    pairs = Pairs(topics, documents, drawn.topic, drawn.topic * np.int32(depth) + drawn.place)
+    pairs = Pairs(topics, documents, drawn.topic, drawn.topic * np.int32(depth) + drawn.position)
     truth = Qrels(pairs, drawn.grade)
-    names = Index(_numbered("a", setting.assessors).astype(object))
+    names = _numbered("a", setting.assessors)
     right = np.diagonal(drawn.confusion, axis1=1, axis2=2)
     share = np.bincount(drawn.grade, minlength=2) / len(drawn.grade)
     columns = {
@@ -145,102 +144,56 @@ def _changed(preset: str | Setting, changes: Mapping[str, Any]) -> Setting:
         if preset not in PRESETS:
             raise UnknownNameError.among("preset", preset, PRESETS)
         preset = PRESETS[preset]
-    names = [known.name for known in params_of(Setting)]
+    names = [parameter.name for parameter in params_of(Setting)]
     for name in changes:
         if name not in names:
             raise UnknownNameError.among("parameter of simulate", name, names)
     return replace(preset, **changes)
 
 
-def _numbered(letter: str, n: int) -> Array:
+def _names(setting: Setting) -> tuple[Index, Index]:
+    topics, documents = _numbered("t", setting.topics), _numbered("-d", setting.documents)
+    return topics, Index((topics.names[:, None] + documents.names[None, :]).ravel())
+
+
+def _numbered(letter: str, n: int) -> Index:
     """Names like t01, t02, ...: sorted as their numbers are."""
     width = max(2, len(str(n)))
-    return np.char.add(letter, np.char.mod(f"%0{width}d", np.arange(1, n + 1)))
-
-
-def _names(setting: Setting) -> tuple[Index, Index]:
-    topics = _numbered("t", setting.topics)
-    documents = np.char.add(topics[:, None], _numbered("-d", setting.documents)[None, :])
-    return Index(topics.astype(object)), Index(documents.ravel().astype(object))
-
-
-def _crowd(setting: Setting, random: np.random.Generator) -> judging.Crowd:
-    """The assessors, in an order that does not tell their kinds."""
-    kind = random.permutation(assessors.kinds_of(setting))
-    confusion = assessors.confusions(kind, setting.grades, random)
-    sequence, length = assessors.patterns(len(kind), setting.grades, random)
-    inside = np.arange(sequence.shape[1])[None, :] < length[:, None]
-    shares = (np.eye(setting.grades)[sequence] * inside[:, :, None]).sum(1) / length[:, None]
-    repeating = kind == KINDS.index("pattern")
-    confusion[repeating] = shares[repeating][:, None, :]
-    load = assessors.workloads(kind, setting.skew, random)
-    return judging.Crowd(kind, confusion, load, assessors.paces(kind, random), sequence, length)
+    return Index(np.array([f"{letter}{at:0{width}d}" for at in range(1, n + 1)], object))
 
 
 def _judged(
     setting: Setting,
-    crowd: judging.Crowd,
+    crowd: Crowd,
     truth: Qrels,
     difficulty: Floats,
     sets: Codes | None,
     random: np.random.Generator,
 ) -> Judgements:
-    pair, assessor = _rows(setting, crowd, truth.pairs, sets, random)
+    pair, assessor = judged_rows(setting, crowd, truth.pairs, sets, random)
     twice = random.random(len(pair)) < setting.again
     pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
-    said = judging.answers(
-        crowd, (pair, assessor), truth.grade, (difficulty, setting.difficulty), random
-    )
+    rows = (pair, assessor)
+    said = answers(crowd, rows, truth.grade, difficulty, setting.difficulty, random)
     clock = {"seconds": said.seconds, "time": said.time} if setting.timed else {}
-    names = Index(_numbered("a", setting.assessors).astype(object))
+    names = _numbered("a", setting.assessors)
     scale = Scale(tuple(range(setting.grades)))
     return Judgements(
         truth.pairs, names, scale, pair.astype(np.int32), assessor, said.grade, **clock
     )
 
 
-def _rows(
-    setting: Setting,
-    crowd: judging.Crowd,
-    pairs: Pairs,
-    sets: Codes | None,
-    random: np.random.Generator,
-) -> tuple[Offsets, Codes]:
-    """Rows of (pair, assessor); whoever judges one document of a set judges all of it."""
-    if sets is not None and not setting.whole:
-        return _rows_by_set(setting, crowd, sets, random)
-    n = setting.topics if setting.whole else len(pairs)
-    counts = assignment.vote_counts(n, setting.votes, setting.assessors, random)
-    unit, assessor = assignment.assigned(counts, crowd.workload, random)
-    if not setting.whole:
-        return unit, assessor
-    sizes = np.diff(pairs.topic_starts)[unit]
-    shift = np.repeat(pairs.topic_starts[unit] - (np.cumsum(sizes) - sizes), sizes)
-    return np.arange(int(sizes.sum())) + shift, np.repeat(assessor, sizes)
-
-
-def _rows_by_set(
-    setting: Setting, crowd: judging.Crowd, sets: Codes, random: np.random.Generator
-) -> tuple[Offsets, Codes]:
-    sizes = np.bincount(sets)
-    order, starts = np.argsort(sets, kind="stable"), np.cumsum(sizes) - sizes
-    counts = assignment.vote_counts(len(sizes), setting.votes, setting.assessors, random)
-    unit, assessor = assignment.assigned(counts, crowd.workload, random)
-    wide = sizes[unit]
-    inside = np.arange(int(wide.sum())) - np.repeat(np.cumsum(wide) - wide, wide)
-    return order[np.repeat(starts[unit], wide) + inside], np.repeat(assessor, wide)
-
-
-def _runs(setting: Setting, names: tuple[Index, Index], ranked: Offsets, scores: Floats) -> RunSet:
-    topics, documents = names
-    run, topic, _ = np.indices(ranked.shape, dtype=np.int32)
-    document = topic * np.int32(setting.documents) + ranked.astype(np.int32)
-    index = Index(_numbered("run", setting.runs).astype(object))
+def _runs(
+    setting: Setting, topics: Index, documents: Index, retrieved: Offsets, scores: Floats
+) -> RunSet:
+    run, topic, _ = np.indices(retrieved.shape, dtype=np.int32)
+    document = topic * np.int32(setting.documents) + retrieved.astype(np.int32)
     codes = (run.ravel(), topic.ravel(), document.ravel())
-    return RunSet.from_codes((index, topics, documents), codes, scores.ravel())
+    names = (_numbered("run", setting.runs), topics, documents)
+    return RunSet.from_codes(names, codes, scores.ravel())
 
 
-def _table(crowd: judging.Crowd, truth: Grades) -> AssessorTable:
+def _table(crowd: Crowd, truth: Grades) -> AssessorTable:
     grades = crowd.confusion.shape[1]
     share = np.bincount(truth, minlength=grades) / max(len(truth), 1)
     yes = crowd.confusion[:, :, 1:].sum(axis=2)
@@ -252,5 +205,4 @@ def _table(crowd: judging.Crowd, truth: Grades) -> AssessorTable:
         "accuracy": np.diagonal(crowd.confusion, axis1=1, axis2=2) @ share,
         "pace": crowd.pace,
     }
-    names = Index(_numbered("a", len(crowd.kind)).astype(object))
-    return AssessorTable(names, columns)
+    return AssessorTable(_numbered("a", len(crowd.kind)), columns)

@@ -1,4 +1,4 @@
-"""What is judged: made text, and runs that are noisy views of relevance."""
+"""What is judged: relevance, runs that are noisy views of it, and made text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from qrowd.data.topics import Topics
 from qrowd.simulation.setting import Setting
 
 _HARD_TOPICS = 0.4  # sigma of the topics' log ease
+_SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
+_WORDS, _OWN, _LENGTH = 3000, 40, 80  # common words, a topic's own, and of a text on average
+_SAME, _RELEVANT, _OTHER = 0.2, 0.4, 0.02  # shares of a topic's own words
 
 
 def relevance(setting: Setting, random: np.random.Generator) -> tuple[Floats, Grades]:
@@ -21,18 +24,14 @@ def relevance(setting: Setting, random: np.random.Generator) -> tuple[Floats, Gr
     """
     strength = random.standard_normal((setting.topics, setting.documents))
     share = random.beta(8 * setting.prevalence, 8 * (1 - setting.prevalence), setting.topics)
-    upper = 1 - share[:, None] * _tails(setting.grades)
-    place = (np.argsort(np.argsort(strength, axis=1), axis=1) + 0.5) / setting.documents
-    grade = (place[:, :, None] >= upper[:, None, :]).sum(axis=2)
-    best = place.argmax(axis=1)
+    level = 0.5 ** np.arange(setting.grades - 1)
+    tails = np.cumsum(level[::-1])[::-1] / level.sum()  # P(grade >= 1), P(grade >= 2), ...
+    upper = 1 - share[:, None] * tails
+    quantile = (np.argsort(np.argsort(strength, axis=1), axis=1) + 0.5) / setting.documents
+    grade = (quantile[:, :, None] >= upper[:, None, :]).sum(axis=2)
+    best = quantile.argmax(axis=1)
     grade[np.arange(setting.topics), best] = np.maximum(grade.max(axis=1), 1)  # none without any
     return strength, grade.astype(np.int8)
-
-
-def _tails(grades: int) -> Floats:
-    """P(grade >= 1), P(grade >= 2), ... among the relevant."""
-    share = 0.5 ** np.arange(grades - 1)
-    return np.asarray(np.cumsum(share[::-1])[::-1] / share.sum())
 
 
 def qualities(setting: Setting, random: np.random.Generator) -> Floats:
@@ -67,12 +66,7 @@ def pooled(setting: Setting, ranked: Offsets) -> Mask:
     return result
 
 
-_SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
-_WORDS, _OWN, _LENGTH = 3000, 40, 80
-_SAME, _RELEVANT, _OTHER = 0.2, 0.4, 0.02  # shares of a topic's own words
-
-
-def made(
+def texts(
     setting: Setting,
     topics: Index,
     documents: Index,
@@ -89,29 +83,27 @@ def made(
         return None, None
     words = _vocabulary(_WORDS + _OWN * len(topics), random)
     own = words[_WORDS:].reshape(len(topics), _OWN)
-    share = _shares(setting, grade)
-    texts = [
+    relevant = _OTHER + (_RELEVANT - _OTHER) * grade.ravel() / max(int(grade.max()), 1)
+    share = (1 - setting.text) * _SAME + setting.text * relevant  # of the topic's own words
+    written = [
         _text(words[:_WORDS], own[at // grade.shape[1]], p, random) for at, p in enumerate(share)
     ]
-    titles = np.array([" ".join(text.split()[:5]) for text in texts], object)
-    found = Documents(documents, np.array(texts, object), title=titles)
-    return _topics(topics, own), found
-
-
-def _shares(setting: Setting, grade: Grades) -> Floats:
-    """The share of the topic's own words in each document."""
-    assert setting.text is not None
-    relevant = _OTHER + (_RELEVANT - _OTHER) * grade.ravel() / max(int(grade.max()), 1)
-    return np.asarray((1 - setting.text) * _SAME + setting.text * relevant)
+    titles = np.array([" ".join(text.split()[:5]) for text in written], object)
+    query = np.array([" ".join(words[:3]) for words in own], object)
+    about = np.array([f"Documents about {' '.join(words[:8])}." for words in own], object)
+    return (
+        Topics(topics, query=query, description=about),
+        Documents(documents, np.array(written, object), title=titles),
+    )
 
 
 def _vocabulary(n: int, random: np.random.Generator) -> Array:
     """Different words of two to four syllables."""
-    found: dict[str, None] = {}
-    while len(found) < n:
+    words: dict[str, None] = {}
+    while len(words) < n:
         count = random.integers(2, 5)
-        found["".join(random.choice(_SYLLABLES, count))] = None
-    return np.array(list(found), dtype=object)
+        words["".join(random.choice(_SYLLABLES, count))] = None
+    return np.array(list(words), dtype=object)
 
 
 def _text(common: Array, own: Array, share: float, random: np.random.Generator) -> str:
@@ -120,9 +112,3 @@ def _text(common: Array, own: Array, share: float, random: np.random.Generator) 
     mine = random.random(length) < share
     words = np.where(mine, own[random.integers(0, len(own), length)], common[rank])
     return " ".join(words.tolist())
-
-
-def _topics(topics: Index, own: Array) -> Topics:
-    query = np.array([" ".join(words[:3]) for words in own], object)
-    about = np.array([f"Documents about {' '.join(words[:8])}." for words in own], object)
-    return Topics(topics, query=query, description=about)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qrowd.data.arrays import Codes, Floats, Grades, Offsets
+from qrowd.data.arrays import Codes, Floats, Grades, Mask, Offsets
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
@@ -21,6 +21,138 @@ _NEARER = 0.35  # a wrong grade one step further away is this much rarer
 _LEAN = 3.0  # a biased assessor's wrong grades lie this much oftener on the preferred side
 _SECONDS = {"good": 20.0, "sloppy": 9.0, "biased": 16.0, "adversarial": 15.0}
 _SPAM_SECONDS = 2.5
+_CELLS = 4_000_000  # of the largest dense block
+
+
+class Crowd(NamedTuple):
+    """What is true of the assessors."""
+
+    kind: Codes  # of KINDS
+    confusion: Floats  # [assessors, true, said]
+    workload: Floats  # share of all work that each would take
+    pace: Floats  # typical seconds per judgement
+    sequence: Codes  # grades that a pattern spammer repeats, so many of them as `length` says
+    length: Codes
+
+    @classmethod
+    def of(cls, setting: Setting, random: np.random.Generator) -> Crowd:
+        """The assessors, in an order that does not tell their kinds."""
+        kind = random.permutation(kinds_of(setting))
+        confusion = confusions(kind, setting.grades, random)
+        sequence, length = patterns(len(kind), setting.grades, random)
+        inside = np.arange(sequence.shape[1])[None, :] < length[:, None]
+        shares = (np.eye(setting.grades)[sequence] * inside[:, :, None]).sum(1) / length[:, None]
+        repeating = kind == KINDS.index("pattern")
+        confusion[repeating] = shares[repeating][:, None, :]
+        load = np.exp(setting.skew * random.standard_normal(len(kind)))  # log-normal
+        pace = paces(kind, random)
+        return cls(kind, confusion, np.asarray(load / load.sum()), pace, sequence, length)
+
+
+def judged_rows(
+    setting: Setting,
+    crowd: Crowd,
+    pairs: Pairs,
+    sets: Codes | None,
+    random: np.random.Generator,
+) -> tuple[Offsets, Codes]:
+    """Rows of (pair, assessor); whoever judges one document of a topic or set judges all of it."""
+    if setting.whole:
+        unit_of = pairs.topic
+    else:
+        unit_of = np.arange(len(pairs), dtype=np.int32) if sets is None else sets
+    sizes = np.bincount(unit_of)
+    order, starts = np.argsort(unit_of, kind="stable"), np.cumsum(sizes) - sizes
+    # `votes` on average, at most one per assessor
+    whole, rest = divmod(min(setting.votes, float(setting.assessors)), 1)
+    counts = (int(whole) + (random.random(len(sizes)) < rest)).astype(np.int64)
+    unit, assessor = assigned(counts, crowd.workload, random)
+    wide = sizes[unit]
+    inside = np.arange(int(wide.sum())) - np.repeat(np.cumsum(wide) - wide, wide)
+    return order[np.repeat(starts[unit], wide) + inside], np.repeat(assessor, wide)
+
+
+class Answers(NamedTuple):
+    """One row per judgement."""
+
+    grade: Grades
+    seconds: Floats
+    time: Floats
+
+
+def answers(
+    crowd: Crowd,
+    rows: tuple[Offsets, Codes],
+    truth: Grades,
+    difficulty: Floats,
+    correlation: float,
+    random: np.random.Generator,
+) -> Answers:
+    """The grades given, for rows of (pair, assessor), in the random order in which all judge.
+
+    `difficulty` is that of each pair, `correlation` what it causes among errors.
+    """
+    order = np.lexsort((random.random(len(rows[0])), rows[1]))
+    pair, assessor = (column[order] for column in rows)
+    starts = np.flatnonzero(np.diff(assessor, prepend=-1))
+    runs = np.diff(np.append(starts, len(assessor)))
+    position = np.arange(len(assessor)) - np.repeat(starts, runs)  # among the assessor's rows
+    chances, each = crowd.confusion[assessor, truth[pair]], np.arange(len(pair))
+    right = chances[each, truth[pair]]
+    shared = np.where(attentive(crowd.kind)[assessor], correlation, 0.0)
+    wrong = _errs(1 - right, difficulty[pair], shared, random)
+    chances[each, truth[pair]] = 0.0
+    edges = np.cumsum(chances, axis=1)
+    other = (random.random(len(pair))[:, None] * edges[:, -1:] >= edges).sum(axis=1)
+    said = np.where(wrong, np.minimum(other, chances.shape[1] - 1), truth[pair])
+    repeated = crowd.sequence[assessor, position % crowd.length[assessor]]
+    said = np.where(crowd.kind[assessor] == KINDS.index("pattern"), repeated, said)
+    grade = np.empty(len(pair), np.int8)
+    seconds, time = np.empty(len(pair)), np.empty(len(pair))
+    grade[order] = said
+    seconds[order], time[order] = _clock(crowd.pace[assessor], position, random)
+    return Answers(grade, seconds, time)
+
+
+def sets_of(pairs: Pairs, size: int, random: np.random.Generator) -> Codes:
+    """The set of each pair: a topic's documents at random, so many in each, fewer in the last."""
+    order = np.lexsort((random.random(len(pairs)), pairs.topic))
+    position = np.arange(len(pairs)) - pairs.topic_starts[pairs.topic[order]]
+    sets = np.empty(len(pairs), np.int32)
+    sets[order] = np.cumsum(position % size == 0) - 1
+    return sets
+
+
+def ranked(
+    setting: Setting,
+    judgements: Judgements,
+    kind: Codes,
+    sets: Codes,
+    strength: Floats,
+    random: np.random.Generator,
+) -> Orders:
+    """A ballot for each set that an assessor judged.
+
+    `kind` is that of each assessor, `sets` and `strength` are the set of each pair and how relevant
+    it is. Spammers rank at random, adversarial assessors the other way round.
+    """
+    rows = judgements.one_each()
+    insight = np.where(attentive(kind), setting.insight, 0.0)
+    insight = np.where(kind == KINDS.index("adversarial"), -insight, insight)[rows.assessor]
+    noise = random.standard_normal(len(rows.pair))
+    seen = insight * strength[rows.pair] + np.sqrt(1 - insight**2) * noise
+    ballot = sets[rows.pair].astype(np.int64) * len(rows.assessors) + rows.assessor
+    first = -rows.grade.astype(np.int64) if setting.consistent else np.zeros(len(ballot))
+    order = np.lexsort((-seen, first, ballot))
+    new = np.concatenate([[True], np.diff(ballot[order]) != 0])
+    place = np.empty(len(ballot), np.int64)
+    at = np.arange(len(ballot))
+    place[order] = at - np.maximum.accumulate(np.where(new, at, 0)) + 1
+    names = Index(np.array([f"s{number:05}" for number in range(1, int(sets.max()) + 2)], object))
+    pairs = judgements.pairs
+    indexes = (pairs.topics, pairs.documents, rows.assessors)
+    codes = (pairs.topic[rows.pair], pairs.document[rows.pair], rows.assessor)
+    return Orders.from_codes(indexes, codes, place, (names, sets[rows.pair]))
 
 
 def kinds_of(setting: Setting) -> Codes:
@@ -33,18 +165,19 @@ def kinds_of(setting: Setting) -> Codes:
     return np.repeat(np.arange(len(KINDS), dtype=np.int32), counts)
 
 
-def attentive(kind: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def attentive(kind: Codes) -> Mask:
     """Who looks at the document at all, and so is misled by a difficult one."""
     return np.array([name not in SPAM for name in KINDS])[kind]
 
 
 def confusions(kind: Codes, grades: int, random: np.random.Generator) -> Floats:
     """P(says h | true grade g) of each assessor: [assessors, g, h]."""
-    lean = _leans(kind)
+    # 1 for lenient, -1 for strict assessors, taking turns; 0 for the unbiased
+    biased = kind == KINDS.index("biased")
+    lean = np.where(biased, np.where(np.cumsum(biased) % 2 == 1, 1.0, -1.0), 0.0)
     right = _chances_to_be_right(kind, lean, grades, random)
-    result = right[:, :, None] * np.eye(grades) + (1 - right)[:, :, None] * _wrong(
-        kind, lean, grades
-    )
+    wrong = _wrong(kind, lean, grades)
+    result = right[:, :, None] * np.eye(grades) + (1 - right)[:, :, None] * wrong
     coins = random.dirichlet(np.full(grades, 2.0), len(kind))
     for name, row in (("random", coins), ("yes", np.eye(grades)[-1]), ("no", np.eye(grades)[0])):
         chosen = kind == KINDS.index(name)
@@ -52,10 +185,29 @@ def confusions(kind: Codes, grades: int, random: np.random.Generator) -> Floats:
     return result
 
 
-def _leans(kind: Codes) -> Floats:
-    """1 for lenient, -1 for strict assessors, taking turns; 0 for the unbiased."""
-    biased = kind == KINDS.index("biased")
-    return np.where(biased, np.where(np.cumsum(biased) % 2 == 1, 1.0, -1.0), 0.0)
+def paces(kind: Codes, random: np.random.Generator) -> Floats:
+    """The typical seconds per judgement of each assessor."""
+    typical = np.array([_SECONDS.get(name, _SPAM_SECONDS) for name in KINDS])[kind]
+    return np.asarray(typical * np.exp(0.25 * random.standard_normal(len(kind))))
+
+
+def patterns(n: int, grades: int, random: np.random.Generator) -> tuple[Codes, Codes]:
+    """A sequence of two to six grades for each of n assessors: [n, 6] and their lengths."""
+    length = random.integers(2, 7, n).astype(np.int32)
+    sequence = random.integers(0, grades, (n, 6)).astype(np.int32)
+    sequence[:, 1] = (sequence[:, 0] + 1) % grades  # not the same grade over and over
+    return sequence, length
+
+
+def assigned(
+    counts: Offsets, workload: Floats, random: np.random.Generator
+) -> tuple[Offsets, Codes]:
+    """Rows of (pair, assessor): `counts` distinct assessors for each pair."""
+    most = int(counts.max(initial=0))
+    crowded = 2 * most > len(workload)
+    slots = (_by_keys if crowded else _by_slots)(len(counts), most, workload, random)
+    taken = np.arange(most)[None, :] < counts[:, None]
+    return np.repeat(np.arange(len(counts)), counts), slots[taken]
 
 
 def _chances_to_be_right(
@@ -77,46 +229,6 @@ def _wrong(kind: Codes, lean: Floats, grades: int) -> Floats:
     weight = nearness ** np.abs(step) * _LEAN ** (lean[:, None, None] * np.sign(step))
     weight = weight * (step != 0)
     return np.asarray(weight / weight.sum(axis=2, keepdims=True))
-
-
-def workloads(kind: Codes, skew: float, random: np.random.Generator) -> Floats:
-    """The share of all work that each assessor would take: log-normal, `skew` = its sigma."""
-    load = np.exp(skew * random.standard_normal(len(kind)))
-    return np.asarray(load / load.sum())
-
-
-def paces(kind: Codes, random: np.random.Generator) -> Floats:
-    """The typical seconds per judgement of each assessor."""
-    typical = np.array([_SECONDS.get(name, _SPAM_SECONDS) for name in KINDS])[kind]
-    return np.asarray(typical * np.exp(0.25 * random.standard_normal(len(kind))))
-
-
-def patterns(n: int, grades: int, random: np.random.Generator) -> tuple[Codes, Codes]:
-    """A sequence of two to six grades for each of n assessors: [n, 6] and their lengths."""
-    length = random.integers(2, 7, n).astype(np.int32)
-    sequence = random.integers(0, grades, (n, 6)).astype(np.int32)
-    sequence[:, 1] = (sequence[:, 0] + 1) % grades  # not the same grade over and over
-    return sequence, length
-
-
-_CELLS = 4_000_000  # of the largest dense block
-
-
-def vote_counts(n: int, votes: float, most: int, random: np.random.Generator) -> Offsets:
-    """How many judgements each of n pairs gets: `votes` on average, at most one per assessor."""
-    whole, rest = divmod(min(votes, float(most)), 1)
-    return (int(whole) + (random.random(n) < rest)).astype(np.int64)
-
-
-def assigned(
-    counts: Offsets, workload: Floats, random: np.random.Generator
-) -> tuple[Offsets, Codes]:
-    """Rows of (pair, assessor): `counts` distinct assessors for each pair."""
-    most = int(counts.max(initial=0))
-    crowded = 2 * most > len(workload)
-    slots = (_by_keys if crowded else _by_slots)(len(counts), most, workload, random)
-    taken = np.arange(most)[None, :] < counts[:, None]
-    return np.repeat(np.arange(len(counts)), counts), slots[taken]
 
 
 def _by_slots(n: int, most: int, workload: Floats, random: np.random.Generator) -> Codes:
@@ -145,76 +257,9 @@ def _by_keys(n: int, most: int, workload: Floats, random: np.random.Generator) -
     return np.concatenate(parts)
 
 
-class Crowd(NamedTuple):
-    """What is true of the assessors."""
-
-    kind: Codes
-    confusion: Floats
-    workload: Floats
-    pace: Floats
-    sequence: Codes
-    length: Codes
-
-
-class Answers(NamedTuple):
-    """One row per judgement."""
-
-    grade: Grades
-    seconds: Floats
-    time: Floats
-
-
-def answers(
-    crowd: Crowd,
-    rows: tuple[Offsets, Codes],
-    truth: Grades,
-    trouble: tuple[Floats, float],
-    random: np.random.Generator,
-) -> Answers:
-    """The grades given, for rows of (pair, assessor), in the random order in which all judge.
-
-    `trouble` is the difficulty of each pair and the correlation that it causes.
-    """
-    pair, assessor = rows
-    order = np.lexsort((random.random(len(pair)), assessor))
-    place = _places(assessor[order])
-    grade = np.empty(len(pair), np.int8)
-    grade[order] = _graded(crowd, (pair[order], assessor[order], place), truth, trouble, random)
-    seconds, time = np.empty(len(pair)), np.empty(len(pair))
-    seconds[order], time[order] = _clock(crowd.pace[assessor[order]], place, random)
-    return Answers(grade, seconds, time)
-
-
-def _places(assessor: Codes) -> Offsets:
-    """The position of each row among its assessor's rows; sorted by assessor."""
-    starts = np.flatnonzero(np.diff(assessor, prepend=-1))
-    return np.arange(len(assessor)) - np.repeat(starts, np.diff(np.append(starts, len(assessor))))
-
-
-def _graded(
-    crowd: Crowd,
-    rows: tuple[Offsets, Codes, Offsets],
-    truth: Grades,
-    trouble: tuple[Floats, float],
-    random: np.random.Generator,
-) -> Grades:
-    pair, assessor, place = rows
-    chances = crowd.confusion[assessor, truth[pair]]
-    right = chances[np.arange(len(pair)), truth[pair]]
-    careful = attentive(crowd.kind)[assessor]
-    wrong = _errs(1 - right, trouble[0][pair], np.where(careful, trouble[1], 0.0), random)
-    chances[np.arange(len(pair)), truth[pair]] = 0.0
-    edges = np.cumsum(chances, axis=1)
-    other = (random.random(len(pair))[:, None] * edges[:, -1:] >= edges).sum(axis=1)
-    said = np.where(wrong, np.minimum(other, chances.shape[1] - 1), truth[pair]).astype(np.int8)
-    repeated = crowd.sequence[assessor, place % crowd.length[assessor]]
-    pattern = crowd.kind[assessor] == KINDS.index("pattern")
-    return np.where(pattern, repeated, said).astype(np.int8)
-
-
 def _errs(
     chance: Floats, difficulty: Floats, correlation: Floats, random: np.random.Generator
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+) -> Mask:
     """Who errs: a latent normal with a part shared by all who judge the document.
 
     The chance of an error stays what it is on average; only errors on one document come together.
@@ -226,50 +271,10 @@ def _errs(
     return np.asarray(latent < ndtri(chance))
 
 
-def _clock(pace: Floats, place: Offsets, random: np.random.Generator) -> tuple[Floats, Floats]:
+def _clock(pace: Floats, position: Offsets, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Seconds of each judgement, and the time of its end, from each assessor's first one on."""
     seconds = np.round(pace * np.exp(0.5 * random.standard_normal(len(pace))), 1)
     total = np.cumsum(seconds)
-    first = np.maximum.accumulate(np.where(place == 0, np.arange(len(place)), 0))
+    first = np.maximum.accumulate(np.where(position == 0, np.arange(len(position)), 0))
     before = np.where(first > 0, total[first - 1], 0.0)
     return seconds, np.round(total - before, 1)
-
-
-def sets_of(pairs: Pairs, size: int, random: np.random.Generator) -> Codes:
-    """The set of each pair: a topic's documents at random, so many in each, fewer in the last."""
-    order = np.lexsort((random.random(len(pairs)), pairs.topic))
-    place = np.arange(len(pairs)) - pairs.topic_starts[pairs.topic[order]]
-    sets = np.empty(len(pairs), np.int32)
-    sets[order] = np.cumsum(place % size == 0) - 1
-    return sets
-
-
-def ranked(
-    setting: Setting,
-    judgements: Judgements,
-    known: tuple[Codes, Codes, Floats],
-    random: np.random.Generator,
-) -> Orders:
-    """A ballot for each set that an assessor judged.
-
-    `known` are the set of each pair, the kind of each assessor, and how relevant each pair is.
-    Spammers rank at random, adversarial assessors the other way round.
-    """
-    sets, kind, strength = known
-    rows = judgements.one_each()
-    insight = np.where(attentive(kind), setting.insight, 0.0)
-    insight = np.where(kind == KINDS.index("adversarial"), -insight, insight)[rows.assessor]
-    noise = random.standard_normal(len(rows.pair))
-    seen = insight * strength[rows.pair] + np.sqrt(1 - insight**2) * noise
-    ballot = sets[rows.pair].astype(np.int64) * len(rows.assessors) + rows.assessor
-    first = -rows.grade.astype(np.int64) if setting.consistent else np.zeros(len(ballot))
-    order = np.lexsort((-seen, first, ballot))
-    new = np.concatenate([[True], np.diff(ballot[order]) != 0])
-    place = np.empty(len(ballot), np.int64)
-    at = np.arange(len(ballot))
-    place[order] = at - np.maximum.accumulate(np.where(new, at, 0)) + 1
-    names = Index(np.array([f"s{number:05}" for number in range(1, int(sets.max()) + 2)], object))
-    pairs = judgements.pairs
-    indexes = (pairs.topics, pairs.documents, rows.assessors)
-    codes = (pairs.topic[rows.pair], pairs.document[rows.pair], rows.assessor)
-    return Orders.from_codes(indexes, codes, place, (names, sets[rows.pair]))

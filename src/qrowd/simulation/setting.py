@@ -81,9 +81,9 @@ class Setting:
     seed: int = param(0, "random seed", at_least=0)
 
     def __post_init__(self) -> None:
-        for known in params_of(type(self)):
-            checked = known.check(getattr(self, known.name), "simulate")
-            object.__setattr__(self, known.name, checked)
+        for parameter in params_of(type(self)):
+            checked = parameter.check(getattr(self, parameter.name), "simulate")
+            object.__setattr__(self, parameter.name, checked)
         if not any(self.weights):
             raise ParameterError(f"simulate: one of {', '.join(KINDS)} must be above 0, got none")
         if self.worst > self.best:
