@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,20 +38,12 @@ from qrowd.io.orders import read_orders
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
+from qrowd.io.zips import BROKEN, opened_zip
 
 FORMAT = "qrowd release"
 VERSION = 1
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 LARGEST = 2**34  # bytes of a zip's files
-_DAMAGED = (
-    OSError,
-    RuntimeError,
-    EOFError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
 _KINDS = {
     "campaign": str,
     "title": str,
@@ -93,7 +83,7 @@ def is_release(path: str | Path) -> bool:
     """Whether a folder or zip is a release, by its manifest."""
     try:
         return _manifest_of(Path(path)).get("format") == FORMAT
-    except (KeyError, *_DAMAGED):
+    except (KeyError, *BROKEN):
         return False
 
 
@@ -123,13 +113,10 @@ def _unpacked(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                if sum(file.file_size for file in archive.infolist()) > LARGEST:
-                    raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
-                archive.extractall(made)  # which keeps every name inside of the folder
-        except _DAMAGED as error:
-            raise FormatError(f"this zip is damaged: {error}", file=str(path)) from None
+        with opened_zip(path, "this zip is damaged", file=str(path)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
+            archive.extractall(made)  # which keeps every name inside of the folder
         yield Path(made)
 
 
