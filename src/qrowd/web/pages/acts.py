@@ -59,7 +59,7 @@ TOLD = {
 PAGE = 100  # lines
 MOST_WORDS = 300  # characters of an act's details
 # details that only undoing wants to know
-QUIET = [
+QUIET = (
     "before",
     "batches",
     "batch",
@@ -70,7 +70,7 @@ QUIET = [
     "priorities",
     "drawn",
     "added",
-]
+)
 STAGED_SECONDS = 86_400
 DEPTH = "20"
 DEEPEST = 10_000
