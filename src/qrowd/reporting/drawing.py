@@ -27,6 +27,7 @@ INK = {
 }
 SERIES = ("one", "two", "three", "four", "five", "six")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHED: dict[str, Any] = {"color": INK["muted"], "linestyle": (0, (4, 3)), "linewidth": 1}
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "font.size": 10,
@@ -85,6 +86,11 @@ def drawn(name: str, width: float, height: float, draw: Callable[[Any], None]) -
     return themed(file.getvalue(), name)
 
 
+def colour_of(series: int) -> str:
+    """The colour of a picture's nth series; they come round again."""
+    return INK[SERIES[series % len(SERIES)]]
+
+
 def themed(svg: str, name: str) -> str:
     """The picture alone, with the page's colours and typeface, and few ids, all its own."""
     svg = svg[svg.index("<svg") :]
@@ -95,12 +101,12 @@ def themed(svg: str, name: str) -> str:
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
-    svg = _DIGITS.sub(lambda found: found[1] or found[0], svg)
+    svg = _DIGITS.sub(lambda match: match[1] or match[0], svg)
     svg = _ALIKE.sub(_styled_once, svg)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()
 
 
-def _styled_once(found: re.Match[str]) -> str:
+def _styled_once(alike: re.Match[str]) -> str:
     """Marks that look alike: their style once, around them."""
-    marks = found[0].replace(f' style="{found["style"]}"', "")
-    return f'<g style="{found["style"]}">{marks}</g>'
+    marks = alike[0].replace(f' style="{alike["style"]}"', "")
+    return f'<g style="{alike["style"]}">{marks}</g>'

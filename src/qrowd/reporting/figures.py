@@ -14,12 +14,31 @@ from qrowd.data.merged import AssessorTable
 from qrowd.quality.independence import Couples
 from qrowd.quality.suspicion import TYPES
 from qrowd.rendering import percent
-from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
+from qrowd.reporting.drawing import DASHED, INK, MARKERS, colour_of, drawn
 from qrowd.reporting.parts import Figure
 
 _MOST = 60  # systems in one picture
 _PANELS = 3  # side by side
 _POINTS = 500  # of a curve
+_STEPS = 10  # shades of a colour
+_THEME = """<style>
+svg { --c-ink: #1d2327; --c-muted: #5d6b72; --c-grid: #dfe3e4; --c-page: #ffffff; --c-one: #0b7a75;
+  --c-two: #c8553d; --c-three: #3f5fa8; --c-four: #b7860b; --c-five: #7d4f9e; --c-six: #5a7d2a;
+  background: var(--c-page); font-family: ui-sans-serif, system-ui, Arial, sans-serif; }
+@media (prefers-color-scheme: dark) {
+  svg { --c-ink: #e8e6e1; --c-muted: #9aa6ab; --c-grid: #273136; --c-page: #181f23;
+    --c-one: #45b8ae; --c-two: #f08a6f; --c-three: #86a6ef; --c-four: #e3b341;
+    --c-five: #c79be6; --c-six: #a3c76a; }
+}
+</style>"""
+
+
+def standalone(figure: Figure) -> str:
+    """The picture as a file of its own: light or dark as the reader's screen is."""
+    from xml.sax.saxutils import escape
+
+    head, body = figure.svg.split(">", 1)
+    return f'{head} role="img"><title>{escape(figure.alt)}</title>{_THEME}{body}\n'
 
 
 def votes_per_pair(votes: Offsets) -> Figure:
@@ -64,50 +83,23 @@ def workload(per_assessor: Offsets) -> Figure:
     return Figure(drawn("workload", 4.2, 2.8, draw), alt, "Judgements per assessor.")
 
 
-def looks(kinds: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Colour and marker of each kind of assessor: a suspected type has its own in all pictures."""
-    types = TYPES if set(kinds) & set(TYPES) else ()
-    order = [*types, *sorted(set(kinds) - set(types))]
-    return {
-        kind: {"color": INK[SERIES[at % len(SERIES)]], "marker": MARKERS[at % len(MARKERS)]}
-        for at, kind in enumerate(order)
-        if kind in kinds
-    }
-
-
 def assessors(
     sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: list[str], how: str
 ) -> Figure:
     """Sensitivity against specificity; on the diagonal one might as well throw a coin."""
     size = 28 + 260 * judgements / max(int(judgements.max(initial=1)), 1)
-    known = looks(kinds)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.fill_between([0, 1], [1, 0], 0, color=INK["muted"], alpha=0.08, linewidth=0)
-        axes.plot([0, 1], [1, 0], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
+        axes.plot([0, 1], [1, 0], **DASHED)
         axes.text(0.03, 0.04, "worse than chance", color=INK["muted"], fontsize=9)
-        for kind, look in known.items():
-            chosen = np.array([name == kind for name in kinds])
-            axes.scatter(
-                specificity[chosen],
-                sensitivity[chosen],
-                s=size[chosen],
-                alpha=0.75,
-                **look,
-                edgecolors=INK["page"],
-                linewidths=0.6,
-                label=kind,
-                clip_on=False,
-                zorder=3,
-            )
+        _mark_assessors(axes, specificity, sensitivity, size, kinds, clip_on=False)
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="specificity", ylabel="sensitivity")
         axes.set_aspect("equal")
         axes.grid()
-        if len(known) > 1:
-            legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-            for handle in legend.legend_handles:
-                handle.set_sizes([40])
+        if len(set(kinds)) > 1:
+            _assessor_legend(axes)
 
     below = int((sensitivity + specificity < 1).sum())
     alt = (
@@ -119,6 +111,136 @@ def assessors(
         "answers carry no information, below it they mislead."
     )
     return Figure(drawn("assessors", 6.2, 4.6, draw), alt, caption)
+
+
+def sensitivity_specificity(table: AssessorTable) -> Figure | None:
+    """Sensitivity against specificity by the best that is known; nothing if neither is."""
+    for prefix, how in (("", "measured on gold"), ("est_", "estimated by merging")):
+        if f"{prefix}sensitivity" in table.columns:
+            sensitivity, specificity = table[f"{prefix}sensitivity"], table[f"{prefix}specificity"]
+            defined = ~np.isnan(sensitivity + specificity)
+            if defined.any():
+                kinds = [str(kind) for kind in table["type"][defined]]
+                skills = sensitivity[defined], specificity[defined]
+                return assessors(*skills, table["judgements"][defined], kinds, how)
+    return None
+
+
+def speed(
+    seconds: Floats,
+    value: Floats,
+    judgements: Offsets,
+    kinds: Sequence[str],
+    what: str,
+    bound: float = 6.0,
+) -> Figure:
+    """Speed against accuracy: who is too fast to have read."""
+    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.axvline(bound, **DASHED)
+        axes.set_xscale("log")
+        _mark_assessors(axes, seconds, value, size, kinds)
+        low, high = seconds.min(), seconds.max()
+        inside = [t for t in (0.5, 1, 2, 3, 6, 12, 25, 50, 100, 200, 400) if low <= t <= high]
+        ticks = sorted({*inside, bound})
+        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axes.minorticks_off()
+        axes.set(xlabel="seconds per document (median)", ylabel=what, ylim=(-0.02, 1.02))
+        axes.grid()
+        _assessor_legend(axes)
+
+    quick = int((seconds < bound).sum())
+    alt = f"Scatter plot of {len(seconds)} assessors; {quick} take less than {bound:g} seconds."
+    caption = (
+        f"Seconds per document against {what}; each mark is an assessor, its size the number of "
+        f"judgements. Dashed: {bound:g} seconds."
+    )
+    return Figure(drawn("speed", 6.4, 4.0, draw), alt, caption)
+
+
+def speed_of(table: AssessorTable, bound: float = 6.0) -> Figure | None:
+    """Speed against the best that is known of accuracy; nothing if no time is known.
+
+    Who takes less than `bound` seconds is too fast to have read.
+    """
+    if "seconds" not in table.columns:
+        return None
+    names = {
+        "accuracy": "accuracy on gold",
+        "est_accuracy": "estimated accuracy",
+        "agreement": "agreement with the others",
+    }
+    column = next(name for name in names if name in table.columns)
+    what = names[column]
+    timed = ~np.isnan(table[column]) & (table["seconds"] > 0)
+    if not timed.any():
+        return None
+    seconds, value = table["seconds"][timed], table[column][timed]
+    judgements, kinds = table["judgements"][timed], [str(kind) for kind in table["type"][timed]]
+    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.axvline(bound, **DASHED)
+        axes.set_xscale("log")
+        _mark_assessors(axes, seconds, value, size, kinds)
+        low, high = seconds.min(), seconds.max()
+        inside = [t for t in (0.5, 1, 2, 3, 6, 12, 25, 50, 100, 200, 400) if low <= t <= high]
+        ticks = sorted({*inside, bound})
+        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axes.minorticks_off()
+        axes.set(xlabel="seconds per document (median)", ylabel=what, ylim=(-0.02, 1.02))
+        axes.grid()
+        _assessor_legend(axes)
+
+    quick = int((seconds < bound).sum())
+    alt = f"Scatter plot of {len(seconds)} assessors; {quick} take less than {bound:g} seconds."
+    caption = (
+        f"Seconds per document against {what}; each mark is an assessor, its size the number of "
+        f"judgements. Dashed: {bound:g} seconds."
+    )
+    return Figure(drawn("speed", 6.4, 4.0, draw), alt, caption)
+
+
+def looks(kinds: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Colour and marker of each kind of assessor: a suspected type has its own in all pictures."""
+    types = TYPES if set(kinds) & set(TYPES) else ()
+    order = [*types, *sorted(set(kinds) - set(types))]
+    return {
+        kind: {"color": colour_of(at), "marker": MARKERS[at % len(MARKERS)]}
+        for at, kind in enumerate(order)
+        if kind in kinds
+    }
+
+
+def agreement_matrix(couples: Couples) -> Figure:
+    """Cohen's kappa of each two assessors, alike ones side by side."""
+    order = couples.order()
+    kappa, n = couples.kappa[np.ix_(order, order)], len(order)
+    names = [str(name) for name in couples.assessors.names[order]]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for colour, step in [(c, s) for c in ("two", "one") for s in range(1, _STEPS + 1)]:
+            cells = _shade(kappa if colour == "one" else -kappa) == step
+            if cells.any():
+                axes.add_patch(_squares(np.argwhere(cells), INK[colour], step / _STEPS))
+        axes.set(xlim=(0, n), ylim=(n, 0), xticks=[], aspect="equal")
+        axes.set_yticks(np.arange(n) + 0.5, names, fontsize=min(9, max(4, 300 / n)))
+        axes.tick_params(length=0)
+        _kappa_legend(axes)
+
+    defined = couples.kappa[~np.isnan(couples.kappa)]
+    middle = float(np.median(defined)) if len(defined) else np.nan
+    alt = f"Matrix of Cohen's kappa between {n} assessors; the median is {middle:.2f}."
+    caption = (
+        "Cohen's kappa of each two assessors on the pairs that both judged, alike ones side by "
+        "side. Fuller is farther from chance; blank: at chance, or no pair in common."
+    )
+    size = 2.2 + 0.16 * n
+    return Figure(drawn("kappa", size + 1.4, size, draw), alt, caption)
 
 
 def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
@@ -134,7 +256,7 @@ def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
             panels, methods.items(), strict=False
         ):
             used = count > 0
-            axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
+            axes.plot([0, 1], [0, 1], **DASHED)
             axes.vlines(
                 predicted[used], low[used], high[used], color=INK["three"], alpha=0.35, linewidth=3
             )
@@ -232,22 +354,15 @@ def agreement(
 ) -> Figure:
     """One figure per way of merging, with its interval, best on top."""
     order = np.argsort(-value, kind="stable")
-    place = np.arange(len(names))
+    rows = np.arange(len(names))
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        known: Array = ~(np.isnan(low) | np.isnan(high))
-        rows = place[known[order]]
-        axes.hlines(
-            rows,
-            low[order][known[order]],
-            high[order][known[order]],
-            color=INK["three"],
-            linewidth=4,
-            alpha=0.35,
-        )
-        axes.plot(value[order], place, "o", color=INK["three"], markersize=6)
-        axes.set_yticks(place, [names[at] for at in order])
+        bounded = ~np.isnan(low + high)[order]
+        ends = low[order][bounded], high[order][bounded]
+        axes.hlines(rows[bounded], *ends, color=INK["three"], linewidth=4, alpha=0.35)
+        axes.plot(value[order], rows, "o", color=INK["three"], markersize=6)
+        axes.set_yticks(rows, [names[at] for at in order])
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel(what)
         axes.grid(axis="x")
@@ -258,71 +373,115 @@ def agreement(
     return Figure(drawn(f"agreement-{name}", 6.2, 0.9 + 0.3 * len(names), draw), alt, caption)
 
 
-_STEPS = 10  # shades of a colour
-_THEME = """<style>
-svg { --c-ink: #1d2327; --c-muted: #5d6b72; --c-grid: #dfe3e4; --c-page: #ffffff; --c-one: #0b7a75;
-  --c-two: #c8553d; --c-three: #3f5fa8; --c-four: #b7860b; --c-five: #7d4f9e; --c-six: #5a7d2a;
-  background: var(--c-page); font-family: ui-sans-serif, system-ui, Arial, sans-serif; }
-@media (prefers-color-scheme: dark) {
-  svg { --c-ink: #e8e6e1; --c-muted: #9aa6ab; --c-grid: #273136; --c-page: #181f23;
-    --c-one: #45b8ae; --c-two: #f08a6f; --c-three: #86a6ef; --c-four: #e3b341;
-    --c-five: #c79be6; --c-six: #a3c76a; }
-}
-</style>"""
-
-
-def standalone(figure: Figure) -> str:
-    """The picture as a file of its own: light or dark as the reader's screen is."""
-    from xml.sax.saxutils import escape
-
-    head, body = figure.svg.split(">", 1)
-    return f'{head} role="img"><title>{escape(figure.alt)}</title>{_THEME}{body}\n'
-
-
-def sensitivity_specificity(table: AssessorTable) -> Figure | None:
-    """Sensitivity against specificity by the best that is known; nothing if neither is."""
-    for prefix, how in (("", "measured on gold"), ("est_", "estimated by merging")):
-        if f"{prefix}sensitivity" in table.columns:
-            sensitivity, specificity = table[f"{prefix}sensitivity"], table[f"{prefix}specificity"]
-            known = ~(np.isnan(sensitivity) | np.isnan(specificity))
-            if known.any():
-                return assessors(
-                    sensitivity[known],
-                    specificity[known],
-                    table["judgements"][known],
-                    [str(kind) for kind in table["type"][known]],
-                    how,
-                )
-    return None
-
-
-def agreement_matrix(couples: Couples) -> Figure:
-    """Cohen's kappa of each two assessors, alike ones side by side."""
-    order = couples.order()
-    kappa, n = couples.kappa[np.ix_(order, order)], len(order)
-    names = [str(name) for name in couples.assessors.names[order]]
+def passing(
+    curves: Mapping[str, Mapping[str, Floats]],
+    thresholds: Sequence[float],
+    bounds: Mapping[str, float],
+    gold: Sequence[int],
+) -> Figure:
+    """How often each worker passes each check, over its threshold."""
 
     def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        for colour, step in [(c, s) for c in ("two", "one") for s in range(1, _STEPS + 1)]:
-            cells = _shade(kappa if colour == "one" else -kappa) == step
-            if cells.any():
-                axes.add_patch(_squares(np.argwhere(cells), INK[colour], step / _STEPS))
-        axes.set(xlim=(0, n), ylim=(n, 0), xticks=[], aspect="equal")
-        axes.set_yticks(np.arange(n) + 0.5, names, fontsize=min(9, max(4, 300 / n)))
-        axes.tick_params(length=0)
-        _kappa_legend(axes)
+        panels = np.atleast_1d(figure.subplots(1, len(curves), sharey=True))
+        for axes, (check, workers) in zip(panels, curves.items(), strict=True):
+            for at, (name, values) in enumerate(workers.items()):
+                axes.plot(thresholds, values, color=colour_of(at), label=name)
+            if check in bounds:
+                axes.axvline(bounds[check], **DASHED)
+            axes.set(xlabel=f"{check} at least", xlim=(0, 1), ylim=(-0.02, 1.02))
+            axes.grid()
+        panels[0].set_ylabel("share who pass")
+        _legend_below(figure, panels[0], ncols=5)
 
-    found = couples.kappa[~np.isnan(couples.kappa)]
-    middle = float(np.median(found)) if len(found) else np.nan
-    alt = f"Matrix of Cohen's kappa between {n} assessors; the median is {middle:.2f}."
-    caption = "Cohen's kappa of each two assessors on the pairs that both judged, alike ones side "
-    size = 2.2 + 0.16 * n
-    return Figure(
-        drawn("kappa", size + 1.4, size, draw),
-        alt,
-        caption + "by side. Fuller is farther from chance; blank: at chance, or no pair in common.",
+    grades = " ".join(map(str, gold))
+    alt = f"Curves: how often five kinds of workers pass the checks on gold {grades}."
+    caption = f"Share of workers who reach each threshold on gold {grades}; dashed: the bounds."
+    return Figure(drawn("checks", 8.4, 3.4, draw), alt, caption)
+
+
+def roc(
+    panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], what: str = "judgements per assessor"
+) -> Figure:
+    """Detection against false alarms: one panel per kind of spammer, one curve per number."""
+
+    def draw(figure: Any) -> None:
+        axes_of = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+        for axes, (kind, curves) in zip(axes_of, panels.items(), strict=True):
+            axes.plot([0, 1], [0, 1], **DASHED)
+            for at, (name, (alarms, hits)) in enumerate(curves.items()):
+                axes.plot(alarms, hits, color=colour_of(at), label=name)
+            axes.set(title=kind, xlabel="false alarms", xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+            axes.grid()
+        axes_of[0].set_ylabel("spammers found")
+        _legend_below(figure, axes_of[0], ncols=6, title=what)
+
+    alt = f"ROC curves of spam detection for {', '.join(panels)} spammers."
+    caption = f"Spammers found against false alarms among honest assessors, by {what}."
+    return Figure(drawn("roc", 2.6 * len(panels) + 0.6, 3.7, draw), alt, caption)
+
+
+def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) -> Figure:
+    """Kinds of workers: how often each passes a batch, and how many are left after n batches."""
+
+    def draw(figure: Any) -> None:
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
+        names, at = list(batch), np.arange(len(batch))[::-1]
+        colours = [colour_of(series) for series in range(len(names))]
+        left.barh(at, list(batch.values()), color=colours, height=0.6)
+        for height, name in zip(at, names, strict=True):
+            left.text(batch[name] + 0.02, height, percent(batch[name]), va="center")
+        left.set_yticks(at, names)
+        left.tick_params(axis="y", length=0)
+        left.set(xlim=(0, 1.18), xlabel="pass a batch", **_percents("x"))
+        for series, (name, shares) in enumerate(after.items()):
+            right.plot(
+                range(1, len(shares) + 1),
+                shares,
+                color=colours[series],
+                label=name,
+                marker=MARKERS[series % len(MARKERS)],
+                markersize=4,
+            )
+        right.set(xlabel="batches done", ylabel="still there", ylim=(-0.03, 1.04), **_percents("y"))
+        right.grid()
+        _legend_below(figure, right, ncols=3)
+
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in batch.items())
+    alt = f"Bars and curves: how often kinds of workers pass a batch ({shares}), and who is left."
+    caption = (
+        "Left: the share of batches whose checks each kind of worker passes. Right: the "
+        "share of them who have not been screened out after so many batches."
     )
+    return Figure(drawn("survivors", 8.2, 3.4, draw), alt, caption)
+
+
+def _mark_assessors(
+    axes: Any, x: Floats, y: Floats, size: Floats, kinds: Sequence[str], clip_on: bool = True
+) -> None:
+    for kind, look in looks(kinds).items():
+        chosen = np.array([name == kind for name in kinds])
+        axes.scatter(
+            x[chosen],
+            y[chosen],
+            s=size[chosen],
+            alpha=0.75,
+            **look,
+            edgecolors=INK["page"],
+            linewidths=0.6,
+            label=kind,
+            clip_on=clip_on,
+            zorder=3,
+        )
+
+
+def _assessor_legend(axes: Any) -> None:
+    legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    for handle in legend.legend_handles:  # of one size, whatever the marks have
+        handle.set_sizes([40])
+
+
+def _legend_below(figure: Any, axes: Any, **look: Any) -> None:
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", **look)
 
 
 def _shade(values: Floats) -> Array:
@@ -356,161 +515,5 @@ def _kappa_legend(axes: Any) -> None:
     axes.legend(handles=handles, title="kappa", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def speed(
-    seconds: Floats,
-    value: Floats,
-    judgements: Offsets,
-    kinds: Sequence[str],
-    what: str,
-    bound: float = 6.0,
-) -> Figure:
-    """Speed against accuracy: who is too fast to have read."""
-    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
-    known = looks(kinds)
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        axes.axvline(bound, color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
-        axes.set_xscale("log")
-        for kind, look in known.items():
-            chosen = np.array([name == kind for name in kinds])
-            axes.scatter(
-                seconds[chosen],
-                value[chosen],
-                s=size[chosen],
-                alpha=0.75,
-                label=kind,
-                **look,
-                edgecolors=INK["page"],
-                linewidths=0.6,
-                zorder=3,
-            )
-        low, high = seconds.min(), seconds.max()
-        ticks = [t for t in (0.5, 1, 2, 3, 6, 12, 25, 50, 100, 200, 400) if low <= t <= high]
-        axes.set_xticks(sorted({*ticks, bound}), [f"{t:g}" for t in sorted({*ticks, bound})])
-        axes.minorticks_off()
-        axes.set(xlabel="seconds per document (median)", ylabel=what, ylim=(-0.02, 1.02))
-        axes.grid()
-        legend = axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-        for handle in legend.legend_handles:
-            handle.set_sizes([40])
-
-    quick = int((seconds < bound).sum())
-    alt = f"Scatter plot of {len(seconds)} assessors; {quick} take less than {bound:g} seconds."
-    caption = (
-        f"Seconds per document against {what}; each mark is an assessor, its size the number of "
-        f"judgements. Dashed: {bound:g} seconds."
-    )
-    return Figure(drawn("speed", 6.4, 4.0, draw), alt, caption)
-
-
-def speed_of(table: AssessorTable) -> Figure | None:
-    """Speed against the best that is known of accuracy; nothing if no time is known."""
-    if "seconds" not in table.columns:
-        return None
-    names = {
-        "accuracy": "accuracy on gold",
-        "est_accuracy": "estimated accuracy",
-        "agreement": "agreement with the others",
-    }
-    column = next(name for name in names if name in table.columns)
-    known = ~(np.isnan(table["seconds"]) | np.isnan(table[column])) & (table["seconds"] > 0)
-    if not known.any():
-        return None
-    kinds = [str(kind) for kind in table["type"][known]]
-    return speed(
-        table["seconds"][known],
-        table[column][known],
-        table["judgements"][known],
-        kinds,
-        names[column],
-    )
-
-
-def passing(
-    curves: Mapping[str, Mapping[str, Floats]],
-    thresholds: Sequence[float],
-    bounds: Mapping[str, float],
-    gold: Sequence[int],
-) -> Figure:
-    """How often each worker passes each check, over its threshold."""
-
-    def draw(figure: Any) -> None:
-        panels = figure.subplots(1, len(curves), sharey=True)
-        for axes, (check, workers) in zip(np.atleast_1d(panels), curves.items(), strict=True):
-            for at, (name, values) in enumerate(workers.items()):
-                axes.plot(thresholds, values, color=INK[SERIES[at % len(SERIES)]], label=name)
-            if check in bounds:
-                axes.axvline(bounds[check], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
-            axes.set(xlabel=f"{check} at least", xlim=(0, 1), ylim=(-0.02, 1.02))
-            axes.grid()
-        np.atleast_1d(panels)[0].set_ylabel("share who pass")
-        handles, labels = np.atleast_1d(panels)[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5)
-
-    grades = " ".join(map(str, gold))
-    alt = f"Curves: how often five kinds of workers pass the checks on gold {grades}."
-    caption = f"Share of workers who reach each threshold on gold {grades}; dashed: the bounds."
-    return Figure(drawn("checks", 8.4, 3.4, draw), alt, caption)
-
-
-def roc(
-    panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], what: str = "judgements per assessor"
-) -> Figure:
-    """Detection against false alarms: one panel per kind of spammer, one curve per number."""
-
-    def draw(figure: Any) -> None:
-        axes_of = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
-        for axes, (kind, curves) in zip(axes_of, panels.items(), strict=True):
-            axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=(0, (4, 3)), linewidth=1)
-            for at, (name, (alarms, hits)) in enumerate(curves.items()):
-                axes.plot(alarms, hits, color=INK[SERIES[at % len(SERIES)]], label=name)
-            axes.set(title=kind, xlabel="false alarms", xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
-            axes.grid()
-        axes_of[0].set_ylabel("spammers found")
-        handles, labels = axes_of[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=6, title=what)
-
-    alt = f"ROC curves of spam detection for {', '.join(panels)} spammers."
-    caption = f"Spammers found against false alarms among honest assessors, by {what}."
-    return Figure(drawn("roc", 2.6 * len(panels) + 0.6, 3.7, draw), alt, caption)
-
-
 def _percents(axis: str) -> dict[str, Any]:
     return {f"{axis}ticks": (0, 0.5, 1), f"{axis}ticklabels": ("0 %", "50 %", "100 %")}
-
-
-def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) -> Figure:
-    """Kinds of workers: how often each passes a batch, and how many are left after n batches."""
-
-    def draw(figure: Any) -> None:
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
-        names, at = list(batch), np.arange(len(batch))[::-1]
-        colours = [INK[SERIES[place % len(SERIES)]] for place in range(len(names))]
-        left.barh(at, list(batch.values()), color=colours, height=0.6)
-        for place, name in zip(at, names, strict=True):
-            left.text(batch[name] + 0.02, place, percent(batch[name]), va="center")
-        left.set_yticks(at, names)
-        left.tick_params(axis="y", length=0)
-        left.set(xlim=(0, 1.18), xlabel="pass a batch", **_percents("x"))
-        for place, (name, shares) in enumerate(after.items()):
-            right.plot(
-                range(1, len(shares) + 1),
-                shares,
-                color=colours[place],
-                label=name,
-                marker=MARKERS[place % len(MARKERS)],
-                markersize=4,
-            )
-        right.set(xlabel="batches done", ylabel="still there", ylim=(-0.03, 1.04), **_percents("y"))
-        right.grid()
-        handles, labels = right.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3)
-
-    shares = ", ".join(f"{name} {percent(share)}" for name, share in batch.items())
-    alt = f"Bars and curves: how often kinds of workers pass a batch ({shares}), and who is left."
-    caption = (
-        "Left: the share of batches whose checks each kind of worker passes. Right: the "
-        "share of them who have not been screened out after so many batches."
-    )
-    return Figure(drawn("survivors", 8.2, 3.4, draw), alt, caption)

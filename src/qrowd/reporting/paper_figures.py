@@ -14,13 +14,15 @@ from qrowd.data.arrays import Array, Floats
 from qrowd.data.chains import Chains
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
-from qrowd.reporting.drawing import INK, SERIES, drawn
+from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn
 from qrowd.reporting.figures import assessors as square
 from qrowd.reporting.parts import Figure
 
 CLOUDS, CLOUD_DRAWS, HYPER_DRAWS = 16, 300, 200
 _TRACE, _BINS = 400, 20
-_DASHED = (0, (4, 3))
+_THIN = {**DASHED, "linewidth": 0.8}
+_NAMES = {"inner": "two relevant documents", "outer": "a relevant and another"}
+_LINES = ("-", (0, (5, 2)), (0, (1, 1.5)))
 
 
 def bayes_figures(judgements: Judgements | None, merged: Merged) -> dict[str, Figure]:
@@ -46,15 +48,15 @@ def bayes_figures(judgements: Judgements | None, merged: Merged) -> dict[str, Fi
     return {**made, "ranks": rank_plots(names, draws)}
 
 
-def hyperparameters(chains: Chains) -> tuple[list[str], Floats]:
-    """The populations' parameters: names and draws[chain, draw, parameter]."""
-    names: list[str] = []
-    parts: list[Array] = []
-    for name, entries, draws in chains.flat():
-        if name.startswith(("phi", "kappa")):
-            names += [f"{name} {entry}".replace("_", " ").strip() for entry in entries]
-            parts.append(draws)
-    return names, np.concatenate(parts, axis=2)
+def loop_figures(curves: Curves, sweeps: Mapping[str, Sequence[str]]) -> dict[str, Figure]:
+    """The curves of all methods that are not of a sweep, and one picture per sweep."""
+    within = {spec for specs in sweeps.values() for spec in specs}
+    plain = [name for name in curves.methods if name not in within] or list(curves.methods)
+    whole = [float(v) for v in curves.votes if abs(v - round(v)) < 1e-9]
+    pictures = {"accuracy": accuracy_by_votes(curves, plain)}
+    for name, specs in sweeps.items():
+        pictures[name] = accuracy_by_parameter(curves, name, specs, whole)
+    return pictures
 
 
 # --- pairs and assessors --------------------------------------------------------------------------
@@ -73,7 +75,7 @@ def voted_against_estimated(judgements: Judgements, merged: Merged) -> Figure:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        axes.plot([0, 1], [0, 1], color=INK["muted"], linestyle=_DASHED, linewidth=1)
+        axes.plot([0, 1], [0, 1], **DASHED)
         size = 4 + 60 * np.sqrt(count / max(count.max(initial=1), 1))
         axes.scatter(x, y, s=size, color=INK["one"], alpha=0.35, linewidths=0)
         axes.plot(line, trend, color=INK["two"], linewidth=2.2, label="trend")
@@ -95,11 +97,64 @@ def voted_against_estimated(judgements: Judgements, merged: Merged) -> Figure:
     return Figure(drawn("voted", 5.4, 4.6, draw), alt, caption)
 
 
+def assessor_square(merged: Merged) -> Figure:
+    """All assessors by sensitivity and specificity, with the line of chance (Fig. 2)."""
+    table = merged.assessors
+    defined = ~np.isnan(table["sensitivity"] + table["specificity"])
+    return square(
+        table["sensitivity"][defined],
+        table["specificity"][defined],
+        table["judgements"][defined],
+        ["assessor"] * int(defined.sum()),
+        f"as {merged.fit.method} estimates them",
+    )
+
+
+def assessor_clouds(table: AssessorTable, chains: Chains, n: int = CLOUDS) -> Figure:
+    """Draws of some assessors' sensitivity and specificity, by number of judgements (Fig. 3)."""
+    per, names = table["judgements"], table.assessors.names
+    chosen = _spread(per, n)
+    rows = -(-len(chosen) // 4)
+    keep = _every(chains.chains * chains.draws, CLOUD_DRAWS)
+    sensitivity, specificity = chains.pooled("sensitivity"), chains.pooled("specificity")
+
+    def draw(figure: Any) -> None:
+        grid = _panels(figure, len(chosen), 4, sharey=True)
+        for axes, assessor in zip(grid.flat, chosen, strict=False):
+            axes.plot([0, 1], [1, 0], **_THIN)
+            axes.plot(
+                specificity[keep, assessor],
+                sensitivity[keep, assessor],
+                ".",
+                markersize=3.6,
+                alpha=0.5,
+                color=INK["one"],
+                markeredgewidth=0,
+                clip_on=False,
+            )
+            axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+            axes.set_title(f"{names[assessor]}: {per[assessor]}", fontsize=9)
+            axes.set_aspect("equal")
+            axes.grid()
+        figure.supxlabel("specificity", fontsize=10)
+        figure.supylabel("sensitivity", fontsize=10)
+
+    alt = (
+        f"{len(chosen)} panels, assessors with {per[chosen[0]]} to {per[chosen[-1]]} judgements: "
+        "clouds of draws that shrink as judgements grow."
+    )
+    caption = (
+        f"{len(keep)} draws from the posterior of single assessors, by growing number of "
+        "judgements (after the name). On the dashed line answers tell nothing."
+    )
+    return Figure(drawn("clouds", 7.4, 0.7 + 1.75 * rows, draw), alt, caption)
+
+
 def _heaped(share: Floats, estimate: Floats) -> tuple[Floats, Floats, Floats]:
     """Points that nearly coincide, as one with a count."""
     cell = np.round(share * 100).astype(np.int64) * 1000 + np.round(estimate * 50).astype(np.int64)
-    found, count = np.unique(cell, return_counts=True)
-    return found // 1000 / 100, found % 1000 / 50, count.astype(np.float64)
+    heap, count = np.unique(cell, return_counts=True)
+    return heap // 1000 / 100, heap % 1000 / 50, count.astype(np.float64)
 
 
 def _smooth(x: Floats, y: Floats, at: Floats, width: float = 0.06) -> Floats:
@@ -118,61 +173,6 @@ def _smooth(x: Floats, y: Floats, at: Floats, width: float = 0.06) -> Floats:
     return np.asarray(np.clip(result, 0, 1))
 
 
-def assessor_square(merged: Merged) -> Figure:
-    """All assessors by sensitivity and specificity, with the line of chance (Fig. 2)."""
-    table = merged.assessors
-    known = ~(np.isnan(table["sensitivity"]) | np.isnan(table["specificity"]))
-    return square(
-        table["sensitivity"][known],
-        table["specificity"][known],
-        table["judgements"][known],
-        ["assessor"] * int(known.sum()),
-        f"as {merged.fit.method} estimates them",
-    )
-
-
-def assessor_clouds(table: AssessorTable, chains: Chains, n: int = CLOUDS) -> Figure:
-    """Draws of some assessors' sensitivity and specificity, by number of judgements (Fig. 3)."""
-    per, names = table["judgements"], table.assessors.names
-    chosen = _spread(per, n)
-    rows = -(-len(chosen) // 4)
-    keep = _every(chains.chains * chains.draws, CLOUD_DRAWS)
-    sensitivity, specificity = chains.pooled("sensitivity"), chains.pooled("specificity")
-
-    def draw(figure: Any) -> None:
-        grid = figure.subplots(rows, 4, sharex=True, sharey=True, squeeze=False)
-        for axes in grid.flat[len(chosen) :]:
-            axes.set_visible(False)
-        for axes, who in zip(grid.flat, chosen, strict=False):
-            axes.plot([0, 1], [1, 0], color=INK["muted"], linestyle=_DASHED, linewidth=0.8)
-            axes.plot(
-                specificity[keep, who],
-                sensitivity[keep, who],
-                ".",
-                markersize=3.6,
-                alpha=0.5,
-                color=INK["one"],
-                markeredgewidth=0,
-                clip_on=False,
-            )
-            axes.set(xlim=(0, 1), ylim=(0, 1), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-            axes.set_title(f"{names[who]}: {per[who]}", fontsize=9)
-            axes.set_aspect("equal")
-            axes.grid()
-        figure.supxlabel("specificity", fontsize=10)
-        figure.supylabel("sensitivity", fontsize=10)
-
-    alt = (
-        f"{len(chosen)} panels, assessors with {per[chosen[0]]} to {per[chosen[-1]]} judgements: "
-        "clouds of draws that shrink as judgements grow."
-    )
-    caption = (
-        f"{len(keep)} draws from the posterior of single assessors, by growing number of "
-        "judgements (after the name). On the dashed line answers tell nothing."
-    )
-    return Figure(drawn("clouds", 7.4, 0.7 + 1.75 * rows, draw), alt, caption)
-
-
 def _spread(per_assessor: Array, n: int) -> Array:
     """Assessors with few to many judgements, evenly on a logarithmic scale; the two busiest too."""
     order = np.argsort(per_assessor, kind="stable")
@@ -188,7 +188,7 @@ def _spread(per_assessor: Array, n: int) -> Array:
     return np.asarray(order[at])
 
 
-# --- populations ----------------------------------------------------------------------------------
+# --- populations and chains -----------------------------------------------------------------------
 
 
 def population_clouds(chains: Chains) -> Figure:
@@ -223,14 +223,10 @@ def traces(names: list[str], draws: Floats, warmup: int = 0) -> Figure:
     at = _every(draws.shape[1], _TRACE)
 
     def draw(figure: Any) -> None:
-        grid = figure.subplots(rows, 2, sharex=True, squeeze=False)
-        for axes in grid.flat[len(names) :]:
-            axes.set_visible(False)
+        grid = _panels(figure, len(names), 2)
         for number, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
-            for chain, colour in enumerate(_colours(len(draws))):
-                axes.plot(
-                    warmup + at, draws[chain, at, number], color=colour, linewidth=0.7, alpha=0.8
-                )
+            for chain, values in enumerate(draws[:, at, number]):
+                axes.plot(warmup + at, values, color=colour_of(chain), linewidth=0.7, alpha=0.8)
             axes.set_title(name, fontsize=9, loc="left")
             axes.grid(axis="y")
             axes.locator_params(nbins=4)
@@ -249,16 +245,15 @@ def rank_plots(names: list[str], draws: Floats) -> Figure:
     even = kept / _BINS
 
     def draw(figure: Any) -> None:
-        grid = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
-        for axes in grid.flat[len(names) :]:
-            axes.set_visible(False)
+        grid = _panels(figure, len(names), 2, sharey=True)
         for number, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
             rank = draws[:, :, number].ravel().argsort(kind="stable").argsort(kind="stable")
             bins = (rank * _BINS // (chains * kept)).reshape(chains, kept)
-            for chain, colour in enumerate(_colours(chains)):
-                counts = np.bincount(bins[chain], minlength=_BINS) / even
-                axes.step(np.arange(_BINS) + 0.5, counts, where="mid", color=colour, linewidth=1.2)
-            axes.axhline(1, color=INK["muted"], linestyle=_DASHED, linewidth=0.8)
+            for chain in range(chains):
+                share = np.bincount(bins[chain], minlength=_BINS) / even
+                look = {"color": colour_of(chain), "linewidth": 1.2}
+                axes.step(np.arange(_BINS) + 0.5, share, where="mid", **look)
+            axes.axhline(1, **_THIN)
             axes.set_title(name, fontsize=9, loc="left")
             axes.set_xticks(())
         grid[0, 0].set_ylim(bottom=0)
@@ -270,16 +265,32 @@ def rank_plots(names: list[str], draws: Floats) -> Figure:
     return Figure(drawn("ranks", 7.4, 0.8 + 1.2 * rows, draw), alt, caption)
 
 
+def hyperparameters(chains: Chains) -> tuple[list[str], Floats]:
+    """The populations' parameters: names and draws[chain, draw, parameter]."""
+    names: list[str] = []
+    parts: list[Array] = []
+    for name, entries, draws in chains.flat():
+        if name.startswith(("phi", "kappa")):
+            names += [f"{name} {entry}".replace("_", " ").strip() for entry in entries]
+            parts.append(draws)
+    return names, np.concatenate(parts, axis=2)
+
+
+def _panels(figure: Any, n: int, columns: int, sharey: bool = False) -> Any:
+    """A grid of n panels; what is left over in its last row stays blank."""
+    shape = (-(-n // columns), columns)
+    grid = figure.subplots(*shape, sharex=True, sharey=sharey, squeeze=False)
+    for axes in grid.flat[n:]:
+        axes.set_visible(False)
+    return grid
+
+
 def _every(n: int, at_most: int) -> Array:
     """At most so many of 0..n-1, evenly spread."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, at_most)).round().astype(np.int64))
 
 
-def _colours(n: int) -> list[str]:
-    return [INK[SERIES[at % len(SERIES)]] for at in range(n)]
-
-
-_NAMES = {"inner": "two relevant documents", "outer": "a relevant and another"}
+# --- similarities ---------------------------------------------------------------------------------
 
 
 def similarities(test: ClusterTest) -> Figure:
@@ -309,22 +320,22 @@ def similarities(test: ClusterTest) -> Figure:
 
 def densities(test: ClusterTest, topic: str | None = None) -> Figure:
     """Densities of one topic's inner and outer similarities."""
-    found = test.densities(topic)
+    curves = test.densities(topic)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for (which, name), colour in zip(_NAMES.items(), ("one", "two"), strict=True):
-            axes.plot(found["at"], found[which], color=INK[colour], label=name)
+            axes.plot(curves["at"], curves[which], color=INK[colour], label=name)
         axes.set(xlabel="cosine", ylabel="density", xlim=(0, 1), ylim=(0, None))
         axes.grid()
         axes.legend()
 
-    alt = f"Two densities of cosines on topic {found['topic']}."
-    caption = f"Similarities on topic {found['topic']}."
+    alt = f"Two densities of cosines on topic {curves['topic']}."
+    caption = f"Similarities on topic {curves['topic']}."
     return Figure(drawn("densities", 4.8, 3.2, draw), alt, caption)
 
 
-_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)))
+# --- accuracy by votes ----------------------------------------------------------------------------
 
 
 def accuracy_by_votes(curves: Curves, methods: Sequence[str] | None = None) -> Figure:
@@ -336,11 +347,11 @@ def accuracy_by_votes(curves: Curves, methods: Sequence[str] | None = None) -> F
         axes = figure.subplots()
         for at, name in enumerate(shown):
             row = curves.methods.index(name)
-            look = {"color": INK[SERIES[at % len(SERIES)]]}
+            look = {"color": colour_of(at)}
             axes.fill_between(
                 curves.votes, low[row, 0], high[row, 0], alpha=0.12, linewidth=0, **look
             )
-            dash = _DASHES[at // len(SERIES) % len(_DASHES)]
+            dash = _LINES[at // len(SERIES) % len(_LINES)]
             axes.plot(curves.votes, means[row], label=name, linestyle=dash, **look)
         axes.set(xlabel="votes per document", ylabel="accuracy on gold", xlim=(0, None))
         axes.grid()
@@ -372,7 +383,7 @@ def accuracy_by_parameter(
                 means[:, curves.at(count)],
                 marker="o",
                 markersize=3.5,
-                color=INK[SERIES[at % len(SERIES)]],
+                color=colour_of(at),
                 label=f"{count:g}",
             )
         axes.set(xlabel=name, ylabel="accuracy on gold")
@@ -380,17 +391,6 @@ def accuracy_by_parameter(
         axes.legend(title="votes per document", loc="center left", bbox_to_anchor=(1.02, 0.5))
 
     best = {c: values[int(np.argmax(means[:, curves.at(c)]))] for c in votes}
-    told = ", ".join(f"{value:g} at {count:g}" for count, value in best.items())
-    alt = f"Accuracy by {name}; best: {told} votes per document."
+    listed = ", ".join(f"{value:g} at {count:g}" for count, value in best.items())
+    alt = f"Accuracy by {name}; best: {listed} votes per document."
     return Figure(drawn(f"sweep-{parameter}", 5.4, 3.2, draw), alt, f"Accuracy by {name}.")
-
-
-def loop_figures(curves: Curves, sweeps: Mapping[str, Sequence[str]]) -> dict[str, Figure]:
-    """The curves of all methods that are not of a sweep, and one picture per sweep."""
-    within = {spec for specs in sweeps.values() for spec in specs}
-    plain = [name for name in curves.methods if name not in within] or list(curves.methods)
-    whole = [float(v) for v in curves.votes if abs(v - round(v)) < 1e-9]
-    pictures = {"accuracy": accuracy_by_votes(curves, plain)}
-    for name, specs in sweeps.items():
-        pictures[name] = accuracy_by_parameter(curves, name, specs, whole)
-    return pictures
