@@ -19,7 +19,7 @@ QrowdWarning
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Self
 
 
@@ -37,6 +37,12 @@ class UsageError(QrowdError):
 
 class ParameterError(UsageError):
     """A parameter's value is not allowed."""
+
+
+def require_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Refuse a parameter's value that is none of its choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 class UnknownNameError(UsageError):

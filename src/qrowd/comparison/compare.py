@@ -14,10 +14,8 @@ from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
     beyond_reach,
-    corrected,
-    enough_flips,
     means_of,
-    paired_test,
+    pairwise_tests,
     recentred,
     topic_weights,
     weighted_means,
@@ -26,7 +24,7 @@ from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
+from qrowd.errors import InputError, UnknownNameError, UsageError, require_choice
 from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain, table_of, tsv
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -213,9 +211,15 @@ def compare(
     randomisation test flips as often as that needs. `over` and `ties` are `tau_ap`'s, `p` is
     `rbo`'s.
     """
-    _check(estimates, statistics, test, correction)
+    if not estimates:
+        raise UsageError("compare needs at least one estimate beside the reference")
+    require_choice("test", test, TESTS)
+    require_choice("correction", correction, CORRECTIONS)
+    for name in statistics:
+        if name not in STATISTICS:
+            raise UnknownNameError.among("statistic", name, STATISTICS)
     aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
-    functions = _functions(statistics, over, ties, p)
+    tuned = STATISTICS | {"tau_ap": partial(tau_ap, over=over, ties=ties), "rbo": partial(rbo, p=p)}
     count = len(truth.topics)
     weights = topic_weights(count, bootstrap, seed) if count > 1 and bootstrap else np.ones((0, 1))
     shape = (len(truth.measures), len(aligned), len(statistics))
@@ -225,15 +229,23 @@ def compare(
         right = truth.values[m, 0]
         for e, scores in enumerate(aligned.values()):
             left = scores.values[m, 0]
-            for s, function in enumerate(functions):
+            for s, name in enumerate(statistics):
+                function = tuned[name]
                 values[m, e, s] = function(means_of(left.T), means_of(right.T))
                 per_topic[m, e, s] = function(left, right)
-                samples[m, e, s] = _resampled(function, left, right, weights)
-    low, high = _intervals(values, samples, statistics, level)
-    p_values = _tested(per_topic, test, correction, alpha, seed)
+                if len(weights):
+                    drawn = weighted_means(weights, left), weighted_means(weights, right)
+                    samples[m, e, s] = function(*drawn)
+    low = high = values * np.nan
+    if len(weights):
+        least = np.array([_LEAST.get(name, -1.0) for name in statistics])
+        most = np.array([_MOST.get(name, 1.0) for name in statistics])
+        low, high = recentred(samples, values, level, least, most)
+    pairs = np.triu_indices(len(aligned), 1)
+    by_statistic = per_topic.swapaxes(1, 2)
+    p_values = pairwise_tests(by_statistic, pairs, test, correction, alpha=alpha, seed=seed)
     if count > 1:
-        tests = len(aligned) * (len(aligned) - 1) // 2
-        notes += beyond_reach(test, count, tests, correction, alpha)
+        notes += beyond_reach(test, count, len(pairs[0]), correction, alpha)
     return Comparison(
         truth.measures,
         tuple(aligned),
@@ -252,60 +264,6 @@ def compare(
         alpha,
         notes,
     )
-
-
-def _check(
-    estimates: Mapping[str, Scores], statistics: tuple[str, ...], test: str, correction: str
-) -> None:
-    if not estimates:
-        raise UsageError("compare needs at least one estimate beside the reference")
-    for what, value, known in (("test", test, TESTS), ("correction", correction, CORRECTIONS)):
-        if value not in known:
-            raise ParameterError(f"{what} must be one of {', '.join(known)}, got {value!r}")
-    for name in statistics:
-        if name not in STATISTICS:
-            raise UnknownNameError.among("statistic", name, STATISTICS)
-
-
-def _functions(statistics: tuple[str, ...], over: str, ties: str, p: float) -> list[Statistic]:
-    chosen = STATISTICS | {
-        "tau_ap": partial(tau_ap, over=over, ties=ties),
-        "rbo": partial(rbo, p=p),
-    }
-    return [chosen[name] for name in statistics]
-
-
-def _resampled(function: Statistic, left: Floats, right: Floats, weights: Floats) -> Floats:
-    if not len(weights):
-        return np.empty(0)
-    return function(weighted_means(weights, left), weighted_means(weights, right))
-
-
-def _intervals(
-    values: Floats, samples: Floats, statistics: tuple[str, ...], level: float
-) -> tuple[Floats, Floats]:
-    if not samples.shape[-1]:
-        return values * np.nan, values * np.nan
-    least = np.array([_LEAST.get(name, -1.0) for name in statistics])
-    most = np.array([_MOST.get(name, 1.0) for name in statistics])
-    return recentred(samples, values, level, least, most)
-
-
-def _tested(per_topic: Floats, test: str, correction: str, alpha: float, seed: int) -> Floats:
-    """p[measure, statistic, estimate, estimate], corrected within a measure and statistic."""
-    by_statistic = per_topic.swapaxes(1, 2)
-    count = by_statistic.shape[2]
-    result = np.full((*by_statistic.shape[:2], count, count), np.nan)
-    first, second = np.triu_indices(count, 1)
-    if not len(first) or per_topic.shape[-1] < 2:
-        return result
-    flips = enough_flips(len(first), alpha)
-    pairs = by_statistic[:, :, first], by_statistic[:, :, second]
-    p = paired_test(*pairs, test, flips=flips, seed=seed)
-    for m, s in np.ndindex(result.shape[:2]):
-        adjusted = corrected(p[m, s], correction)
-        result[m, s, first, second] = result[m, s, second, first] = adjusted
-    return result
 
 
 def _aligned(

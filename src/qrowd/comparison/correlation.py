@@ -8,14 +8,12 @@ with an undefined score (NaN), or of fewer than two systems, gives NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from qrowd.data.arrays import Floats, Offsets, freeze
-from qrowd.errors import InputError, ParameterError
+from qrowd.errors import InputError, ParameterError, require_choice
+from qrowd.kernel import in_blocks
 
 TIES = ("independent", "together")
 OVER = ("estimate", "reference", "symmetric")
@@ -66,8 +64,8 @@ def tau_ap(
     >>> float(tau_ap([3, 2, 1], [3, 1, 2])).__round__(4)
     0.5
     """
-    _known("over", over, OVER)
-    _known("ties", ties, TIES)
+    require_choice("over", over, OVER)
+    require_choice("ties", ties, TIES)
     together = ties == "together"
     if over == "symmetric":
         both = [
@@ -97,24 +95,22 @@ def rbo(
     >>> float(rbo([4, 3, 2, 1], [4, 3, 1, 2], p=0.8)).__round__(4)
     0.9573
     """
-    _known("variant", variant, VARIANTS)
+    require_choice("variant", variant, VARIANTS)
     if not 0 < p < 1:
         raise ParameterError(f"rbo: p must be a number above 0 and below 1, got {p}")
     from qrowd.comparison.rank_kernels import biased_overlap
 
     rows, other, shape = _rows(estimate, reference)
     out = np.empty(len(rows))
-    equals = variant == "w"  # all of a tie group are in as soon as one is
 
     def work(lo: int, hi: int) -> None:
         above, level = np.empty((2, 2, hi - lo, rows.shape[1]), np.int64)
         for side, values in enumerate((rows, other)):
-            above[side], level[side] = _standing(values if len(values) == 1 else values[lo:hi])
-        size = np.ones_like(level) if equals else level
-        at = VARIANTS.index(variant)
-        biased_overlap(above + 1, size, float(p), at, out[lo:hi])
+            above[side], level[side] = standing(values if len(values) == 1 else values[lo:hi])
+        size = np.ones_like(level) if variant == "w" else level  # a tie group comes in at once
+        biased_overlap(above + 1, size, float(p), VARIANTS.index(variant), out[lo:hi])
 
-    _run(len(rows), work)
+    in_blocks(work, len(rows))
     return _without_undefined(out, rows, other).reshape(shape)
 
 
@@ -141,15 +137,15 @@ def places(scores: npt.ArrayLike) -> Floats:
     out = np.empty(rows.shape)
 
     def work(lo: int, hi: int) -> None:
-        above, level = _standing(rows[lo:hi])
+        above, level = standing(rows[lo:hi])
         out[lo:hi] = above + (level + 1) / 2
 
-    _run(len(rows), work)
+    in_blocks(work, len(rows))
     out[np.isnan(rows)] = np.nan
     return out.reshape(values.shape)
 
 
-def _standing(rows: Floats) -> tuple[Offsets, Offsets]:
+def standing(rows: Floats) -> tuple[Offsets, Offsets]:
     """How many systems of its row are above each system, and how many are level with it."""
     n = rows.shape[1]
     order = np.argsort(-rows, axis=1)
@@ -164,11 +160,6 @@ def _standing(rows: Floats) -> tuple[Offsets, Offsets]:
     return above, level
 
 
-def _known(what: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ParameterError(f"{what} must be one of {', '.join(choices)}, got {value!r}")
-
-
 def _rows(
     estimate: npt.ArrayLike, reference: npt.ArrayLike
 ) -> tuple[Floats, Floats, tuple[int, ...]]:
@@ -181,15 +172,9 @@ def _rows(
         )
     n, shape = left.shape[-1], np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
     rows = np.broadcast_to(left, (*shape, n)).reshape(-1, n)
-    one = right.size == n
-    other = right.reshape(1, n) if one else np.broadcast_to(right, (*shape, n)).reshape(-1, n)
+    wide = right if right.size == n else np.broadcast_to(right, (*shape, n))
+    other = wide.reshape(-1, n)
     return freeze(rows, np.float64), freeze(other, np.float64), shape
-
-
-def _run(n: int, work: Callable[[int, int], Any]) -> None:
-    from qrowd.kernel import in_blocks
-
-    in_blocks(work, n)
 
 
 def _concordance(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> tuple[Floats, int]:
@@ -197,7 +182,7 @@ def _concordance(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> tuple[Flo
 
     rows, other, shape = _rows(estimate, reference)
     out = np.empty((len(rows), 3))
-    _run(len(rows), lambda lo, hi: concordance(rows, other, out, lo, hi))
+    in_blocks(lambda lo, hi: concordance(rows, other, out, lo, hi), len(rows))
     out = _without_undefined(out, rows, other)
     return out.reshape(*shape, 3), rows.shape[1]
 
@@ -214,7 +199,7 @@ def _expected(rows: Floats, other: Floats, together: bool) -> Floats:
         ap_correlation(walked, truth, together, out[lo:hi])
 
     if rows.shape[1] > 1:
-        _run(len(rows), work)
+        in_blocks(work, len(rows))
     return _without_undefined(out, rows, other)
 
 

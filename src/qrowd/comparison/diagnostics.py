@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.comparison.correlation import standing
+from qrowd.data.arrays import Array, Floats
 from qrowd.data.chains import Chains, ParameterTable
 from qrowd.kernel import in_blocks
 
@@ -20,7 +21,12 @@ TAILS = (0.05, 0.95)
 
 def rhat(draws: Array) -> Floats:
     """Rank-normalised split R-hat: the worse of bulk and tails (folded); 1 where all is well."""
-    return _by_parameter(draws, lambda x: _rhats(_halves(x)))
+
+    def work(x: Floats) -> Floats:
+        halves = _halves(x)
+        return _rhats(halves, _normal_scores(halves))
+
+    return _by_parameter(draws, work)
 
 
 def ess_bulk(draws: Array) -> Floats:
@@ -72,7 +78,7 @@ def _summary(x: Floats, level: float) -> Floats:
             pooled.std(axis=0, ddof=1),
             low,
             high,
-            np.fmax(_rhat(scores), _rhat(_normal_scores(_folded(halves)))),
+            _rhats(halves, scores),
             _ess(scores),
             _ess_tail(x),
         ]
@@ -85,40 +91,20 @@ def _halves(x: Floats) -> Floats:
     return np.concatenate([x[:, :half], x[:, x.shape[1] - half :]])
 
 
-def _folded(x: Floats) -> Floats:
-    """The distance of each draw from the median of all."""
-    return np.abs(x - np.median(x, axis=(0, 1)))
-
-
 def _normal_scores(x: Floats) -> Floats:
     """Each draw's rank among all of the parameter's, as a normal quantile."""
     from scipy.special import ndtri
 
     flat = x.reshape(-1, x.shape[2])
-    ranks = _mean_ranks(flat)
+    below, level = standing(-flat.T)
+    ranks = (below + (level + 1) / 2).T  # from 1; equal values share their mean rank
     return np.asarray(ndtri((ranks - 0.375) / (len(flat) + 0.25)).reshape(x.shape))
 
 
-def _mean_ranks(flat: Floats) -> Floats:
-    """Ranks from 1 down each column; equal values share their mean rank."""
-    n = len(flat)
-    order = np.argsort(flat, axis=0, kind="stable")
-    ordered = np.take_along_axis(flat, order, axis=0)
-    new: Mask = np.ones(flat.shape, np.bool_)
-    new[1:] = ordered[1:] != ordered[:-1]
-    place = np.arange(n)[:, None]
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=0)
-    last_of = np.ones(flat.shape, np.bool_)
-    last_of[:-1] = new[1:]
-    last = np.minimum.accumulate(np.where(last_of, place, n)[::-1], axis=0)[::-1]
-    ranks = np.empty(flat.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
-    return ranks
-
-
-def _rhats(halves: Floats) -> Floats:
-    bulk, tails = _rhat(_normal_scores(halves)), _rhat(_normal_scores(_folded(halves)))
-    return np.fmax(bulk, tails)
+def _rhats(halves: Floats, scores: Floats) -> Floats:
+    """The worse of bulk and tails, the latter by the distances of draws from their median."""
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    return np.fmax(_rhat(scores), _rhat(_normal_scores(folded)))
 
 
 def _rhat(x: Floats) -> Floats:

@@ -13,7 +13,7 @@ from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import ParameterError, UnknownNameError, UsageError
+from qrowd.errors import ParameterError, UnknownNameError, UsageError, require_choice
 from qrowd.rendering import Readable, aligned, plain
 
 OVER = ("draws", "topics", "both")
@@ -230,8 +230,7 @@ def _all_there_is(scores: Scores) -> str:
 
 
 def _check(scores: Scores, over: str, level: float, containing: float) -> None:
-    if over not in OVER:
-        raise ParameterError(f"over must be one of {', '.join(OVER)}, got {over!r}")
+    require_choice("over", over, OVER)
     for what, value in (("level", level), ("containing", containing)):
         if not 0 < value < 1:
             raise ParameterError(f"{what} must be a number above 0 and below 1, got {value}")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.details import Caution
-from qrowd.errors import ParameterError
+from qrowd.errors import ParameterError, require_choice
 
 TESTS = ("randomisation", "t", "wilcoxon")
 CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
@@ -37,8 +37,7 @@ def paired_test(
     >>> float(paired_test([3, 4, 5, 6, 7.5], [1, 2, 3, 4, 5])), float(paired_test([1, 2], [1, 2]))
     (0.0625, 1.0)
     """
-    if test not in TESTS:
-        raise ParameterError(f"test must be one of {', '.join(TESTS)}, got {test!r}")
+    require_choice("test", test, TESTS)
     gap = np.asarray(left, np.float64) - np.asarray(right, np.float64)
     if test == "t":
         return paired_t(gap)
@@ -155,6 +154,32 @@ def _step_up(p: Floats) -> Floats:
     order = known[np.argsort(p[known], kind="stable")]
     scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
     result[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return result
+
+
+def pairwise_tests(
+    values: Floats,
+    pairs: tuple[Array, Array],
+    test: str,
+    correction: str,
+    *,
+    alpha: float,
+    seed: int,
+) -> Floats:
+    """p[..., a, b] of tests between pairs of the rows a, b of values[..., row, topic].
+
+    Corrected over the pairs, within each leading index; NaN for all other pairs, and where topics
+    are fewer than two. A randomisation test flips as often as so many tests need.
+    """
+    first, second = pairs
+    result = np.full((*values.shape[:-1], values.shape[-2]), np.nan)
+    if not len(first) or values.shape[-1] < 2:
+        return result
+    flips = enough_flips(len(first), alpha)
+    p = paired_test(values[..., first, :], values[..., second, :], test, flips=flips, seed=seed)
+    for family in np.ndindex(p.shape[:-1]):
+        adjusted = corrected(p[family], correction)
+        result[(*family, first, second)] = result[(*family, second, first)] = adjusted
     return result
 
 

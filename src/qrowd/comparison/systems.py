@@ -12,16 +12,14 @@ from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
     beyond_reach,
-    corrected,
-    enough_flips,
     means_of,
-    paired_test,
+    pairwise_tests,
 )
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ParameterError, UsageError
+from qrowd.errors import InputError, UsageError, require_choice
 from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain
 
 _CORRECTIONS = {
@@ -156,14 +154,14 @@ def compare_systems(
     order = np.argsort(-scores.means()[0, 0], kind="stable")
     values = scores.values[:, 0][:, :, order].transpose(0, 2, 1)  # [measure, run, topic]
     runs = tuple(str(scores.runs.names[at]) for at in order)
-    first, second = _pairs(runs, baseline)
-    flips = enough_flips(len(first), alpha)
-    p = paired_test(values[:, first], values[:, second], test, flips=flips, seed=seed)
-    p_values = np.full((len(values), len(runs), len(runs)), np.nan)
-    for m, family in enumerate(p):
-        p_values[m, first, second] = p_values[m, second, first] = corrected(family, correction)
+    pairs = np.triu_indices(len(runs), 1)
+    if baseline:  # the pairs that it is one of
+        base = runs.index(baseline)
+        others = np.delete(np.arange(len(runs)), base)
+        pairs = others, np.full(len(others), base)
+    p_values = pairwise_tests(values, pairs, test, correction, alpha=alpha, seed=seed)
     mean, half = mean_interval(values, level)
-    caution = beyond_reach(test, len(scores.topics), len(first), correction, alpha)
+    caution = beyond_reach(test, len(scores.topics), len(pairs[0]), correction, alpha)
     notes = (*scores.notes, *caution)
     return SystemComparison(
         scores.measures,
@@ -183,9 +181,8 @@ def compare_systems(
 
 
 def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:
-    for what, value, known in (("test", test, TESTS), ("correction", correction, CORRECTIONS)):
-        if value not in known:
-            raise ParameterError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+    require_choice("test", test, TESTS)
+    require_choice("correction", correction, CORRECTIONS)
     if len(scores.columns) != 1:
         raise UsageError(
             f"the scores have {len(scores.columns)} {scores.axis}s; systems are compared "
@@ -198,15 +195,6 @@ def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:
             f"comparing systems needs two or more runs and topics, got {len(scores.runs)} and "
             f"{len(scores.topics)}"
         )
-
-
-def _pairs(runs: tuple[str, ...], baseline: str) -> tuple[Array, Array]:
-    """Which runs are tested against which."""
-    if not baseline:
-        return np.triu_indices(len(runs), 1)
-    base = runs.index(baseline)
-    others = np.array([at for at in range(len(runs)) if at != base])
-    return others, np.full(len(others), base)
 
 
 def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
