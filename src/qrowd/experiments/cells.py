@@ -8,26 +8,23 @@ of a topic do not depend on the other topics); then all panels are one weighted 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qrowd.aggregation.gaps import judged_topics, varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
 from qrowd.comparison.correlation import rmse, tau_ap, tau_b
+from qrowd.comparison.significance import means_of
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Index
-from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import Plan, TopicSet
 from qrowd.experiments.tasks import Columns, Task
-
-if TYPE_CHECKING:
-    pass
 
 STATISTIC = {"tau_ap": tau_ap, "tau": tau_b, "rmse": rmse}
 
@@ -44,16 +41,15 @@ def compute(inputs: Inputs, task: Task) -> Columns:
     if inputs.plan.labels.folds:
         return label_cells(inputs, task)
     method = inputs.plan.method(task.approach)
-    by_scores = method.card.level == "scores"
-    made = _from_scores if by_scores else _from_judgements
-    rows = [_rows(inputs, task, *found) for found in made(inputs, method, task)]
+    means = _from_scores if method.card.level == "scores" else _from_judgements
+    rows = [_rows(inputs, task, *of_set) for of_set in means(inputs, method, task)]
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
-Found = tuple[str, str, int, Floats]  # run set, group, topic set, means[measure, panel, run]
+SetMeans = tuple[str, str, int, Floats]  # run set, group, topic set, means[measure, panel, run]
 
 
-def _from_judgements(inputs: Inputs, method: Any, task: Task) -> Iterator[Found]:
+def _from_judgements(inputs: Inputs, method: Any, task: Task) -> Iterator[SetMeans]:
     """Means over the topics of each set, of panels merged one by one."""
     (size,) = task.sizes
     merged = [
@@ -74,17 +70,13 @@ def _relevance(inputs: Inputs, method: Any, members: Array, at: int) -> Qrels | 
     own = crowd.of_assessors(Index(crowd.assessors.names[members]))
     merged = method.fit(own)
     relevance: Qrels | SoftQrels = merged.relevance(seed=inputs.plan.panels.seed + at)
-    judged = _judged(own)
+    judged = np.diff(own.pair_starts) > 0
     if judged.all():
         return relevance
     pairs = relevance.pairs.select(judged)
     if isinstance(relevance, SoftQrels):
         return SoftQrels(pairs, relevance.scale, relevance.p[judged])
     return Qrels(pairs, relevance.grade[judged])
-
-
-def _judged(own: Judgements) -> Array:
-    return np.diff(own.pair_starts) > 0
 
 
 def _scores_of(inputs: Inputs, merged: list[Qrels | SoftQrels], score: Any) -> Scores:
@@ -103,7 +95,7 @@ def _scores_of(inputs: Inputs, merged: list[Qrels | SoftQrels], score: Any) -> S
     return Scores(each[0].measures, "draw", names, each[0].topics, each[0].runs, values)
 
 
-def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[Found]:
+def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[SetMeans]:
     """Means over the topics of each set, of all panels by one product."""
     count = len(inputs.crowd.assessors)
     members = [panels_of(inputs.plan, count, size) for size in task.sizes]
@@ -121,21 +113,11 @@ def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[Found]:
                 if shared is None
                 else shared[:, :, inputs.by_each[name].topics.find(test)]
             )
-            yield (
-                name,
-                group,
-                at,
-                np.stack(
-                    [
-                        _means(
-                            panel_scores(
-                                values, panel_weights(accuracy, judged_topics(values), panels)
-                            )
-                        )
-                        for values, accuracy in zip(scores.values, accuracies, strict=True)
-                    ]
-                ),
-            )
+            means = []
+            for values, accuracy in zip(scores.values, accuracies, strict=True):
+                weights = panel_weights(accuracy, judged_topics(values), panels)
+                means.append(means_of(panel_scores(values, weights), axis=1))
+            yield name, group, at, np.stack(means)
 
 
 def _topic_accuracies(inputs: Inputs, method: Any, name: str) -> Floats | None:
@@ -166,14 +148,6 @@ def _accuracies(inputs: Inputs, method: Any, name: str, one: TopicSet) -> Floats
     both = scores[Index.of([*test, *train])]
     found = method.accuracies(both, Given(reference=reference))
     return np.asarray(found[:, :, both.topics.find(test)])
-
-
-def _means(scores: Floats) -> Floats:
-    """Means over topics of scores[panel, topic, run]; topics that nobody judged are left out."""
-    known = ~np.isnan(scores)
-    count = known.sum(axis=1)
-    total = np.where(known, scores, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _sets(inputs: Inputs) -> Iterator[tuple[str, int, TopicSet]]:

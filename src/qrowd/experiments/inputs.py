@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -223,10 +222,6 @@ def _bytes_of_crowd(crowd: Judgements) -> list[bytes]:
 def _bytes_of_runs(runs: RunSet) -> list[bytes]:
     names = [_joined(runs.runs), _joined(runs.topics), _joined(runs.documents)]
     return [*names, runs.starts.tobytes(), runs.document.tobytes()]
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def check(inputs: Inputs) -> None:

@@ -23,12 +23,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from qrowd import registry
-from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
+from qrowd.errors import InputError, UnknownNameError, UsageError
 from qrowd.evaluation.measure import measures_of
-from qrowd.io.plan_files import file_text, line_of, parsed_toml
+from qrowd.io.plan_files import PlanText, file_text, line_of, parsed_toml
 from qrowd.registry import param, params_of
 
 
@@ -136,15 +136,15 @@ class Plan:
     @classmethod
     def unpacked(cls, packed: str) -> Plan:
         """The plan that `packed` made a text of."""
-        found = json.loads(packed)
+        parts = json.loads(packed)
         for name, kind in SECTIONS.items():
-            values = {k: tuple(v) if isinstance(v, list) else v for k, v in found[name].items()}
-            found[name] = kind(**values)
-        found["topics"] = {
+            values = {k: tuple(v) if isinstance(v, list) else v for k, v in parts[name].items()}
+            parts[name] = kind(**values)
+        parts["topics"] = {
             name: tuple(TopicSet(tuple(test), tuple(train)) for test, train in sets)
-            for name, sets in found["topics"].items()
+            for name, sets in parts["topics"].items()
         }
-        return cls(**found)
+        return cls(**parts)
 
     @property
     def packed(self) -> str:
@@ -182,22 +182,8 @@ class Plan:
 
 
 STATISTICS = ("tau_ap", "tau", "rmse")
-FIGURES = (
-    "accuracy",
-    "recall",
-    "precision",
-    "specificity",
-    "f1",
-    "balanced_accuracy",
-    "kappa",
-    "lam",
-    "auc",
-    "log_loss",
-    "mse",
-    "rmse",
-    "map",
-    "ndcg",
-)
+RATES = ("accuracy", "recall", "precision", "specificity", "f1", "balanced_accuracy")
+FIGURES = (*RATES, "kappa", "lam", "auc", "log_loss", "mse", "rmse", "map", "ndcg")
 GOLDS = ("certain", "random")
 ANSWERS = ("quantised", "fractional")
 
@@ -253,8 +239,8 @@ def _check_labels(plan: Plan) -> None:
         message = 'name a file, or let gold be made with them (pools = "trec11", made = true)'
         raise plan.wrong("data", "judgements", message)
     others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
-    for section, there in others.items():
-        if there:
+    for section, content in others.items():
+        if content:
             raise plan.wrong(section, "", "a plan with [labels] scores labels: leave this out")
     _refuse_unknown(plan, "grid", "statistics", FIGURES)
     _refuse_unknown(plan, "labels", "answers", ANSWERS)
@@ -266,8 +252,8 @@ def _check_labels(plan: Plan) -> None:
 
 
 def _refuse_missing(plan: Plan, *needed: tuple[object, str, str, str]) -> None:
-    for there, section, key, message in needed:
-        if not there:
+    for content, section, key, message in needed:
+        if not content:
             raise plan.wrong(section, key, message)
 
 
@@ -327,67 +313,37 @@ def read_plan(path: str | Path) -> Plan:
 
 def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
-    found = parsed_toml(text, file)
+    reader = PlanText(text, file)
+    tables = parsed_toml(text, file)
     known = [*SECTIONS, "names", "runs", "topics"]
-    for name, table in found.items():
+    for name, table in tables.items():
         if name not in known:
-            _refuse(text, file, UnknownNameError.among("section", name, known), name)
-        if not isinstance(table, dict):
-            _refuse(text, file, f"{name} must be a section, [{name}]", name)
+            raise reader.error(UnknownNameError.among("section", name, known), name)
+        reader.refuse_value(name, table)
     parts: dict[str, Any] = {
-        name: _section(name, kind, found.get(name, {}), text, file)
+        name: kind(**reader.values(name, tables.get(name, {}), params_of(kind)))
         for name, kind in SECTIONS.items()
     }
-    plan = Plan(
-        **parts,
-        names=_texts("names", "a method, as a spec string", found, text, file),
-        runs=_texts("runs", "a file or a folder", found, text, file),
-        topics=_topics(found.get("topics", {}), text, file),
-        text=text,
-        file=file,
-    )
+    # sections whose keys are free and whose values are texts
+    for section, what in (("names", "a method, as a spec string"), ("runs", "a file or a folder")):
+        parts[section] = tables.get(section, {})
+        for name, value in parts[section].items():
+            if not isinstance(value, str):
+                raise reader.error(f"[{section}]: {name} must be {what}", section, name)
+    topics = _topics(tables.get("topics", {}), reader)
+    plan = Plan(**parts, topics=topics, text=text, file=file)
     check(plan)
     return plan
 
 
-def _refuse(text: str, file: str, message: object, section: str, key: str = "") -> NoReturn:
-    raise InputError(str(message), file=file, line=line_of(text, section, key))
-
-
-def _section(name: str, kind: type, table: Mapping[str, Any], text: str, file: str) -> Any:
-    known = {one.name: one for one in params_of(kind)}
-    values = {}
-    for key, value in table.items():
-        if key not in known:
-            _refuse(text, file, UnknownNameError.among(f"key of [{name}]", key, known), name, key)
-        given = tuple(value) if isinstance(value, list) else value
-        try:
-            values[key] = known[key].check(given, f"[{name}]")
-        except ParameterError as error:
-            _refuse(text, file, error, name, key)
-    return kind(**values)
-
-
-def _texts(
-    section: str, what: str, found: Mapping[str, Any], text: str, file: str
-) -> dict[str, str]:
-    """A section whose keys are free and whose values are texts."""
-    table = found.get(section, {})
-    for name, value in table.items():
-        if not isinstance(value, str):
-            _refuse(text, file, f"[{section}]: {name} must be {what}", section, name)
-    return dict(table)
-
-
-def _topics(table: Mapping[str, Any], text: str, file: str) -> dict[str, TopicSets]:
+def _topics(table: Mapping[str, Any], reader: PlanText) -> dict[str, TopicSets]:
     groups = {}
-    for name, sets in table.items():
-        found = [_topic_set(one) for one in sets] if isinstance(sets, list) else []
-        kept = tuple(one for one in found if one is not None)
-        if not found or len(kept) < len(found):
+    for name, listed in table.items():
+        sets = [_topic_set(value) for value in listed] if isinstance(listed, list) else []
+        groups[name] = tuple(topic_set for topic_set in sets if topic_set is not None)
+        if not sets or None in sets:
             message = f"[topics]: {name} must be a list of lists of topics, each topic in quotes"
-            _refuse(text, file, message, "topics", name)
-        groups[name] = kept
+            raise reader.error(message, "topics", name)
     return groups
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,8 @@ from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSets
 from qrowd.experiments.run import Book, cells
+from qrowd.rendering import table_of
 from qrowd.simulation.trec21 import retrieved_share
-
-if TYPE_CHECKING:
-    from qrowd.experiments.run import Book
 
 Table = dict[str, list[Any]]
 FACTORS = ("approach", "measure", "runs", "gold")
@@ -112,24 +110,21 @@ class Results:
     def anova_columns(self) -> Table:
         """The analysis of variance as columns; strengths with their intervals, cut at 0 and 1."""
         whole = self.anova()
-        columns = {
-            name: np.asarray(found).tolist() for name, found in whole.frame_columns().items()
-        }
-        left = [
-            replace(self, frame=self._frame_of(sets)).anova() for sets in self._without.values()
-        ]
-        if left:
-            strengths = np.array([[term.strength for term in one.terms] for one in left])
-            found = [
-                jackknifed(term.strength, strengths[:, at]) for at, term in enumerate(whole.terms)
+        columns = {name: np.asarray(c).tolist() for name, c in whole.frame_columns().items()}
+        strengths = []  # with each topic left out in turn
+        for sets in self._without.values():
+            kept = self.frame.filter(self.frame["set"].is_in(sets))
+            left = replace(self, frame=kept).anova()
+            strengths.append([term.strength for term in left.terms])
+        if strengths:
+            estimates = [
+                jackknifed(term.strength, np.array(without))
+                for term, without in zip(whole.terms, zip(*strengths, strict=True), strict=True)
             ]
-            columns |= {
-                name: np.clip(bound, 0.0, 1.0).tolist() for name, bound in _bounds(found).items()
-            }
+            for name in ("low", "high"):
+                ends = [getattr(estimate, name) for estimate in estimates]
+                columns[name] = np.clip(ends, 0.0, 1.0).tolist()
         return columns
-
-    def _frame_of(self, sets: list[int]) -> Any:
-        return self.frame.filter(self.frame["set"].is_in(sets))
 
     # --- differences ------------------------------------------------------------------------------
 
@@ -187,6 +182,11 @@ class Results:
         return np.asarray(np.array(list(weights.values())) @ by_set)
 
 
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """The columns of these names of a table, from its rows."""
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+
 def jackknifed(value: float, left: Floats) -> Estimate:
     """The jackknife's interval, from the values with each topic left out."""
     if len(left) < 2:
@@ -202,22 +202,20 @@ def against(results: Results, baseline: str, **where: Any) -> Table:
     approaches = [*results.book.plan.grid.approaches, *results.extra]
     if baseline not in approaches:
         raise UnknownNameError.among("approach of this plan", baseline, [*approaches, SINGLE])
-    others = [name for name in approaches if name != baseline]
-    found = [results.estimate({name: 1.0, baseline: -1.0}, **where) for name in others]
-    return {"approach": others, f"less {baseline}": [one.value for one in found], **_bounds(found)}
+    rows = [
+        (name, *results.estimate({name: 1.0, baseline: -1.0}, **where))
+        for name in approaches
+        if name != baseline
+    ]
+    return columns_of(("approach", f"less {baseline}", "low", "high"), rows)
 
 
 def against_topics(results: Results, group: str, **where: Any) -> Table:
     """Every approach on the results' topic sets less on another group of sets, as a table."""
     other = Results.of(results.book, results.statistic, group)
-    approaches = list(results.book.plan.grid.approaches)
-    found = [results.above(other, name, **where) for name in approaches]
-    values = [one.value for one in found]
-    return {"approach": approaches, f"{results.group} less {group}": values, **_bounds(found)}
-
-
-def _bounds(found: Sequence[Estimate]) -> Table:
-    return {"low": [one.low for one in found], "high": [one.high for one in found]}
+    approaches = results.book.plan.grid.approaches
+    rows = [(name, *results.above(other, name, **where)) for name in approaches]
+    return columns_of(("approach", f"{results.group} less {group}", "low", "high"), rows)
 
 
 def by_size(results: Results) -> Table:
@@ -266,29 +264,15 @@ def significance(inputs: Inputs, level: float = 0.05) -> Table:
     """
     grid = inputs.plan.grid
     blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
-    columns = (
-        "runs",
-        "measure",
-        "pairs",
-        "certain",
-        "random",
-        "more",
-        "low",
-        "high",
-        "certain Holm",
-        "random Holm",
-        "kept",
-        "turned",
-    )
-    table: Table = {name: [] for name in columns}
+    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high")
+    columns += ("certain Holm", "random Holm", "kept", "turned")
+    rows = []
     for name, runs in inputs.runs.items():
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
         soft = evaluate(runs, blurred, inputs.measures).values[:, 0]
         for measure, *both in zip(inputs.measures, hard, soft, strict=True):
-            row = (name, measure, *_significant(both[0], both[1], level))
-            for key, value in zip(table, row, strict=True):
-                table[key].append(value)
-    return table
+            rows.append((name, measure, *_significant(both[0], both[1], level)))
+    return columns_of(columns, rows)
 
 
 def _significant(certain: Floats, random: Floats, level: float) -> list[float]:
@@ -358,39 +342,31 @@ class LabelResults:
 
     def table(self) -> Table:
         """A row for every approach and way to answer, two columns for every figure."""
-        table: Table = {"approach": [], "answers": []}
+        rows = []
         for approach, answers in self._rows():
-            table["approach"].append(approach)
-            table["answers"].append(answers)
+            row: dict[str, Any] = {"approach": approach, "answers": answers}
             for name in self.book.plan.grid.statistics:
                 scores, figure = self.scores[approach], self._figure(name, answers)
                 low, high = scores.interval(figure)
-                table.setdefault(name, []).append(scores[figure])
-                table.setdefault(f"{name} +-", []).append((high - low) / 2)
-        return table
+                row |= {name: scores[figure], f"{name} +-": (high - low) / 2}
+            rows.append(row)
+        return table_of(rows)
 
     def against(self, baseline: str, statistic: str = "") -> Table:
         """Every approach less a baseline that answers likewise, with intervals."""
         grid = self.book.plan.grid
         statistic = statistic or grid.statistics[0]
-        for what, name, known in (
-            ("approach", baseline, grid.approaches),
-            ("statistic", statistic, grid.statistics),
-        ):
-            if name not in known:
-                raise UnknownNameError.among(f"{what} of this plan", name, known)
-        rows = [row for row in self._rows() if row[0] != baseline]
-        differences = [
-            self.scores[name].less(self.scores[baseline], self._figure(statistic, answers))
-            for name, answers in rows
-        ]
-        return {
-            "approach": [name for name, _ in rows],
-            "answers": [answers for _, answers in rows],
-            f"less {baseline}": [value for value, _, _ in differences],
-            "low": [low for _, low, _ in differences],
-            "high": [high for _, _, high in differences],
-        }
+        if baseline not in grid.approaches:
+            raise UnknownNameError.among("approach of this plan", baseline, grid.approaches)
+        if statistic not in grid.statistics:
+            raise UnknownNameError.among("statistic of this plan", statistic, grid.statistics)
+        rows = []
+        for name, answers in self._rows():
+            if name != baseline:
+                figure = self._figure(statistic, answers)
+                difference = self.scores[name].less(self.scores[baseline], figure)
+                rows.append((name, answers, *difference))
+        return columns_of(("approach", "answers", f"less {baseline}", "low", "high"), rows)
 
     def _rows(self) -> list[tuple[str, str]]:
         plan = self.book.plan

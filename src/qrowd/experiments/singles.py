@@ -19,7 +19,7 @@ from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.cells import STATISTIC
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSet
-from qrowd.experiments.results import SINGLE, Estimate, Results, Table, jackknifed
+from qrowd.experiments.results import SINGLE, Estimate, Results, Table, columns_of, jackknifed
 
 KINDS = (("certain", "certain"), ("random", "certain"), ("random", "random"))
 Kind = tuple[str, str]
@@ -63,35 +63,30 @@ class Singles:
 
 def single_assessors(inputs: Inputs) -> Table:
     """Means of tau and tau_AP over assessors, and half their 95 % intervals over assessors."""
-    table: Table = {
-        name: []
-        for name in ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
-    }
+    columns = ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
+    rows = []
     for name, singles in _all(inputs):
         for at, measure in enumerate(inputs.measures):
             for kind in KINDS:
-                found = [
-                    _mean_and_half(singles.figures(one, kind)[at]) for one in ("tau", "tau_ap")
-                ]
-                row = (name, measure, *kind, *found[0], *found[1])
-                for key, value in zip(table, row, strict=True):
-                    table[key].append(value)
-    return table
+                tau, tau_ap = (
+                    _mean_and_half(singles.figures(statistic, kind)[at])
+                    for statistic in ("tau", "tau_ap")
+                )
+                rows.append((name, measure, *kind, *tau, *tau_ap))
+    return columns_of(columns, rows)
 
 
 def single_differences(inputs: Inputs) -> Table:
     """Random relevance less relevance as judged, of tau_AP and tau; intervals are over topics."""
     columns = ("runs", "measure", "assessors", "gold", "statistic", "less certain", "low", "high")
-    table: Table = {name: [] for name in columns}
+    rows = []
     for name, singles in _all(inputs):
         for at, measure in enumerate(inputs.measures):
             for kind in KINDS[1:]:
                 for statistic in ("tau_ap", "tau"):
-                    found = _difference(singles, statistic, kind, at)
-                    row = (name, measure, *kind, statistic, *found)
-                    for key, value in zip(table, row, strict=True):
-                        table[key].append(value)
-    return table
+                    difference = _difference(singles, statistic, kind, at)
+                    rows.append((name, measure, *kind, statistic, *difference))
+    return columns_of(columns, rows)
 
 
 def _difference(singles: Singles, statistic: str, kind: Kind, measure: int) -> Estimate:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qrowd.errors import FormatError
+from qrowd.errors import FormatError, InputError, ParameterError, UnknownNameError
+from qrowd.registry import Param
 
 _HEADER = re.compile(r"\s*\[\s*([\w.\- ]+?)\s*\]")
 _KEY = re.compile(r"\s*([A-Za-z_][\w\-]*)\s*=")
@@ -31,6 +35,42 @@ def parsed_toml(text: str, file: str) -> dict[str, Any]:
         line = re.search(r"line (\d+)", str(error))
         at = int(line.group(1)) if line else text.count("\n") + 1
         raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+
+
+@dataclass(frozen=True)
+class PlanText:
+    """The text of a plan and what messages call its file: errors are at its lines."""
+
+    text: str
+    file: str
+
+    def error(self, message: object, *key: str) -> InputError:
+        """The error about a section, or about a section's key."""
+        return InputError(str(message), file=self.file, line=line_of(self.text, *key))
+
+    def refuse_value(self, name: str, table: Any) -> None:
+        """An error where a value stands in the place of a section."""
+        if not isinstance(table, dict):
+            raise self.error(f"{name} must be a section, [{name}]", *name.rsplit(".", 1))
+
+    def values(
+        self, name: str, table: Mapping[str, Any], params: Iterable[Param], finite: bool = False
+    ) -> dict[str, Any]:
+        """The checked values of a section's keys; lists are tuples."""
+        allowed = {param.name: param for param in params}
+        values = {}
+        for key, value in table.items():
+            if key not in allowed:
+                unknown = UnknownNameError.among(f"key of [{name}]", key, allowed)
+                raise self.error(unknown, name, key)
+            if finite and value in (math.inf, -math.inf):
+                raise self.error(f"[{name}]: {key} must be finite, got {value}", name, key)
+            try:
+                items = tuple(value) if isinstance(value, list) else value
+                values[key] = allowed[key].check(items, f"[{name}]")
+            except ParameterError as error:
+                raise self.error(error, name, key) from None
+        return values
 
 
 def line_of(text: str, section: str, key: str = "") -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from qrowd.collection.plan.limits import complaints
 from qrowd.collection.plan.sections import CHECKS, Checks, Plan, keys, sections
-from qrowd.errors import InputError, ParameterError, UnknownNameError
-from qrowd.io.plan_files import file_text, line_of, parsed_toml
+from qrowd.errors import UnknownNameError
+from qrowd.io.plan_files import PlanText, file_text, parsed_toml
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -37,7 +36,7 @@ def stored_plan(text: str, file: str = "plan") -> Plan:
     usual = {name: _section_of(Plan(), name) for name in sections() if "." not in name}
     for name in tables:
         if name not in usual:
-            raise reader.error(str(UnknownNameError.among("section", name, usual)), name)
+            raise reader.error(UnknownNameError.among("section", name, usual), name)
     parts: dict[str, Any] = {
         name: reader.checks(tables.get(name, {}))
         if name == "checks"
@@ -47,15 +46,11 @@ def stored_plan(text: str, file: str = "plan") -> Plan:
     return Plan(**parts, text=text)
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Sections from the tables of a text; errors are at its lines."""
-
-    text: str
-    file: str
+class _Reader(PlanText):
+    """Sections from the tables of a text."""
 
     def checks(self, table: Any) -> Checks:
-        self._refuse_value("checks", table)
+        self.refuse_value("checks", table)
         single = {name: table[name] for name in CHECKS if name in table}
         plain = {key: value for key, value in table.items() if key not in CHECKS}
         checks: Checks = self.section("checks", plain, Checks())
@@ -67,28 +62,8 @@ class _Reader:
 
     def section(self, name: str, table: Any, usual: Any) -> Any:
         """The section `usual` with what a table says instead."""
-        self._refuse_value(name, table)
-        params = {param.name: param for param in keys(type(usual))}
-        values = {}
-        for key, value in table.items():
-            if key not in params:
-                unknown = UnknownNameError.among(f"key of [{name}]", key, params)
-                raise self.error(str(unknown), name, key)
-            if value in (math.inf, -math.inf):
-                raise self.error(f"[{name}]: {key} must be finite, got {value}", name, key)
-            try:
-                items = tuple(value) if isinstance(value, list) else value
-                values[key] = params[key].check(items, f"[{name}]")
-            except ParameterError as error:
-                raise self.error(str(error), name, key) from None
-        return replace(usual, **values)
-
-    def error(self, message: str, *key: str) -> InputError:
-        return InputError(message, file=self.file, line=line_of(self.text, *key))
-
-    def _refuse_value(self, name: str, table: Any) -> None:
-        if not isinstance(table, dict):
-            raise self.error(f"{name} must be a section, [{name}]", *name.rsplit(".", 1))
+        self.refuse_value(name, table)
+        return replace(usual, **self.values(name, table, keys(type(usual)), finite=True))
 
 
 def _section_of(plan: Plan, name: str) -> Any:
