@@ -264,7 +264,7 @@ def significance(inputs: Inputs, level: float = 0.05) -> Table:
     """
     grid = inputs.plan.grid
     blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
-    columns = "runs measure pairs certain random more low high".split()
+    columns = ["runs", "measure", "pairs", "certain", "random", "more", "low", "high"]
     columns += ["certain Holm", "random Holm", "kept", "turned"]
     rows = []
     for name, runs in inputs.runs.items():
