@@ -97,7 +97,7 @@ def _normal_scores(x: Floats) -> Floats:
 
     flat = x.reshape(-1, x.shape[2])
     below, level = standing(-flat.T)
-    ranks = (below + (level + 1) / 2).T  # from 1; equal values share their mean rank
+    ranks = np.ascontiguousarray((below + (level + 1) / 2).T)  # equal values share their mean rank
     return np.asarray(ndtri((ranks - 0.375) / (len(flat) + 0.25)).reshape(x.shape))
 
 

@@ -264,8 +264,8 @@ def significance(inputs: Inputs, level: float = 0.05) -> Table:
     """
     grid = inputs.plan.grid
     blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
-    columns = ["runs", "measure", "pairs", "certain", "random", "more", "low", "high"]
-    columns += ["certain Holm", "random Holm", "kept", "turned"]
+    by_holm = ("certain Holm", "random Holm", "kept", "turned")
+    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high", *by_holm)
     rows = []
     for name, runs in inputs.runs.items():
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
