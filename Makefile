@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := .venv-core
 
-.PHONY: help demo test setup gates chromium tests core-tests docs bench soak clean
+.PHONY: help demo test setup gates chromium tests core-tests docs bench bench-short soak clean
 help:  ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -62,6 +62,9 @@ test: gates docs tests core-tests  ## Everything that must be green
 bench: setup  ## Benchmarks beside the peers (takes long; see benchmarks/README.md)
 	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m benchmarks
+
+bench-short: setup  ## Each benchmark in its smallest form (minutes); an empty table is a failure
+	$(BIN)/python -m benchmarks --short
 
 soak: setup  ## How campaigns hold under load, on both engines (takes long)
 	$(BIN)/python -m benchmarks.soak

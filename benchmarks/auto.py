@@ -13,83 +13,81 @@ five topics: accuracy on the other topics against that of the assessor who is be
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import CROWDS, binary_crowd, diligent, folder, of_assessors
 from benchmarks.coverage import Setting, make_world
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
 
-CROWDS = {
-    "trec_rf10": (1, 1),
-    "trec11_crowd_task1": (1, 1),
-    "dl21": (1, 2),
-    "product_er_text": (1, 1),
-    "snow2008_rte": (1, 1),
-    "spectral_bluebird": (2, 2),
-}
-SIZES = (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
-TOPICS, DRAWS = 5, 20
+TOPICS = 5  # with gold
 
 
-def data() -> Path:
-    """The folder of real collections."""
-    return Path(os.environ.get("QROWD_DATA") or Path(__file__).parents[2] / "shared" / "data")
+@dataclass(frozen=True)
+class Options:
+    panels: int = option(9, positional=True)  # of each size
+    further: int = option(20, positional=True)
+    crowds: tuple[str, ...] = tuple(CROWDS)
+    sizes: tuple[int, ...] = (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
+    draws: int = 20  # of topics with gold
+    worlds: int = 4  # of each setting
+    documents: int = 100  # of a topic of a world
+    parts: int = 6  # of each crowd
+    topics: int = 53  # of dl21
 
 
-def crowd(name: str) -> tuple[Judgements, Qrels]:
-    """Binary judgements and gold."""
-    rel, gold_rel = CROWDS[name]
-    folder = data() / name
-    judgements = q.read_judgements(folder / "judgements.tsv.gz").binary(rel)
-    return judgements, q.read_qrels(folder / "gold.qrels.gz").binary(gold_rel)
+SHORT = Options(
+    panels=1,
+    further=2,
+    crowds=("snow2008_rte", "spectral_bluebird"),
+    sizes=(4,),
+    draws=1,
+    worlds=1,
+    documents=10,
+    parts=1,
+    topics=7,
+)
 
 
-def panels(judgements: Judgements, each: int, first: int = 0) -> Iterator[Judgements]:
+def panels(judgements: Judgements, options: Options, seeds: range) -> Iterator[Judgements]:
     """Panels of those who judged nearly everything, and half as many of all assessors."""
-    count = judgements.per_assessor
-    pools = {
-        "diligent": np.flatnonzero(count > 0.9 * len(judgements.pairs)),
-        "any": np.arange(len(count)),
-    }
-    for size in SIZES:
-        for seed in range(first, first + each):
-            pool = "any" if seed % 3 == 2 else "diligent"
+    for size in options.sizes:
+        for seed in seeds:
+            anybody = np.arange(len(judgements.assessors))
+            pool = anybody if seed % 3 == 2 else diligent(judgements)
             random = np.random.default_rng([size, seed])
-            chosen = np.sort(random.choice(pools[pool], size, replace=False))
-            yield judgements.of_assessors(Index(judgements.assessors.names[chosen]))
+            yield of_assessors(judgements, random.choice(pool, size, replace=False))
 
 
-def parts(name: str) -> Iterator[tuple[Judgements, Qrels]]:
-    """A quarter, half and three quarters of a crowd's assessors, twice."""
-    judgements, gold = crowd(name)
+def parts(name: str, number: int) -> Iterator[tuple[Judgements, Qrels]]:
+    """A quarter, half and three quarters of a crowd's assessors, in turn."""
+    judgements, gold = binary_crowd(name)
     everybody = len(judgements.assessors)
-    for seed in range(6):
+    for seed in range(number):
         size = everybody * (1 + seed % 3) // 4
-        chosen = np.random.default_rng([77, seed]).choice(everybody, size, replace=False)
-        names = judgements.assessors.names[np.sort(chosen)]
-        yield judgements.of_assessors(Index(names)), gold
+        random = np.random.default_rng([77, seed])
+        yield of_assessors(judgements, random.choice(everybody, size, replace=False)), gold
 
 
-def worlds(each: int = 4) -> Iterator[tuple[Judgements, Qrels]]:
+def worlds(options: Options) -> Iterator[tuple[Judgements, Qrels]]:
     """Simulated crowds: 30 assessors of whom 3 to 10 judge a pair, or 8 who judge all."""
-    usual = Setting(topics=10, documents=100, runs=2)
+    usual = Setting(topics=10, documents=options.documents, runs=2)
     few, many = replace(usual, assessors=8, votes=8), replace(usual, votes=10)
     settings = [usual, few, many, replace(usual, votes=3)]
-    settings += [replace(one, difficulty=2.0) for one in (usual, few, many)]
-    settings += [replace(one, copying=0.7) for one in (usual, few, many)]
+    settings += [replace(setting, difficulty=2.0) for setting in (usual, few, many)]
+    settings += [replace(setting, copying=0.7) for setting in (usual, few, many)]
     settings.append(replace(usual, difficulty=1.0))
     for setting in settings:
-        for seed in range(each):
+        for seed in range(options.worlds):
             world = make_world(setting, 900 + seed)
             yield world.judgements, world.truth
 
@@ -133,12 +131,12 @@ class Result:
 def results(judgements: Judgements, gold: Qrels) -> dict[str, Result]:
     """`auto`, `mv` and `ds` by the same test."""
     at = judgements.pairs.locate(gold.pairs)
-    found, truth = at >= 0, gold.grade[at >= 0]
-    topic = gold.pairs.topic[found]
+    judged = at >= 0
+    at, truth, topic = at[judged], gold.grade[judged], gold.pairs.topic[judged]
     fits = {name: q.get(name).fit(judgements) for name in ("mv", "ds", "auto", "ds(smoothing=1)")}
-    scores = {name: right(fit.relevant[at[found]], truth) for name, fit in fits.items()}
-    odds = {name: fit.log_odds[at[found]] for name, fit in fits.items()}
-    votes = judgements.votes[at[found]] + 1
+    scores = {name: right(fit.relevant[at], truth) for name, fit in fits.items()}
+    odds = {name: fit.log_odds[at] for name, fit in fits.items()}
+    votes = judgements.votes[at] + 1
     smoothed = np.log(votes[:, 1]) - np.log(votes[:, 0])
     least = min(log_loss(smoothed, truth), log_loss(odds["ds(smoothing=1)"], truth))
     best = max(("mv", "ds"), key=lambda name: scores[name].mean())
@@ -158,67 +156,88 @@ def results(judgements: Judgements, gold: Qrels) -> dict[str, Result]:
     return made
 
 
-def whole_crowds() -> None:
+def whole_crowds(options: Options) -> None:
     """Print the table of the six crowds."""
-    print("| crowd | mv | ds | auto | lost | allowed | log loss | above the better | chosen |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
-    for name in CROWDS:
-        one = results(*crowd(name))
-        auto = one["auto"]
-        figures = (
-            one["mv"].accuracy,
-            one["ds"].accuracy,
-            auto.accuracy,
-            auto.lost,
-            auto.allowed,
-            auto.log_loss,
-            auto.extra,
-        )
-        cells = " | ".join(f"{figure:.3f}" for figure in figures)
-        print(f"| {name} | {cells} | {auto.note.removeprefix('chosen: ')} |", flush=True)
+    table = Table(
+        "crowd",
+        "mv",
+        "ds",
+        "auto",
+        "lost",
+        "allowed",
+        "log loss",
+        "above the better",
+        "chosen",
+    )
+    for name in options.crowds:
+        by_method = results(*binary_crowd(name))
+        auto = by_method["auto"]
+        figures = [by_method[method].accuracy for method in ("mv", "ds", "auto")]
+        figures += [auto.lost, auto.allowed, auto.log_loss, auto.extra]
+        cells = [f"{figure:.3f}" for figure in figures]
+        table.row(name, *cells, auto.note.removeprefix("chosen: "))
 
 
-def many_panels(each: int, fresh: int) -> None:
+def many_panels(options: Options) -> None:
     """Print how often each method fails, and by how much at most."""
-    judgements, gold = crowd("dl21")
-    others = [name for name in CROWDS if name != "dl21"]
+    judgements, gold = binary_crowd("dl21", options.topics)
+
+    def drawn(number: int, first: int = 0) -> Iterator[tuple[Judgements, Qrels]]:
+        for panel in panels(judgements, options, range(first, first + number)):
+            yield panel, gold
+
     groups: dict[str, Iterator[tuple[Judgements, Qrels]]] = {
-        "panels of dl21": ((rows, gold) for rows in panels(judgements, each)),
-        "further panels of dl21": ((rows, gold) for rows in panels(judgements, fresh, 100)),
-        "panels of dl21, drawn last": (
-            (rows, gold) for rows in panels(judgements, fresh // 2, 200)
+        "panels of dl21": drawn(options.panels),
+        "further panels of dl21": drawn(options.further, 100),
+        "panels of dl21, drawn last": drawn(options.further // 2, 200),
+        "parts of the other crowds": (
+            part for name in options.crowds if name != "dl21" for part in parts(name, options.parts)
         ),
-        "parts of the other crowds": (one for name in others for one in parts(name)),
-        "simulated worlds": worlds(),
+        "simulated worlds": worlds(options),
     }
-    print("\n| data | method | lose more than allowed | at most | log loss above .05 | at most |")
-    print("|---|---|---:|---:|---:|---:|")
+    table = Table(
+        "data",
+        "method",
+        "lose more than allowed",
+        "at most",
+        "log loss above .05",
+        "log loss above by at most",
+    )
     for label, group in groups.items():
-        found = [results(*one) for one in group]
+        outcomes = [results(*crowd) for crowd in group]
         for name in ("auto", "mv", "ds"):
-            some = [one[name] for one in found]
-            print(
-                f"| {len(found)} {label} | {name} | {np.mean([one.failed for one in some]):.1%} "
-                f"| {max(one.lost for one in some):.3f} "
-                f"| {np.mean([one.extra > 0.05 for one in some]):.1%} "
-                f"| {max(one.extra for one in some):.3f} |",
-                flush=True,
+            own = [outcome[name] for outcome in outcomes]
+            table.row(
+                f"{len(own)} {label}",
+                name,
+                f"{np.mean([result.failed for result in own]):.1%}",
+                f"{max(result.lost for result in own):.3f}",
+                f"{np.mean([result.extra > 0.05 for result in own]):.1%}",
+                f"{max(result.extra for result in own):.3f}",
             )
 
 
-def with_gold() -> None:
+def with_gold(options: Options) -> None:
     """Print what gold for five topics of dl21 gives on the others."""
-    judgements, gold = crowd("dl21")
-    rows = [five_topics(judgements, gold, seed) for seed in range(DRAWS)]
-    own, best, error = (np.array([row[at] for row in rows]) for at in range(3))
-    print(f"\ndl21, gold for {TOPICS} topics, the others scored, {DRAWS} draws\n")
-    print("| auto | best assessor on the five | below by more than an error | log loss | chosen |")
-    print("|---:|---:|---:|---:|---|")
-    kept = sorted({row[4] for row in rows})
-    chosen = ", ".join(f"{name} {sum(row[4] == name for row in rows)}" for name in kept)
-    loss = np.mean([row[3] for row in rows])
-    worse = (own < best - error).mean()
-    print(f"| {own.mean():.4f} | {best.mean():.4f} | {worse:.0%} | {loss:.3f} | {chosen} |")
+    judgements, gold = binary_crowd("dl21", options.topics)
+    rows = [five_topics(judgements, gold, seed) for seed in range(options.draws)]
+    own, best, error, loss = (np.array([row[at] for row in rows]) for at in range(4))
+    table = Table(
+        "auto",
+        "best assessor on the five",
+        "below by more than an error",
+        "log loss",
+        "chosen",
+        title=f"dl21, gold for {TOPICS} topics, the others scored, {options.draws} draws",
+    )
+    choices = Counter(row[4] for row in rows)
+    table.row(
+        f"{own.mean():.4f}",
+        f"{best.mean():.4f}",
+        f"{(own < best - error).mean():.0%}",
+        f"{loss.mean():.3f}",
+        ", ".join(f"{name} {times}" for name, times in sorted(choices.items())),
+    )
 
 
 def five_topics(
@@ -252,16 +271,15 @@ def five_topics(
     return float(own.mean()), float(other.mean()), error, loss, choice
 
 
-def main(each: int = 9, fresh: int = 20) -> None:
+def main(options: Options) -> None:
     """Print all tables."""
     warnings.simplefilter("ignore")
-    if not (data() / "dl21").is_dir():
-        print(f"no real data in {data()}; QROWD_DATA names another folder")
-        return
-    whole_crowds()
-    with_gold()
-    many_panels(each, fresh)
+    for name in (*options.crowds, "dl21"):
+        folder(name)
+    whole_crowds(options)
+    with_gold(options)
+    many_panels(options)
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:3]))
+    run(main, Options(), SHORT, __doc__)

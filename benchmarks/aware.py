@@ -1,7 +1,6 @@
 """Which merging ranks systems best, on the machine assessors of TREC DL 2021; AWARE's speed.
 
-    python -m benchmarks.aware [--panels 8] [--sizes 2,5,10,20,55] [--training 0,5,10,26]
-        [--splits 100] [--all]
+    python -m benchmarks.aware [--panels 8] [--sizes 2 5 10 20 55] [--training 0 5 10 26] [--all]
 
 Every cell is the mean over random panels (and, with gold, random training topics) of tau_AP with
 NIST's ranking of the 63 runs, on topics that no method was trained on, with a 95 % t-interval over
@@ -10,17 +9,18 @@ panels.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import time
 import warnings
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy import stats
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._data import dl21
+from benchmarks._measure import timed
 from qrowd import registry
 from qrowd.aggregation.gaps import GAPS
 from qrowd.aggregation.scores.unsupervised import UnsupervisedAware
@@ -41,21 +41,40 @@ SUPERVISED = (
     "aware-r",
     "aware-t",
 )
+SOFT = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("hard", "soft")}  # what is scored
 
 
-def data_folder() -> Path:
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    return Path(os.environ.get("QROWD_DATA") or beside) / "dl21"
+@dataclass(frozen=True)
+class Options:
+    panels: int = 8
+    sizes: tuple[int, ...] = (2, 5, 10, 20, 55)
+    training: tuple[int, ...] = (0, 5, 10, 26)  # numbers of topics with gold
+    splits: int = 100  # for the head to head
+    all: bool = False  # slow methods with gold, too
+    methods: tuple[str, ...] = ()  # judgement-level ones; all of them, if none is named
+    topics: int = 53
+    replicates: int = 100  # of a random assessor
+    gaps: tuple[str, ...] = tuple(GAPS)
+
+
+SHORT = Options(
+    panels=2,
+    sizes=(3,),
+    training=(0, 5),
+    splits=2,
+    methods=("mv", "binmv"),
+    topics=12,
+    replicates=2,
+    gaps=("fro", "apc"),
+)
 
 
 class Study:
     """The collection, and what is computed once for all panels."""
 
-    def __init__(self, folder: Path, everything: bool = False) -> None:
-        self.everything = everything
-        self.crowd = q.read_judgements(folder / "judgements.tsv.gz")
-        self.gold = q.read_qrels(folder / "gold.qrels.gz")
-        self.runs = q.read_runs(str(folder / "runs"))
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.crowd, self.gold, self.runs = dl21(options.topics)
         counts = self.crowd.per_assessor
         full = self.crowd.assessors.names[counts >= 0.95 * len(self.gold)]
         self.crowd = self.crowd.of_assessors(q.Index.of(full))
@@ -72,12 +91,14 @@ class Study:
             certain.runs,
             np.concatenate([certain.values, graded.values]),
         )
-        self.random = q.random_scores(self.runs, self.gold.pairs, self.measures)
+        self.random = q.random_scores(
+            self.runs, self.gold.pairs, self.measures, replicates=options.replicates
+        )
 
     def label_methods(self, with_gold: bool) -> list[str]:
         """Every judgement-level method that needs nothing but judgements."""
-        left_out = LEFT_OUT | SLOW if with_gold and not self.everything else LEFT_OUT
-        return [
+        left_out = LEFT_OUT | SLOW if with_gold and not self.options.all else LEFT_OUT
+        return list(self.options.methods) or [
             id
             for id, card in registry.cards("method").items()
             if card.level == "judgements" and not card.needs and id not in left_out
@@ -89,11 +110,11 @@ class Study:
         A topic may repeat, and then counts as often.
         """
         names = list(test)
-        truth, found = (
-            means_of(one.values[:, :, [one.topics.code(name, "topic") for name in names]], axis=2)
-            for one in (self.by_gold, scores)
+        truth, own = (
+            means_of(some.values[:, :, [some.topics.code(name, "topic") for name in names]], axis=2)
+            for some in (self.by_gold, scores)
         )
-        return np.asarray(tau_ap(found, truth))
+        return np.asarray(tau_ap(own, truth))
 
     def results(self, panel: list[str], train: q.Index | None) -> Iterator[tuple[str, Floats]]:
         """Names and tau_AP per measure of all methods on one panel."""
@@ -115,8 +136,7 @@ class Study:
         semi = q.Given(gold=None if train is None else self.binary[train])
         for id in self.label_methods(train is not None):
             merged = registry.get(id).fit(crowd, semi)
-            kinds = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("hard", "soft")}
-            for kind in kinds.get(id, ("hard",)):
+            for kind in SOFT.get(id, ("hard",)):
                 relevance = merged.soft()[test] if kind == "soft" else merged.qrels()[test]
                 scores = q.evaluate(self.runs, relevance, self.measures)
                 name = f"{id} (expected)" if kind == "soft" else id
@@ -125,7 +145,7 @@ class Study:
 
 def table(study: Study, size: int, panels: int, training: int) -> dict[str, Floats]:
     """tau_AP of every method: [panel, measure]."""
-    found: dict[str, list[Floats]] = {}
+    taus: dict[str, list[Floats]] = {}
     for number in range(1 if size == len(study.crowd.assessors) and not training else panels):
         random = np.random.default_rng([size, training, number])
         names = study.crowd.assessors.names
@@ -134,49 +154,52 @@ def table(study: Study, size: int, panels: int, training: int) -> dict[str, Floa
         if training:
             train = q.Index.of(random.choice(study.gold.topics.names, training, replace=False))
         for name, value in study.results(panel, train):
-            found.setdefault(name, []).append(value)
-    return {name: np.array(values) for name, values in found.items()}
+            taus.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in taus.items()}
 
 
-def print_table(study: Study, sizes: list[int], panels: int, training: int) -> None:
-    from scipy import stats
-
-    columns = {size: table(study, size, panels, training) for size in sizes}
+def print_tables(study: Study, training: int) -> None:
+    """Every method on panels of every size, a table for each measure."""
+    sizes = study.options.sizes
+    columns = {size: table(study, size, study.options.panels, training) for size in sizes}
     gold = f"gold for {training} topics, scored on the others" if training else "no gold"
     for m, measure in enumerate(study.measures):
-        print(f"\n### {measure}, {gold}\n")
-        print("| method | " + " | ".join(f"{size} assessors" for size in sizes) + " |")
-        print("|---|" + "---|" * len(sizes))
+        heads = [f"{size} assessors" for size in sizes]
+        printed = Table("method", *heads, title=f"### {measure}, {gold}")
         last = columns[sizes[-1]]
         for name in sorted(last, key=lambda name: -last[name][:, m].mean()):
-            cells = []
-            for size in sizes:
-                values = columns[size][name][:, m]
-                width = 0.0
-                if len(values) > 1:
-                    width = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-                cells.append(f"{values.mean():.3f}" + (f" ± {width:.3f}" if width else ""))
-            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+            printed.row(name, *(_mean(columns[size][name][:, m]) for size in sizes))
 
 
-def head_to_head(study: Study, splits: int) -> None:
+def _mean(values: Floats) -> str:
+    """With its 95 % t-interval, where there are several."""
+    if len(values) == 1:
+        return f"{values[0]:.3f}"
+    width = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return f"{values.mean():.3f} ± {width:.3f}"
+
+
+def head_to_head(study: Study) -> None:
     """All assessors: what is learned, against the best single one in hindsight."""
     specs = ("aware-uni", "sup_apc", "aware-s(gap='apc', power=8)", "aware-r")
-    print(f"\n### All assessors, {splits} sets of training topics: tau_AP above the best single")
-    print(
-        "\nThe single one is the best on the very test topics. 95 % intervals that take the topics "
-        f"for a sample: {splits} times they are drawn with replacement, a training set is drawn "
-        "among them, and the weights are learned again.\n"
+    splits = study.options.splits
+    table = Table(
+        "measure",
+        "training topics",
+        *specs,
+        "single, best in training",
+        title=f"### All assessors, {splits} sets of training topics: tau_AP above the best single"
+        "\n\nThe single one is the best on the very test topics. 95 % intervals that take the "
+        f"topics for a sample: {splits} times they are drawn with replacement, a training set is "
+        "drawn among them, and the weights are learned again.",
     )
-    print("| measure | training topics | " + " | ".join(specs) + " | single, best in training |")
-    print("|---|---|" + "---|" * (len(specs) + 1))
     for m, measure in enumerate(study.measures):
-        for training in (5, 10, 26):
-            found = np.array([_gains(study, specs, training, n)[m] for n in range(splits)])
+        for training in [number for number in (5, 10, 26) if number <= len(study.gold.topics) // 2]:
+            gains = np.array([_gains(study, specs, training, n)[m] for n in range(splits)])
             drawn = [_gains(study, specs, training, n, anew=True)[m] for n in range(splits)]
-            width = 2.0 * np.std(drawn, axis=0, ddof=1)
-            cells = [f"{a:+.3f} ± {b:.3f}" for a, b in zip(found.mean(axis=0), width, strict=True)]
-            print(f"| {measure} | {training} | " + " | ".join(cells) + " |", flush=True)
+            widths = 2.0 * np.std(drawn, axis=0, ddof=1)
+            means = zip(gains.mean(axis=0), widths, strict=True)
+            table.row(measure, training, *(f"{mean:+.3f} ± {width:.3f}" for mean, width in means))
 
 
 def _gains(
@@ -200,64 +223,54 @@ def sharpness(study: Study) -> None:
     """The effective number of assessors under each estimator, with gold for 10 topics."""
     chosen = np.random.default_rng(1).choice(study.gold.topics.names, 10, replace=False)
     given = q.Given(reference=study.by_gold[q.Index.of(chosen)], random=study.random)
-    specs = [f"sup_{gap}" for gap in GAPS] + [f"sgl_{gap}_msd" for gap in GAPS]
+    gaps = study.options.gaps
+    specs = [f"sup_{gap}" for gap in gaps] + [f"sgl_{gap}_msd" for gap in gaps]
     specs += ["aware-s(gap='apc', power=8)", "aware-s(gap='kld', beta=10)", "aware-r"]
-    print("\n### Effective number of assessors, 10 training topics\n")
-    print("| method | " + " | ".join(study.measures) + " |\n|---|---|---|")
+    title = "### Effective number of assessors, 10 training topics"
+    table = Table("method", *study.measures, title=title)
     for spec in specs:
         weight = registry.get(spec).accuracies(study.by_each, given)[:, :, 0]
         weight = weight / weight.sum(axis=1, keepdims=True)
-        cells = [f"{number:.1f}" for number in 1 / (weight**2).sum(axis=1)]
-        print(f"| {spec} | " + " | ".join(cells) + " |", flush=True)
+        table.row(spec, *(f"{number:.1f}" for number in 1 / (weight**2).sum(axis=1)))
 
 
-def speed() -> None:
-    """All thirty u-AWARE estimators: 31 assessors, 300 random ones, 129 runs, 50 topics."""
+def speed(options: Options) -> None:
+    """All u-AWARE estimators on made scores."""
     random = np.random.default_rng(1)
     topics, runs = (q.Index.of([f"{n:03d}" for n in range(size)]) for size in (50, 129))
+    replicates = options.replicates
     own = q.Index.of([f"a{n}" for n in range(31)])
-    names = q.Index.of([f"{p}:{n:04d}" for p in (0.05, 0.5, 0.95) for n in range(100)])
+    names = q.Index.of([f"{p}:{n:04d}" for p in (0.05, 0.5, 0.95) for n in range(replicates)])
+    shape = (1, 3 * replicates, 50, 129)
     scores = q.Scores(("AP",), "assessor", own, topics, runs, random.random((1, 31, 50, 129)))
-    chance = q.Scores(("AP",), "random", names, topics, runs, random.random((1, 300, 50, 129)))
+    chance = q.Scores(("AP",), "random", names, topics, runs, random.random(shape))
     given = q.Given(random=chance)
     UnsupervisedAware(gap="apc").accuracies(scores.of_columns(["a1"]), given)  # compile
-    print("| gap | sgl, 3 weights, CPU s | tpc, 3 weights, CPU s |\n|---|---|---|")
+    title = f"## u-AWARE: gaps of 31 assessors to {3 * replicates} random ones, 129 runs, 50 topics"
+    table = Table("gap", "sgl, 3 weights, CPU s", "tpc, 3 weights, CPU s", title=title)
+
+    def estimated(gap: str, per: str) -> None:
+        for weight in ("md", "msd", "med"):
+            UnsupervisedAware(gap=gap, weight=weight, per=per).accuracies(scores, given)
+
     total = 0.0
-    for gap in GAPS:
-        spent = []
-        for per in ("sgl", "tpc"):
-            start = time.process_time()
-            for weight in ("md", "msd", "med"):
-                UnsupervisedAware(gap=gap, weight=weight, per=per).accuracies(scores, given)
-            spent.append(time.process_time() - start)
+    for gap in options.gaps:
+        spent = [timed(partial(estimated, gap, per))[1].cpu for per in ("sgl", "tpc")]
         total += sum(spent)
-        print(f"| {gap} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
-    print(f"\nAll 30 estimators: {total:.1f} s of CPU")
+        table.row(gap, *(f"{seconds:.2f}" for seconds in spent))
+    print(f"\nAll {6 * len(options.gaps)} estimators: {total:.1f} s of CPU")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--panels", type=int, default=8)
-    parser.add_argument("--sizes", default="2,5,10,20,55")
-    parser.add_argument("--training", default="0,5,10,26", help="numbers of topics with gold")
-    parser.add_argument("--splits", type=int, default=100, help="for the head to head")
-    parser.add_argument("--all", action="store_true", help="slow methods with gold, too")
-    options = parser.parse_args(arguments or [])
+def main(options: Options) -> None:
     warnings.simplefilter("ignore")
-    print("## u-AWARE: gaps of 31 assessors to 300 random ones, 129 runs, 50 topics\n")
-    speed()
-    if not data_folder().is_dir():
-        print(f"\nno DL 2021 data in {data_folder()}; QROWD_DATA names another folder")
-        return
-    study = Study(data_folder(), options.all)
-    print(
-        f"\n## TREC DL 2021: {len(study.crowd.assessors)} machine assessors, {len(study.runs)} runs"
-    )
+    speed(options)
+    study = Study(options)
+    print(f"\n## TREC DL 2021: {len(study.crowd.assessors)} assessors, {len(study.runs)} runs")
     sharpness(study)
-    head_to_head(study, options.splits)
-    for training in map(int, options.training.split(",")):
-        print_table(study, [int(s) for s in options.sizes.split(",")], options.panels, training)
+    head_to_head(study)
+    for training in options.training:
+        print_tables(study, training)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(main, Options(), SHORT, __doc__)

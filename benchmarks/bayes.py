@@ -1,34 +1,35 @@
 """hier-bayes beside JAGS, hier-vb beside hier-bayes, and both on TREC 2011's crowd.
 
-    python -m benchmarks.bayes [accuracy] [calibration] [variants] [vb] [jags]
-        [--crowds 400] [--first-crowd 0] [--jags-sweeps 1000] [--jags-chains 3]
+    python -m benchmarks.bayes [accuracy] [calibration] [variants] [vb] [jags] [--crowds 400]
 
 `accuracy`, `jags` and the first part of `vb` want the folder trec_rf10 of QROWD_DATA; without it
 they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `variants` takes
 those of six crowds that are there. `jags` wants the program jags (Debian's package jags, 4.3.1) and
-takes long: more than 10 minutes of CPU.
+takes long: more than 10 minutes of CPU. `calibration` is simulation-based: parameters from the
+prior (constrained as the sampler is), a crowd from them, and the rank of the truth among draws of
+the posterior, many times over.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import resource
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import chi2
 
 import qrowd as q
-from benchmarks._calibration import BINS, ranks, uniform
+from benchmarks._benchmark import Table, attempt, need, option, run
+from benchmarks._data import CROWDS, binary_crowd, folder, present, there
+from benchmarks._measure import alone, command_spent, peak_memory, timed
+from benchmarks._variants import VARIANTS
 from qrowd.comparison.diagnostics import ess_bulk, rhat
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.errors import DataWarning, NotConvergedWarning
 
 HYPER = ("phi_pi", "kappa_pi", "phi_0", "kappa_0", "phi_1", "kappa_1")
@@ -61,31 +62,47 @@ MODEL = """model {
 # JAGS stops ("slicer stuck at value with infinite density") where a draw is 0 or 1 to the last bit
 
 
+BINS, DRAWS = 10, 99  # of the calibration: 100 ranks, ten to a bin
+KINDS = ("prevalence", "specificity", "sensitivity")
+NAMES = ("accuracy", "calibration", "variants", "vb", "jags")
+
+
+@dataclass(frozen=True)
+class Options:
+    parts: tuple[str, ...] = option(NAMES, positional=True, choices=NAMES)
+    methods: tuple[str, ...] = ("mv", "ds", "hier-bayes", "hier-vb")
+    halves: int = 5  # of the gold
+    crowds: int = 400  # of the calibration
+    first_crowd: int = 0  # its seed
+    sweeps: int = 2000  # of hier-bayes
+    jags_sweeps: int = 1000
+    jags_chains: int = 3
+    collections: tuple[str, ...] = tuple(CROWDS)  # of the variants
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)  # of hier-vb alone
+
+
+SHORT = Options(
+    methods=("ds", "hier-vb"),
+    halves=1,
+    crowds=2,
+    sweeps=100,
+    jags_sweeps=20,
+    jags_chains=2,
+    collections=("spectral_bluebird",),
+    variants=("as printed", "bias and skill", "the same, shares for all topics"),
+    sizes=(5_000,),
+)
+
+
 def collection() -> tuple[q.Judgements, q.Qrels, str]:
     """The crowd, its gold and its name."""
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("QROWD_DATA") or beside) / "trec_rf10"
-    if folder.is_dir():
-        crowd = q.read_judgements(folder / "judgements.tsv.gz")
-        return crowd, q.read_qrels(folder / "gold.qrels.gz"), "trec_rf10"
+    if there("trec_rf10"):
+        data = folder("trec_rf10")
+        crowd = q.read_judgements(data / "judgements.tsv.gz")
+        return crowd, q.read_qrels(data / "gold.qrels.gz"), "trec_rf10"
     made = q.simulate("carpenter")
     return made.judgements, made.gold, "simulated like trec_rf10"
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
-def header(*cells: str) -> None:
-    row(*cells)
-    row(*["---"] * len(cells))
-
-
-def timed(work: Callable[[], q.Merged]) -> tuple[q.Merged, float, float]:
-    """The result, wall seconds and CPU seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
 # --- accuracy -------------------------------------------------------------------------------------
@@ -96,20 +113,29 @@ def right(merged: q.Merged, gold: q.Qrels) -> float:
     return float((merged.grades()[at[at >= 0]] == gold.grade[at >= 0]).mean())
 
 
-def accuracy() -> None:
-    """Unsupervised, and with half of the gold given, on the other half (5 random halves)."""
+def accuracy(options: Options) -> None:
+    """Unsupervised, and with half of the gold given, on the other half."""
     crowd, gold, name = collection()
-    print(f"\nShare of right grades on gold, {name}; with gold: the mean over 5 random halves\n")
-    header("method", "no gold, all", "no gold, other half", "half of gold given, other half")
+    table = Table(
+        "method",
+        "no gold, all",
+        "no gold, other half",
+        "half of gold given, other half",
+        title=f"Share of right grades on gold, {name}; with gold: the mean over "
+        f"{options.halves} random halves",
+    )
     halves = []
-    for seed in range(5):
+    for seed in range(options.halves):
         chosen = np.random.default_rng(seed).permutation(len(gold)) < len(gold) // 2
         halves.append((gold.select(chosen), gold.select(~chosen)))
-    for spec in ("mv", "ds", "hier-bayes", "hier-vb"):
+    for spec in options.methods:
         plain = q.get(spec).fit(crowd)
         without = [right(plain, other) for _, other in halves]
-        given = [right(q.get(spec).fit(crowd, q.Given(gold=half)), other) for half, other in halves]
-        row(spec, *(f"{x:.3f}" for x in (right(plain, gold), np.mean(without), np.mean(given))))
+        with_gold = [
+            right(q.get(spec).fit(crowd, q.Given(gold=half)), other) for half, other in halves
+        ]
+        shares = (right(plain, gold), np.mean(without), np.mean(with_gold))
+        table.row(spec, *(f"{share:.3f}" for share in shares))
 
 
 # --- JAGS -----------------------------------------------------------------------------------------
@@ -121,23 +147,23 @@ def dump(name: str, values: object) -> str:
     return f"`{name}` <- {inside}\n"
 
 
-def write_jags(crowd: q.Judgements, folder: Path, chains: int, burn: int, sweeps: int) -> None:
+def write_jags(crowd: q.Judgements, where: Path, chains: int, burn: int, sweeps: int) -> None:
     sizes = {"T": len(crowd.topics), "J": len(crowd.assessors), "I": len(crowd.pairs)}
     columns = {"tt": crowd.pairs.topic + 1, "jj": crowd.assessor + 1, "ii": crowd.pair + 1}
     data = {**sizes, "K": len(crowd), **columns, "y": crowd.grade}
-    (folder / "model.bug").write_text(MODEL)
-    (folder / "data.R").write_text("".join(dump(*item) for item in data.items()))
+    (where / "model.bug").write_text(MODEL)
+    (where / "data.R").write_text("".join(dump(*item) for item in data.items()))
     votes, random = crowd.votes, np.random.default_rng(0)
     lines = ['model in "model.bug"', 'data in "data.R"', f"compile, nchains({chains})"]
     for chain in range(1, chains + 1):
         z = votes[:, 1] + random.random(len(votes)) > votes[:, 0] + 0.5
         generator = '`.RNG.name` <- "base::Mersenne-Twister"\n' + dump(".RNG.seed", chain)
         start = [dump(h, random.uniform(0.5, 0.9) if "phi" in h else 5.0) for h in HYPER]
-        (folder / f"start{chain}.R").write_text("".join([dump("z", z * 1), generator, *start]))
+        (where / f"start{chain}.R").write_text("".join([dump("z", z * 1), generator, *start]))
         lines.append(f'parameters in "start{chain}.R", chain({chain})')
     lines += ["initialize", f"update {burn}", "monitor z, type(mean)"]
     lines += [*(f"monitor {h}" for h in HYPER), f"update {sweeps}"]
-    (folder / "run.cmd").write_text("\n".join([*lines, "coda *"]) + "\n")
+    (where / "run.cmd").write_text("\n".join([*lines, "coda *"]) + "\n")
 
 
 def run_jags(
@@ -145,17 +171,52 @@ def run_jags(
 ) -> tuple[Floats, Floats, float]:
     """Draws[chain, draw, hyperparameter], the mean of z of each pair, and CPU seconds."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_jags(crowd, folder, chains, burn, sweeps)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(["jags", "run.cmd"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        files = [folder / f"CODAchain{chain}.txt" for chain in range(1, chains + 1)]
+        where = Path(name)
+        write_jags(crowd, where, chains, burn, sweeps)
+        spent = command_spent(["jags", "run.cmd"], cwd=where, stdout=subprocess.DEVNULL)
+        files = [where / f"CODAchain{chain}.txt" for chain in range(1, chains + 1)]
         draws = [np.loadtxt(file)[:, 1].reshape(len(HYPER), sweeps).T for file in files]
-        tables = [folder / f"CODAtable{chain}.txt" for chain in range(1, chains + 1)]
+        tables = [where / f"CODAtable{chain}.txt" for chain in range(1, chains + 1)]
         z = np.mean([np.loadtxt(table, usecols=1) for table in tables], axis=0)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return np.stack(draws), z, cpu
+    return np.stack(draws), z, spent.cpu
+
+
+def jags(options: Options) -> None:
+    """Effective samples of the slowest hyperparameter per CPU second; what each decides."""
+    need(shutil.which("jags"), "no program jags (Debian: apt install jags)")
+    sweeps, chains, kept = options.jags_sweeps, options.jags_chains, options.sweeps // 2
+    crowd, gold, name = collection()
+    q.HierBayes(sweeps=20).fit(crowd)  # compile
+    merged, spent = timed(lambda: q.HierBayes(sweeps=options.sweeps).fit(crowd))
+    drawn = merged.details["chains"]
+    theirs, z, jags_cpu = run_jags(crowd, chains, sweeps // 2, sweeps)
+    samplers = {
+        "hier-bayes": (np.stack([drawn[name] for name in OURS], axis=2), spent.cpu),
+        "JAGS": (theirs, jags_cpu),
+    }
+    sizes = {
+        "hier-bayes": f"3 x {kept} ({kept})",
+        "JAGS": f"{chains} x {sweeps} ({sweeps // 2})",
+    }
+    title = f"Hyperparameters, {name}: effective samples (bulk) and R-hat"
+    table = Table("figure", *HYPER, title=title)
+    for sampler, (draws, _) in samplers.items():
+        table.row(f"{sampler}: mean", *(f"{x:.3f}" for x in draws.mean(axis=(0, 1))))
+        table.row(f"{sampler}: sd", *(f"{x:.3f}" for x in draws.std(axis=(0, 1))))
+        table.row(f"{sampler}: effective", *(f"{x:.0f}" for x in ess_bulk(draws)))
+        table.row(f"{sampler}: R-hat", *(f"{x:.3f}" for x in rhat(draws)))
+    table = Table(
+        "sampler",
+        "chains x kept (dropped) sweeps",
+        "CPU s",
+        "slowest, effective / CPU s",
+        "ratio",
+    )
+    base = ess_bulk(theirs).min() / jags_cpu
+    for sampler, (draws, cpu) in samplers.items():
+        rate = ess_bulk(draws).min() / cpu
+        table.row(sampler, sizes[sampler], f"{cpu:.1f}", f"{rate:.3g}", f"{rate / base:.0f}")
+    decisions(merged, z, gold)
 
 
 def decisions(merged: q.Merged, theirs: Floats, gold: q.Qrels) -> None:
@@ -163,44 +224,17 @@ def decisions(merged: q.Merged, theirs: Floats, gold: q.Qrels) -> None:
     at = merged.pairs.locate(gold.pairs)
     true, at = gold.grade[at >= 0] > 0, at[at >= 0]
     ours = merged.relevant > 0.5
-    print("\nPairs decided by the posterior mean of z\n")
-    header("", f"right of {len(at):,} with gold", "standard error", "as hier-bayes, all pairs")
-    for who, said in (("hier-bayes", ours), ("JAGS", theirs > 0.5)):
-        share = float((said[at] == true).mean())
-        error = np.sqrt(share * (1 - share) / len(at))
-        row(who, f"{share:.4f}", f"{error:.3f}", f"{(said == ours).mean():.2%}")
-
-
-def jags(sweeps: int = 1000, chains: int = 3) -> None:
-    """Effective samples of the slowest hyperparameter per CPU second; what each decides."""
-    if not shutil.which("jags"):
-        print("no program jags here (Debian: apt install jags); skipped", file=sys.stderr)
-        return
-    crowd, gold, name = collection()
-    q.HierBayes(sweeps=20).fit(crowd)  # compile
-    merged, _, cpu = timed(lambda: q.HierBayes().fit(crowd))
-    drawn = merged.details["chains"]
-    ours = np.stack([drawn[name] for name in OURS], axis=2)
-    theirs, z, jags_cpu = run_jags(crowd, chains, sweeps // 2, sweeps)
-    print(f"\nHyperparameters, {name}: effective samples (bulk) and R-hat\n")
-    header("", *HYPER)
-    for who, draws in (("hier-bayes", ours), ("JAGS", theirs)):
-        row(f"{who}: mean", *(f"{x:.3f}" for x in draws.mean(axis=(0, 1))))
-        row(f"{who}: sd", *(f"{x:.3f}" for x in draws.std(axis=(0, 1))))
-        row(f"{who}: effective", *(f"{x:.0f}" for x in ess_bulk(draws)))
-        row(f"{who}: R-hat", *(f"{x:.3f}" for x in rhat(draws)))
-    print()
-    header("", "chains x kept (dropped) sweeps", "CPU s", "slowest, effective / CPU s", "ratio")
-    rates = ess_bulk(ours).min() / cpu, ess_bulk(theirs).min() / jags_cpu
-    row(
-        "hier-bayes",
-        "3 x 1000 (1000)",
-        f"{cpu:.1f}",
-        f"{rates[0]:.3g}",
-        f"{rates[0] / rates[1]:.0f}",
+    table = Table(
+        "sampler",
+        f"right of {len(at):,} with gold",
+        "standard error",
+        "as hier-bayes, all pairs",
+        title="Pairs decided by the posterior mean of z",
     )
-    row("JAGS", f"{chains} x {sweeps} ({sweeps // 2})", f"{jags_cpu:.0f}", f"{rates[1]:.3g}", 1)
-    decisions(merged, z, gold)
+    for sampler, decided in (("hier-bayes", ours), ("JAGS", theirs > 0.5)):
+        share = float((decided[at] == true).mean())
+        error = np.sqrt(share * (1 - share) / len(at))
+        table.row(sampler, f"{share:.4f}", f"{error:.3f}", f"{(decided == ours).mean():.2%}")
 
 
 # --- variational ----------------------------------------------------------------------------------
@@ -213,59 +247,62 @@ def large_crowd(judgements: int) -> q.Judgements:
     truth = random.random(pairs) < 0.5
     right = random.beta(6, 2, (2, assessors))
     pair = np.repeat(np.arange(pairs), 5)
-    who = random.integers(0, assessors, len(pair)).astype(np.int32)
-    hit = random.random(len(pair)) < right[truth[pair].astype(np.int8), who]
+    assessor = random.integers(0, assessors, len(pair)).astype(np.int32)
+    hit = random.random(len(pair)) < right[truth[pair].astype(np.int8), assessor]
     grade = np.where(hit, truth[pair], ~truth[pair]).astype(np.int8)
     depth = -(-pairs // topics)
     indexes = tuple(
         q.Index(np.array([f"{letter}{i:07d}" for i in range(n)], object))
         for letter, n in (("t", topics), ("d", depth), ("a", assessors))
     )
-    codes = ((pair // depth).astype(np.int32), (pair % depth).astype(np.int32), who)
+    codes = ((pair // depth).astype(np.int32), (pair % depth).astype(np.int32), assessor)
     return q.Judgements.from_codes(indexes, codes, grade, scale=q.Scale((0, 1)))  # type: ignore[arg-type]
 
 
-def vb_alone(judgements: int) -> None:
-    """One fit in a process of its own, for its peak memory; kernels come from their cache."""
-    q.HierVB(max_iter=1).fit(large_crowd(1000))
+def vb_alone(judgements: int) -> tuple[int, float, float, int, int]:
+    """One fit for a process of its own: iterations, seconds, CPU seconds, peak before and after."""
+    q.HierVB(max_iter=1).fit(large_crowd(1000))  # kernels come from their cache
     crowd = large_crowd(judgements)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    merged, wall, cpu = timed(lambda: q.HierVB().fit(crowd))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    cells = (f"{wall:.2f}", f"{cpu:.2f}", f"{before:.0f}", f"{after:.0f}")
-    row(f"{judgements:,}", merged.fit.iterations, *cells)
+    before = peak_memory()
+    merged, spent = timed(lambda: q.HierVB().fit(crowd))
+    return merged.fit.iterations, spent.seconds, spent.cpu, before, peak_memory()
 
 
-def vb() -> None:
+def vb(options: Options) -> None:
     """hier-vb beside hier-bayes on one crowd, then on millions of judgements."""
     crowd, _, name = collection()
-    q.HierBayes(sweeps=20).fit(crowd)
-    sampled, _, sampled_cpu = timed(lambda: q.HierBayes().fit(crowd))
-    found, _, cpu = timed(lambda: q.HierVB().fit(crowd))
-    differ = float(((sampled.relevant > 0.5) != (found.relevant > 0.5)).mean())
-    print(
-        f"\n{name}: hier-bayes {sampled_cpu:.1f} s of CPU, hier-vb {cpu:.2f} s; "
-        f"{differ:.2%} of decisions differ\n"
+    q.HierBayes(sweeps=20).fit(crowd)  # compile
+    sampled, by_sampling = timed(lambda: q.HierBayes(sweeps=options.sweeps).fit(crowd))
+    merged, by_vb = timed(lambda: q.HierVB().fit(crowd))
+    differ = float(((sampled.relevant > 0.5) != (merged.relevant > 0.5)).mean())
+    table = Table(
+        "judgements",
+        "iterations",
+        "s",
+        "CPU s",
+        "peak MB before the fit",
+        "and after",
+        title=f"{name}: hier-bayes {by_sampling.cpu:.1f} s of CPU, hier-vb {by_vb.cpu:.2f} s; "
+        f"{differ:.2%} of decisions differ",
     )
-    header("judgements", "iterations", "s", "CPU s", "peak MB before the fit", "and after")
-    for size in (100_000, 1_000_000, 10_000_000):
-        subprocess.run([sys.executable, "-m", "benchmarks.bayes", "--alone", str(size)], check=True)
+    for size in options.sizes:
+        iterations, seconds, cpu, before, after = alone(vb_alone, size)
+        memory = [f"{peak / 2**20:.0f}" for peak in (before, after)]
+        table.row(f"{size:,}", iterations, f"{seconds:.2f}", f"{cpu:.2f}", *memory)
 
 
 # --- variants -------------------------------------------------------------------------------------
 
 
-def variants() -> None:
+def variants(options: Options) -> None:
     """The model changed in one way at a time: right decisions and log loss on six crowds' gold."""
-    from benchmarks._variants import VARIANTS
-    from benchmarks.merging_accuracy import COLLECTIONS, FOLDER
-
-    there = [each for each in COLLECTIONS if (FOLDER / each.name).is_dir()]
-    print("\nShare of right grades on gold / log loss (p kept within 0.001 and 0.999)\n")
-    header("model", *(each.name for each in there))
-    read = [each.read() for each in there]
-    for name, relevant in VARIANTS.items():
-        row(name, *(_scored(relevant(crowd), crowd, gold) for crowd, gold in read))
+    names = present(options.collections)
+    title = "Share of right grades on gold / log loss (p kept within 0.001 and 0.999)"
+    table = Table("model", *names, title=title)
+    crowds = [binary_crowd(name) for name in names]
+    for name in options.variants:
+        relevant = VARIANTS[name]
+        table.row(name, *(_scored(relevant(crowd), crowd, gold) for crowd, gold in crowds))
 
 
 def _scored(p: Floats, crowd: q.Judgements, gold: q.Qrels) -> str:
@@ -278,47 +315,98 @@ def _scored(p: Floats, crowd: q.Judgements, gold: q.Qrels) -> str:
 # --- calibration ----------------------------------------------------------------------------------
 
 
-def calibration(crowds: int = 400, first: int = 0) -> None:
+def crowd_of(
+    random: np.random.Generator, kappa_min: float, shape: tuple[int, int, int, int]
+) -> tuple[q.Judgements, dict[str, float]]:
+    """A crowd of (topics, documents per topic, assessors, votes per pair), and the truth.
+
+    Of the topics and the assessors, the truth is that of the first.
+    """
+    topics, documents, assessors, votes = shape
+    phi = random.random(3)
+    while phi[1] + phi[2] <= 1:
+        phi = random.random(3)
+    kappa = kappa_min * random.random(3) ** (-1 / 1.5)
+    sizes = (topics, assessors, assessors)
+    members = [
+        random.beta(k * p, k * (1 - p), n) for p, k, n in zip(phi, kappa, sizes, strict=True)
+    ]
+    topic = np.repeat(np.arange(topics), documents)
+    z = random.random(len(topic)) < members[0][topic]
+    pair = np.repeat(np.arange(len(topic)), votes)
+    assessor = random.random((len(topic), assessors)).argsort(axis=1)[:, :votes].ravel()
+    right = np.where(z[pair], members[2][assessor], members[1][assessor])
+    grade = (random.random(len(pair)) < right) == z[pair]
+    crowd = q.Judgements.of(
+        [f"t{t:02d}" for t in topic[pair]],
+        [f"d{i:04d}" for i in pair],
+        [f"a{j:03d}" for j in assessor],
+        grade.astype(int),
+        scale=q.Scale((0, 1)),
+    )
+    truth = {f"phi_{kind}": float(x) for kind, x in zip(KINDS, phi, strict=True)}
+    truth |= {f"kappa_{kind}": float(x) for kind, x in zip(KINDS, kappa, strict=True)}
+    first = (0, assessor.min(), assessor.min())
+    truth |= {k: float(m[i]) for k, m, i in zip(KINDS, members, first, strict=True)}
+    return crowd, truth | {"relevant pairs": float(z.sum())}
+
+
+def ranks(
+    seed: int, kappa_min: float, shape: tuple[int, int, int, int], sweeps: int
+) -> dict[str, int]:
+    """The rank, 0 to DRAWS, of the truth of one crowd among draws far from each other."""
+    random = np.random.default_rng([7, seed])
+    crowd, truth = crowd_of(random, kappa_min, shape)
+    method = q.HierBayes(sweeps=sweeps, draws=2 * sweeps, kappa_min=kappa_min, seed=seed)
+    merged = method.fit(crowd)
+    chains = merged.details["chains"]
+    drawn: dict[str, Array] = {name: chains.pooled(name) for name in chains.values}
+    assert merged.samples is not None
+    drawn["relevant pairs"] = merged.samples.sum(axis=0)
+    result = {}
+    for name, true in truth.items():
+        values = drawn[name].reshape(len(drawn[name]), -1)[:, 0]
+        values = values[np.linspace(0, len(values) - 1, DRAWS).astype(int)]
+        mark = values.dtype.type(true)  # as exact as the draws: near 1 there are ties
+        ties = int(random.integers((values == mark).sum() + 1))
+        result[name] = int((values < mark).sum()) + ties
+    return result
+
+
+def uniform(ranked: list[int]) -> tuple[Offsets, float, float]:
+    """How many ranks fall into each bin, the chi-square of that, and its p value."""
+    bins = np.bincount(np.array(ranked) * BINS // (DRAWS + 1), minlength=BINS)
+    expected = len(ranked) / BINS
+    statistic = float(((bins - expected) ** 2 / expected).sum())
+    return bins, statistic, float(chi2.sf(statistic, BINS - 1))
+
+
+def calibration(options: Options) -> None:
     """Ranks of the truth among draws, over simulated crowds, and how far from uniform they are."""
     warnings.simplefilter("ignore", DataWarning)
-    shape, sweeps = (6, 15, 12, 4), 2000
+    shape = (6, 15, 12, 4)
+    seeds = range(options.first_crowd, options.first_crowd + options.crowds)
     for kappa_min in (0.1, 1.0):
-        found = [ranks(seed, kappa_min, shape, sweeps) for seed in range(first, first + crowds)]
-        print(
-            f"\n{crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs per topic, "
-            f"assessors, votes per pair {shape}; {sweeps} sweeps\n"
+        crowds = [ranks(seed, kappa_min, shape, options.sweeps) for seed in seeds]
+        table = Table(
+            "parameter",
+            f"ranks in {BINS} bins",
+            "chi-square",
+            "p",
+            title=f"{options.crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs "
+            f"per topic, assessors, votes per pair {shape}; {options.sweeps} sweeps",
         )
-        header("parameter", f"ranks in {BINS} bins", "chi-square", "p")
-        for name in found[0]:
-            seen, statistic, p = uniform([each[name] for each in found])
-            row(name, " ".join(map(str, seen)), f"{statistic:.1f}", f"{p:.3f}")
+        for name in crowds[0]:
+            bins, statistic, p = uniform([crowd[name] for crowd in crowds])
+            table.row(name, " ".join(map(str, bins)), f"{statistic:.1f}", f"{p:.3f}")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(options: Options) -> None:
     warnings.simplefilter("ignore", NotConvergedWarning)
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "parts", nargs="*", help="accuracy calibration variants vb jags; all without"
-    )
-    parser.add_argument("--crowds", type=int, default=400, help="of the calibration")
-    parser.add_argument("--first-crowd", type=int, default=0, help="its seed")
-    parser.add_argument("--jags-sweeps", type=int, default=1000)
-    parser.add_argument("--jags-chains", type=int, default=3)
-    parser.add_argument("--alone", type=int, default=0, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments or [])
-    parts: dict[str, Callable[[], None]] = {
-        "accuracy": accuracy,
-        "calibration": lambda: calibration(given.crowds, given.first_crowd),
-        "variants": variants,
-        "vb": vb,
-        "jags": lambda: jags(given.jags_sweeps, given.jags_chains),
-    }
-    if given.alone:
-        vb_alone(given.alone)
-        return
-    for name in given.parts or parts:
-        parts[name]()
+    for part in (accuracy, calibration, variants, vb, jags):
+        if part.__name__ in options.parts:
+            attempt(partial(part, options))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(main, Options(), SHORT, __doc__)

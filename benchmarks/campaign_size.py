@@ -5,17 +5,19 @@ python -m benchmarks.campaign_size [--events 1000000] [--database URL]
 
 from __future__ import annotations
 
-import argparse
-import resource
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks._benchmark import Table, run
+from benchmarks._measure import Spent, peak_memory, timed
 from qrowd.collection.books.progress import status
 from qrowd.collection.database import transfer
 from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
@@ -23,67 +25,76 @@ from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
 
 PLAN = '[campaign]\nname = "large"\n[hit]\ngold = 0\n'
-TOPICS, POOL = 100, 1000
 
 
-def material() -> CampaignRows:
-    """100,000 pairs of 100 topics."""
-    topics = [TopicRow(f"t{t}", f"query {t}") for t in range(TOPICS)]
-    names = [(f"t{t}", f"d{t}-{d}") for t in range(TOPICS) for d in range(POOL)]
-    documents = (DocumentRow(name, name.encode()) for _, name in names)
-    return CampaignRows(topics, documents, names)
+@dataclass(frozen=True)
+class Options:
+    events: int = 1_000_000
+    topics: int = 100
+    pool: int = 1000  # documents of a topic
+    database: str = ""
 
 
-def write_judgements(path: Path, events: int) -> None:
+SHORT = Options(events=500, topics=2, pool=50)
+
+
+def steps(store: Store, folder: Path, options: Options) -> Iterator[tuple[str, Spent]]:
+    """Build the campaign, import judgements, and what else one does with it; each is timed."""
+
+    def step(name: str, work: Callable[[], Any]) -> tuple[str, Spent]:
+        return name, timed(work)[1]
+
+    def reading(act: Callable[..., Any], *arguments: Any) -> Any:
+        with store.read("large") as work:
+            return act(work, *arguments)
+
+    def imported() -> None:
+        with store.write("large") as work:
+            import_judgements(work, folder / "in.tsv")
+
+    pairs = options.topics * options.pool
+    built = partial(create_campaign, store, parse_plan(PLAN), material(options))
+    yield step(f"{pairs:,} pairs built", built)
+    write_judgements(folder / "in.tsv", options)
+    yield step(f"import of {options.events:,} events", imported)
+    yield step("status", partial(reading, status))
+    yield step("status again", partial(reading, status))
+    yield step("export", partial(reading, export, folder / "out"))
+    yield step("backup", lambda: transfer.backup(store, folder / "backup.db"))
+
+
+def material(options: Options) -> CampaignRows:
+    """All pairs of some topics."""
+    topics = [TopicRow(f"t{t}", f"query {t}") for t in range(options.topics)]
+    pairs = [(f"t{t}", f"d{t}-{d}") for t in range(options.topics) for d in range(options.pool)]
+    documents = (DocumentRow(name, name.encode()) for _, name in pairs)
+    return CampaignRows(topics, documents, pairs)
+
+
+def write_judgements(path: Path, options: Options) -> None:
     """So many judgements, each assessor judging every pair."""
     with path.open("w") as file:
         file.write("topic\tdoc\tassessor\tgrade\tseconds\ttime\n")
-        for number in range(events):
-            who, at = divmod(number, TOPICS * POOL)
-            t, d = divmod(at, POOL)
-            file.write(f"t{t}\td{t}-{d}\tm{who}\t{number % 3}\t{number % 40}\t1800000000000\n")
+        for number in range(options.events):
+            assessor, at = divmod(number, options.topics * options.pool)
+            t, d = divmod(at, options.pool)
+            row = f"t{t}\td{t}-{d}\tm{assessor}\t{number % 3}\t{number % 40}\t1800000000000\n"
+            file.write(row)
 
 
-def timed(what: str, act: Callable[[], Any]) -> Any:
-    """Run something; print its clock time, CPU time and how far memory grew."""
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    clock, cpu = time.perf_counter(), time.process_time()
-    result = act()
-    took, used = time.perf_counter() - clock, time.process_time() - cpu
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before.ru_maxrss
-    print(f"{what:28}{took:9.2f} s{used:9.2f} s CPU{grown / 1024:9.0f} MB more", flush=True)
-    return result
-
-
-def main() -> None:
+def main(options: Options) -> None:
     """All of it, once."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--events", type=int, default=1_000_000)
-    options.add_argument("--database", default="")
-    given = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        store = open_store(given.database or here / "large.db", new=True)
-        timed("100,000 pairs built", lambda: create_campaign(store, parse_plan(PLAN), material()))
-        write_judgements(here / "in.tsv", given.events)
-
-        def within(act: Callable[..., Any], *arguments: Any, writes: bool = False) -> Any:
-            opened = store.write if writes else store.read
-            with opened("large") as work:
-                return act(work, *arguments)
-
-        print(
-            timed(
-                f"import of {given.events:,}",
-                lambda: within(import_judgements, here / "in.tsv", writes=True),
-            )
-        )
-        timed("status", lambda: within(status))
-        timed("status again", lambda: within(status))
-        timed("export", lambda: within(export, here / "out"))
-        timed("backup", lambda: transfer.backup(store, here / "backup.db"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = open_store(options.database or folder / "large.db", new=True)
+        table = Table("what", "s", "CPU s", "MB more")
+        before = peak_memory()
+        for what, spent in steps(store, folder, options):
+            grown = peak_memory() - before
+            table.row(what, f"{spent.seconds:.2f}", f"{spent.cpu:.2f}", f"{grown / 2**20:.0f}")
+            before = peak_memory()
         store.engine.dispose()
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -8,53 +8,59 @@ CPU seconds. Intervals are 95 %, over collections (made text) or topics (abstrac
 
 from __future__ import annotations
 
-import os
-import time
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import DotProduct
 
 import qrowd as q
+from benchmarks._benchmark import Table, attempt, run
+from benchmarks._data import folder
+from benchmarks._measure import least
 from qrowd.data.arrays import Array, Floats
 
-FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
-STRENGTHS = {"0": 0.0, "0.6": 0.6}
-COLLECTIONS = 30
+STRENGTHS = (0.0, 0.6)
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Options:
+    collections: int = 30
+    votes: tuple[int, ...] = (100, 300, 700, 1500)  # of a cold fit
+    times: int = 25  # a cold fit
+    randomisations: int = 5
+    topics: int = 100  # of the abstracts
+    documents: int = 60
+    assessors: int = 4  # of the abstracts who are gold in turn
+
+
+SHORT = Options(
+    collections=2, votes=(20,), times=1, randomisations=1, topics=3, documents=20, assessors=1
+)
+
+
+def main(options: Options) -> None:
     """All tables."""
-    cold_fits()
-    made()
-    centred()
-    abstracts()
-    systems()
-
-
-def cpu(work: Callable[[], object], times: int = 3) -> float:
-    """The least CPU seconds of several calls."""
-    found = []
-    for _ in range(times):
-        started = time.process_time()
-        work()
-        found.append(time.process_time() - started)
-    return min(found)
+    for part in (cold_fits, made, centred, abstracts, systems):
+        attempt(partial(part, options))
 
 
 # --- cold fits ------------------------------------------------------------------------------------
 
 
-def cold_fits() -> None:
+def cold_fits(options: Options) -> None:
     """`gp` on one topic of 100 documents, against GaussianProcessClassifier on the same votes."""
-    from sklearn.gaussian_process import GaussianProcessClassifier
-    from sklearn.gaussian_process.kernels import DotProduct
-
-    print("| votes | gp, s | scikit-learn, s | ratio | its optimiser off, s | ratio |")
-    print("|---|---|---|---|---|---|")
+    table = Table(
+        "votes",
+        "gp, s",
+        "scikit-learn, s",
+        "ratio",
+        "its optimiser off, s",
+        "ratio to that",
+    )
     collection = q.simulate(
         topics=1, documents=100, runs=0, assessors=30, votes=1, text=0.6, seed=1
     )
@@ -62,31 +68,21 @@ def cold_fits() -> None:
     vectors = q.tfidf(collection.documents)
     features = vectors.rows.toarray()
     random = np.random.default_rng(0)
-    for votes in (100, 300, 700, 1500):
+    for votes in options.votes:
         at = np.arange(votes) % 100
         said = (random.random(votes) < np.where(collection.truth.grade[at] == 1, 0.7, 0.3)) * 1
         rows = q.Judgements.of(
             ["t01"] * votes, vectors.index.names[at], [f"a{k}" for k in range(votes)], said
         )
-        own = cpu(partial(q.get("gp").fit, rows, q.Given(documents=vectors)), 25)
-        theirs = [
-            cpu(
-                partial(
-                    _peer,
-                    GaussianProcessClassifier(DotProduct(1.0), optimizer=optimiser),
-                    features,
-                    at,
-                    said,
-                ),
-                7 if votes < 500 else 3,
-            )
-            for optimiser in ("fmin_l_bfgs_b", None)
-        ]
-        print(
-            f"| {votes} | {own:.4f} | {theirs[0]:.3f} | {theirs[0] / own:.0f} "
-            f"| {theirs[1]:.3f} | {theirs[1] / own:.1f} |",
-            flush=True,
-        )
+        fit = partial(q.get("gp").fit, rows, q.Given(documents=vectors))
+        own = least(fit, options.times).cpu
+        cells = []
+        for optimiser in ("fmin_l_bfgs_b", None):
+            peer = GaussianProcessClassifier(DotProduct(1.0), optimizer=optimiser)
+            fewer = min(options.times, 7 if votes < 500 else 3)
+            theirs = least(partial(_peer, peer, features, at, said), fewer).cpu
+            cells += [f"{theirs:.3f}", f"{theirs / own:.1f}"]
+        table.row(votes, f"{own:.4f}", *cells)
 
 
 def _peer(peer: Any, features: Floats, at: Array, said: Array) -> Floats:
@@ -98,52 +94,65 @@ def _peer(peer: Any, features: Floats, at: Array, said: Array) -> Floats:
 # --- made text ------------------------------------------------------------------------------------
 
 
-def made() -> None:
+def made(options: Options) -> None:
     """Gains over `mv` at half a vote, 1 and 2 votes per document."""
-    print("\n| strength | method | 0.5 votes | 1 vote | 2 votes |\n|---|---|---|---|---|")
+    table = Table("strength", "method", "0.5 votes", "1 vote", "2 votes")
     methods = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp", "gp(centred=True)"]
-    points = (0.5, 1.0, 2.0)
-    for name, strength in STRENGTHS.items():
-        gains = np.array([_gains(strength, seed, methods, points) for seed in range(COLLECTIONS)])
+    for strength in STRENGTHS:
+        gains = np.array(
+            [_gains(strength, seed, methods, options) for seed in range(options.collections)]
+        )
         for at, method in enumerate(methods[1:], 1):
-            cells = " | ".join(_cell(gains[:, at, p]) for p in range(len(points)))
-            print(f"| {name} | `{method}` | {cells} |", flush=True)
+            table.row(f"{strength:g}", f"`{method}`", *map(_cell, gains[:, at].T))
 
 
-def _gains(strength: float, seed: int, methods: list[str], points: tuple[float, ...]) -> Floats:
-    """Accuracy less that of `mv`: [method, point]."""
-    collection = q.simulate(
-        topics=5, documents=60, runs=0, assessors=25, votes=5, text=strength, seed=seed
-    )
-    loop = q.Loop(votes=2, randomisations=5, every=30, seed=seed)
+def _gains(strength: float, seed: int, methods: list[str], options: Options) -> Floats:
+    """Accuracy less that of `mv`: [method, 0.5, 1 and 2 votes]."""
+    collection = _collection(strength, seed, options, topics=5, votes=5)
+    every = options.documents // 2
+    loop = q.Loop(votes=2, randomisations=options.randomisations, every=every, seed=seed)
     curves = q.vote_by_vote(
         collection.judgements, collection.truth, methods, documents=collection.documents, loop=loop
     )
-    means = np.stack([curves.mean(m) for m in curves.methods])
-    at = [curves.at(point) for point in points]
+    means = np.stack([curves.mean(method) for method in curves.methods])
+    at = [curves.at(votes) for votes in (0.5, 1.0, 2.0)]
     return np.asarray((means - means[:1])[:, at])
 
 
-def centred() -> None:
+def _collection(
+    strength: float, seed: int, options: Options, *, topics: int, votes: int
+) -> q.Collection:
+    return q.simulate(
+        topics=topics,
+        documents=options.documents,
+        runs=0,
+        assessors=25,
+        votes=votes,
+        text=strength,
+        seed=seed,
+    )
+
+
+def centred(options: Options) -> None:
     """Gains over `mv` of one fit on 1 and on 2 votes per document, as in the paper and centred."""
-    print("\n| strength | method | 1 vote | 2 votes |\n|---|---|---|---|")
+    table = Table("strength", "method", "1 vote", "2 votes")
     methods = ("gp", "gp(centred=True)")
-    for name, strength in STRENGTHS.items():
-        found = np.array(
+    for strength in STRENGTHS:
+        gains = np.array(
             [
-                [_fitted(strength, votes, seed, methods) for votes in (1, 2)]
-                for seed in range(COLLECTIONS)
+                [_fitted(strength, votes, seed, methods, options) for votes in (1, 2)]
+                for seed in range(options.collections)
             ]
         )
         for at, method in enumerate(methods):
-            print(f"| {name} | `{method}` | {_cell(found[:, 0, at])} | {_cell(found[:, 1, at])} |")
+            table.row(f"{strength:g}", f"`{method}`", *map(_cell, gains[:, :, at].T))
 
 
-def _fitted(strength: float, votes: int, seed: int, methods: tuple[str, ...]) -> list[float]:
+def _fitted(
+    strength: float, votes: int, seed: int, methods: tuple[str, ...], options: Options
+) -> list[float]:
     """Each method's accuracy less that of `mv`; ties are half right."""
-    collection = q.simulate(
-        topics=5, documents=60, runs=0, assessors=25, votes=votes, text=strength, seed=seed
-    )
+    collection = _collection(strength, seed, options, topics=5, votes=votes)
     assert collection.documents is not None
     given = q.Given(documents=q.tfidf(collection.documents))
 
@@ -165,36 +174,39 @@ def _cell(values: Floats) -> str:
 # --- real abstracts -------------------------------------------------------------------------------
 
 
-def abstracts() -> None:
+def abstracts(options: Options) -> None:
     """`cystic_fibrosis`: each assessor in turn is the gold, the other three are the crowd."""
-    folder = FOLDER / "cystic_fibrosis"
-    if not folder.is_dir():
-        print(f"\nno {folder}: QROWD_DATA names the folder of real data")
-        return
-    rows = q.read_judgements(folder / "judgements.tsv.gz").binary(1)
-    vectors = q.tfidf(q.read_documents(folder / "documents.tsv.gz"))
-    found = q.with_text(rows, vectors)
-    rows, points = found.judgements, (0.3, 1.0, 2.0)
+    data = folder("cystic_fibrosis")
+    rows = q.read_judgements(data / "judgements.tsv.gz").binary(1)
+    vectors = q.tfidf(q.read_documents(data / "documents.tsv.gz"))
+    texts = q.with_text(rows[q.Index(rows.topics.names[: options.topics])], vectors)
+    rows, points = texts.judgements, (0.3, 1.0, 2.0)
     methods = ["mv", "mvnn", "mev", "gp", "gp(centred=True)"]
-    gains = [_left_out(rows, vectors, str(who), methods, points) for who in rows.assessors]
-    each = np.mean(gains, axis=0)  # a topic's four figures are not independent
-    print(f"\n{len(found.missing)} documents without text are left out.")
-    print("\n| method | 0.3 votes | 1 vote | 2 votes |\n|---|---|---|---|")
-    base = " | ".join(f"{value:.3f}" for value in each[0].mean(axis=0))
-    print(f"| `mv` (accuracy) | {base} |")
+    accuracies = [
+        _left_out(rows, vectors, str(assessor), methods, points, options)
+        for assessor in rows.assessors.names[: options.assessors]
+    ]
+    each = np.mean(accuracies, axis=0)  # a topic's four figures are not independent
+    title = f"{len(texts.missing)} documents without text are left out."
+    table = Table("method", "0.3 votes", "1 vote", "2 votes", title=title)
+    table.row("`mv` (accuracy)", *(f"{value:.3f}" for value in each[0].mean(axis=0)))
     for at, method in enumerate(methods[1:], 1):
-        cells = " | ".join(_cell(each[at, :, p] - each[0, :, p]) for p in range(len(points)))
-        print(f"| `{method}` (gain) | {cells} |")
+        table.row(f"`{method}` (gain)", *map(_cell, (each[at] - each[0]).T))
 
 
 def _left_out(
-    rows: q.Judgements, vectors: q.Vectors, who: str, methods: list[str], points: tuple[float, ...]
+    rows: q.Judgements,
+    vectors: q.Vectors,
+    assessor: str,
+    methods: list[str],
+    points: tuple[float, ...],
+    options: Options,
 ) -> Array:
     """Mean accuracy [method, topic, point] with this assessor as gold."""
-    one = q.Index.of([who])
-    gold = rows.of_assessors(one).by_assessor().qrels(who)
-    others = rows.of_assessors(rows.assessors.without(one))
-    loop = q.Loop(votes=2, randomisations=5, every=1)
+    alone = q.Index.of([assessor])
+    gold = rows.of_assessors(alone).by_assessor().qrels(assessor)
+    others = rows.of_assessors(rows.assessors.without(alone))
+    loop = q.Loop(votes=2, randomisations=options.randomisations, every=1)
     curves = q.vote_by_vote(others, gold, methods, documents=vectors, loop=loop)
     at = [int(np.argmin(np.abs(curves.votes - point))) for point in points]
     return np.asarray(curves.accuracy.mean(axis=2)[:, :, at])
@@ -203,39 +215,38 @@ def _left_out(
 # --- the ranking of systems -----------------------------------------------------------------------
 
 
-def systems() -> None:
+def systems(options: Options) -> None:
     """Lexical and dense runs under merged qrels and under the truth."""
-    print(
-        "\n| text | qrels | tau_AP with truth | AP of lexical runs, less truth's "
-        "| of dense runs | lexical less dense |"
+    table = Table(
+        "text",
+        "qrels",
+        "tau_AP with truth",
+        "AP of lexical runs, less truth's",
+        "of dense runs",
+        "lexical less dense",
     )
-    print("|---|---|---|---|---|---|")
-    for name, strength in STRENGTHS.items():
-        found = {method: [] for method in ("mv", "ds", "gp")}  # type: dict[str, list[list[float]]]
-        for seed in range(COLLECTIONS):
-            for method, figures in _ranked(strength, seed, tuple(found)).items():
-                found[method].append(figures)
-        for method, rows in found.items():
-            cells = " | ".join(_cell(column) for column in np.array(rows).T)
-            print(f"| {name} | `{method}` | {cells} |", flush=True)
+    for strength in STRENGTHS:
+        collections = [_ranked(strength, seed, options) for seed in range(options.collections)]
+        for method in collections[0]:
+            figures = np.array([collection[method] for collection in collections])
+            table.row(f"{strength:g}", f"`{method}`", *map(_cell, figures.T))
 
 
-def _ranked(strength: float, seed: int, methods: tuple[str, ...]) -> dict[str, list[float]]:
-    collection = q.simulate(
-        topics=15, documents=60, runs=0, assessors=25, votes=2, text=strength, seed=seed
-    )
+def _ranked(strength: float, seed: int, options: Options) -> dict[str, list[float]]:
+    """What runs get under the qrels of each method, beside what they get under the truth."""
+    collection = _collection(strength, seed, options, topics=15, votes=2)
     assert collection.documents is not None
     vectors = q.tfidf(collection.documents)
     runs, lexical = _runs(collection, seed)
     truth = q.evaluate(runs, collection.truth, [q.AP]).means()[0, 0]
-    result = {}
-    for method in methods:
+    figures = {}
+    for method in ("mv", "ds", "gp"):
         merged = q.get(method).fit(collection.judgements, q.Given(documents=vectors))
         scores = q.evaluate(runs, merged.qrels(), [q.AP]).means()[0, 0]
         gap = scores - truth
         apart = float(gap[lexical].mean()), float(gap[~lexical].mean())
-        result[method] = [float(q.tau_ap(scores, truth)), *apart, apart[0] - apart[1]]
-    return result
+        figures[method] = [float(q.tau_ap(scores, truth)), *apart, apart[0] - apart[1]]
+    return figures
 
 
 def _runs(collection: q.Collection, seed: int) -> tuple[q.RunSet, Array]:
@@ -252,10 +263,9 @@ def _runs(collection: q.Collection, seed: int) -> tuple[q.RunSet, Array]:
                 signal = _matches(collection, topic, names) + random.normal(0, 1.0, len(names))
             signal = (signal - signal.mean()) / (signal.std() or 1.0)
             score = weight * signal + random.normal(0, 1 - weight, len(names))
-            rows += [
-                (f"{kind}{number % 8}", str(truth.topics.names[topic]), str(d), float(s))
-                for d, s in zip(names, score, strict=True)
-            ]
+            run_name, topic_name = f"{kind}{number % 8}", str(truth.topics.names[topic])
+            for document, value in zip(names, score, strict=True):
+                rows.append((run_name, topic_name, str(document), float(value)))
     runs = q.RunSet.of(*(list(column) for column in zip(*rows, strict=True)))
     return runs, np.array([str(name).startswith("lexical") for name in runs.runs])
 
@@ -270,4 +280,4 @@ def _matches(collection: q.Collection, topic: int, names: Array) -> Floats:
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

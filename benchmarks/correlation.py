@@ -7,8 +7,8 @@ scipy takes one pair of vectors at a time; it is timed on fewer of them and scal
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,31 +16,38 @@ import numpy as np
 from scipy import stats
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._measure import least
 from qrowd.data.arrays import Floats
 
-VECTORS, SYSTEMS, FEWER = 100_000, 129, 500
+SYSTEMS = 129
+
+
+@dataclass(frozen=True)
+class Options:
+    vectors: int = 100_000
+    fewer: int = 500  # vectors for what takes one at a time
+
+
+SHORT = Options(vectors=500, fewer=20)
 
 
 def seconds(work: Callable[[], Any]) -> float:
     """The better of two runs."""
-    found = []
-    for _ in range(2):
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return min(found)
+    return least(work, 2).seconds
 
 
-def looped(function: Callable[[Floats, Floats], Any], x: Floats, y: Floats) -> float:
-    """Seconds per vector of a function that takes one at a time."""
-    return seconds(lambda: [function(row, y) for row in x[:FEWER]]) / FEWER
-
-
-def main() -> None:
+def main(options: Options) -> None:
     """Print the table."""
     random = np.random.default_rng(0)
-    x = np.round(random.random((VECTORS, SYSTEMS)), 2)
+    x = np.round(random.random((options.vectors, SYSTEMS)), 2)
     y = np.round(random.random(SYSTEMS), 2)
+    few = x[: options.fewer]
+
+    def looped(function: Callable[[Floats, Floats], Any]) -> float:
+        """Seconds per vector of a function that takes one at a time."""
+        return seconds(lambda: [function(row, y) for row in few]) / len(few)
+
     ours: dict[str, Callable[..., Floats]] = {
         "tau_ap": q.tau_ap,
         "tau_ap (one order for both)": partial(q.tau_ap, ties="together"),
@@ -51,24 +58,33 @@ def main() -> None:
         "rmse": q.rmse,
         "max_drop": q.max_drop,
     }
-    others: dict[str, tuple[str, float]] = {
+    others = {
         "tau_ap": (
             "qrowd's, sampling 100 orders",
-            seconds(lambda: q.tau_ap(x[:FEWER], y, samples=100)) / FEWER,
+            seconds(lambda: q.tau_ap(few, y, samples=100)) / len(few),
         ),
-        "tau_b": ("scipy.stats.kendalltau", looped(stats.kendalltau, x, y)),
-        "spearman": ("scipy.stats.spearmanr", looped(stats.spearmanr, x, y)),
+        "tau_b": ("scipy.stats.kendalltau", looped(stats.kendalltau)),
+        "spearman": ("scipy.stats.spearmanr", looped(stats.spearmanr)),
     }
-    print("| statistic | 100,000 vectors | per vector | other | per vector | ratio |")
-    print("|---|---:|---:|---|---:|---:|")
+    table = Table(
+        "statistic",
+        f"{options.vectors:,} vectors",
+        "each",
+        "other",
+        "other, each",
+        "ratio",
+        optional=("other", "other, each", "ratio"),
+    )
     for name, function in ours.items():
-        function(x[:2], y)
+        function(x[:2], y)  # to compile
         spent = seconds(partial(function, x, y))
-        other, theirs = others.get(name, ("", float("nan")))
-        beside = f"{theirs * 1e6:.0f} us | {theirs / spent * VECTORS:.0f}" if other else "|"
-        each = spent / VECTORS * 1e6
-        print(f"| {name} | {spent:.2f} s | {each:.1f} us | {other} | {beside} |", flush=True)
+        each = spent / len(x)
+        beside = ["", "", ""]
+        if name in others:
+            other, theirs = others[name]
+            beside = [other, f"{theirs * 1e6:.0f} us", f"{theirs / each:.0f}"]
+        table.row(name, f"{spent:.3g} s", f"{each * 1e6:.1f} us", *beside)
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -10,100 +10,80 @@ of all gold over topics, which is what topics alone leave open.
 
 from __future__ import annotations
 
-import sys
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
 import qrowd as q
-from benchmarks.coverage_real import data, sampled
-from qrowd.data.arrays import Floats
-from qrowd.data.index import Index
-from qrowd.data.judgements import Judgements
-from qrowd.data.merged import Merged
-from qrowd.data.qrels import Qrels
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import dl21
+from benchmarks.coverage import held
+from benchmarks.coverage_real import corrected, panel, sampled
 
-DRAWS, SIZES, OVER = 200, (5, 20, 82), ("draws", "both")
 MEASURES = ("AP", "nDCG@10")
 METHODS = ("auto", "ebcc", "ds")
-KEYS = (
-    "places held",
-    "place width",
-    "times all gold's",
-    "scores held",
-    "bias",
-    ">= .95 true",
-    ">= .95 said",
-)
+OVER = ("draws", "both")
 
 
-def panel(crowd: Judgements, size: int, seed: int) -> Judgements:
-    """Some of those who judged nearly everything, or everybody."""
-    count = crowd.per_assessor
-    if size >= len(count):
-        return crowd
-    pool = np.flatnonzero(count > 0.9 * len(crowd.pairs))
-    chosen = np.sort(np.random.default_rng(seed).choice(pool, size, replace=False))
-    return crowd.of_assessors(Index(crowd.assessors.names[chosen]))
+@dataclass(frozen=True)
+class Options:
+    times: int = option(10, positional=True)  # draws of gold
+    topics: int = 53
+    draws: int = 200
+    methods: tuple[str, ...] = METHODS
+    sizes: tuple[int, ...] = (5, 20, 82)
 
 
-def belief(method: str, crowd: Judgements, gold: Qrels, seed: int) -> Merged:
-    """`auto` takes gold itself; the others are recalibrated by it."""
-    if method == "auto":
-        return q.Automatic(draws=DRAWS).fit(crowd, q.Given(gold=gold))
-    return q.recalibrate(q.get(method).fit(crowd), gold, seed, DRAWS)
+SHORT = Options(times=1, topics=3, draws=20, methods=("auto", "ds"), sizes=(5, 82))
 
 
-def figures(found: q.Intervals, m: int, truth: Floats, width: float) -> list[float]:
-    """How often intervals and P(A beats B) are right, for one measure."""
-    place = q.places(truth)
-    a, b = np.triu_indices(len(truth), 1)
-    p, won = found.beats[m, a, b], truth[a] > truth[b]
-    right, sure = np.where(p >= 0.5, won, ~won), np.maximum(p, 1 - p) >= 0.95
-    wide = float((found.place_high[m] - found.place_low[m]).mean())
-    return [
-        float(((found.place_low[m] <= place) & (place <= found.place_high[m])).mean()),
-        wide,
-        wide / width,
-        float(((found.low[m] <= truth) & (truth <= found.high[m])).mean()),
-        float((found.mean[m] - truth).mean()),
-        float(right[sure].mean()) if sure.any() else float("nan"),
-        float(sure.mean()),
-    ]
-
-
-def main(times: int = 10) -> None:
+def main(options: Options) -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
-    if not (data() / "dl21").is_dir():
-        print(f"no real data in {data()}; QROWD_DATA names another folder")
-        return
-    gold = q.read_qrels(data() / "dl21" / "gold.qrels.gz").binary(2)
-    runs = q.read_runs(str(data() / "dl21" / "runs" / "*"))
-    crowd = q.read_judgements(data() / "dl21" / "judgements.tsv.gz")
+    crowd, graded, runs = dl21(options.topics)
+    gold = graded.binary(2)
     official = q.evaluate(runs, gold, list(MEASURES))
     truth = official.means()[:, 0]
     by_topics = q.intervals(official, over="topics")
     widths = (by_topics.place_high - by_topics.place_low).mean(axis=1)
-    print(f"all gold over topics: place width {dict(zip(MEASURES, widths.round(2), strict=True))}")
-    print("| assessors | belief | measure | over | " + " | ".join(KEYS) + " |")
-    print("|---:|---|---|---|" + "---:|" * len(KEYS))
-    for size in SIZES:
-        for method in METHODS:
-            rows: dict[tuple[int, str], list[list[float]]] = {}
-            for seed in range(times):
-                some = sampled(gold, seed)
-                merged = belief(method, panel(crowd, size, seed), some, seed)
-                scores = q.evaluate(runs, merged.draws(DRAWS, seed), list(MEASURES))
+    table = Table(
+        "assessors",
+        "belief",
+        "measure",
+        "over",
+        "places held",
+        "place width",
+        "times all gold's",
+        "scores held",
+        "bias",
+        ">= .95 true",
+        ">= .95 said",
+        title=f"All gold over topics: place width {widths[0]:.2f} (AP), {widths[1]:.2f} (nDCG@10)",
+        optional=(">= .95 true",),
+    )
+    for size in options.sizes:
+        for method in options.methods:
+            figures: dict[tuple[int, str], list[list[float]]] = {}
+            for seed in range(options.times):
+                some = crowd if size == len(crowd.assessors) else panel(crowd, size, seed)
+                belief = corrected(method, some, sampled(gold, seed), seed, options.draws)
+                scores = q.evaluate(runs, belief.draws(options.draws, seed), list(MEASURES))
                 for over in OVER:
-                    found = q.intervals(scores, over=over, seed=seed)
-                    for m in range(len(MEASURES)):
-                        row = figures(found, m, truth[m], float(widths[m]))
-                        rows.setdefault((m, over), []).append(row)
-            for (m, over), several in sorted(rows.items()):
-                cells = " | ".join(f"{x:.3f}" for x in np.mean(several, axis=0))
-                print(f"| {size} | {method} | {MEASURES[m]} | {over} | {cells} |", flush=True)
+                    intervals = q.intervals(scores, over=over, seed=seed)
+                    for m, width in enumerate(widths):
+                        tally = held(intervals, truth[m], m)
+                        row = [
+                            tally["places"],
+                            tally["places' width"],
+                            tally["places' width"] / width,
+                            *(tally[key] for key in ("scores", "bias", *table.columns[-2:])),
+                        ]
+                        figures.setdefault((m, over), []).append(row)
+            for (m, over), several in sorted(figures.items()):
+                means = np.mean(several, axis=0)
+                table.row(size, method, MEASURES[m], over, *(f"{mean:.3f}" for mean in means))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    run(main, Options(), SHORT, __doc__)

@@ -9,15 +9,16 @@ machine assessors, grades 2 and 3 relevant. Gold for 5 % of the pairs recalibrat
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
 
 import qrowd as q
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import diligent, dl21, folder, of_assessors
+from benchmarks.coverage import held
 from qrowd.data.arrays import Floats
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
@@ -26,7 +27,8 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import BINARY
 
-KEYS: tuple[str, ...] = (
+OVER = ("draws", "both")
+KEYS = (
     "scores",
     "places",
     "width",
@@ -34,15 +36,24 @@ KEYS: tuple[str, ...] = (
     "bias",
     "P(A>B) said",
     "P(A>B) true",
+    ">= .95 true",
+    ">= .95 said",
+    "best in set",
+    "set",
 )
-KEYS += ("of .95 and more: true", "share of pairs", "best in set", "set")
-OVER = ("draws", "both")
-DRAWS = 300
 
 
-def data() -> Path:
-    """The folder of real collections."""
-    return Path(os.environ.get("QROWD_DATA") or Path(__file__).parents[2] / "shared" / "data")
+@dataclass(frozen=True)
+class Options:
+    seeds: int = option(5, positional=True)
+    topics: int = 53  # of DL 2021
+    crowds: int = 3  # of TREC-8
+    draws: int = 300
+    methods: tuple[str, ...] = ("ds", "binmv", "ebcc", "auto")
+    sizes: tuple[int, ...] = (5, 55)
+
+
+SHORT = Options(seeds=1, topics=5, crowds=1, draws=20, methods=("ds", "auto"), sizes=(5,))
 
 
 def voted(gold: Qrels, votes: int, difficulty: float, seed: int) -> Judgements:
@@ -60,11 +71,9 @@ def voted(gold: Qrels, votes: int, difficulty: float, seed: int) -> Judgements:
 
 
 def panel(crowd: Judgements, size: int, seed: int) -> Judgements:
-    """The judgements of a few assessors, those who judged nearly everything."""
-    count = np.bincount(crowd.assessor, minlength=len(crowd.assessors))
-    diligent = np.flatnonzero(count > 0.9 * len(crowd.pairs))
-    chosen = np.random.default_rng(seed).choice(diligent, size, replace=False)
-    return crowd.select(np.isin(crowd.assessor, chosen))
+    """The judgements of a few of those who judged nearly everything."""
+    random = np.random.default_rng(seed)
+    return of_assessors(crowd, random.choice(diligent(crowd), size, replace=False))
 
 
 def sampled(gold: Qrels, seed: int, share: float = 0.05) -> Qrels:
@@ -72,78 +81,65 @@ def sampled(gold: Qrels, seed: int, share: float = 0.05) -> Qrels:
     return gold.select(np.random.default_rng(seed).random(len(gold)) < share)
 
 
-def tally(runs: RunSet, truth: Floats, merged: Merged, seed: int) -> list[list[float]]:
-    """What the intervals of AP say, beside the official scores: [over, figure]."""
-    scores = q.evaluate(runs, merged.draws(DRAWS, seed), ["AP"])
-    return [figures(q.intervals(scores, over=over), truth) for over in OVER]
+def corrected(method: str, crowd: Judgements, gold: Qrels, seed: int, draws: int) -> Merged:
+    """A belief with some gold: `auto` takes it itself, the others are recalibrated by it."""
+    if method == "auto":
+        return q.Automatic(draws=draws).fit(crowd, q.Given(gold=gold))
+    return q.recalibrate(q.get(method).fit(crowd), gold, seed, draws)
 
 
-def figures(found: q.Intervals, truth: Floats) -> list[float]:
-    """How often intervals and P(A beats B) are right."""
-    place = q.places(truth)
-    a, b = np.triu_indices(len(truth), 1)
-    p, won = found.beats[0, a, b], truth[a] > truth[b]
-    right, sure = np.where(p >= 0.5, won, ~won), np.maximum(p, 1 - p) >= 0.95
-    return [
-        float(((found.low[0] <= truth) & (truth <= found.high[0])).mean()),
-        float(((found.place_low[0] <= place) & (place <= found.place_high[0])).mean()),
-        float((found.high - found.low).mean()),
-        float((found.place_high - found.place_low).mean()),
-        float((found.mean[0] - truth).mean()),
-        float(np.maximum(p, 1 - p).mean()),
-        float(right.mean()),
-        float(right[sure].mean()) if sure.any() else float("nan"),
-        float(sure.mean()),
-        float(found.contender[0, truth.argmax()]),
-        float(found.contender.sum()),
-    ]
+class Collection:
+    """Real runs and gold, and crowds of their documents: what beliefs say of the systems."""
+
+    def __init__(self, label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements]) -> None:
+        self.label, self.runs, self.gold, self.crowds = label, runs, gold, crowds
+        self.truth: Floats = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
+
+    def add_rows(self, table: Table, method: str, draws: int) -> None:
+        """A method, and what rankings, or gold for 5 % of the pairs, make of it."""
+        merged = [q.get(method).fit(crowd) for crowd in self.crowds]
+        with_gold = [
+            corrected(method, crowd, sampled(self.gold, seed), seed, draws)
+            for seed, crowd in enumerate(self.crowds)
+        ]
+        beliefs = {
+            method: merged,
+            f"{method} + rankings": [q.inform(each, self.runs) for each in merged],
+            f"{method}, recalibrated": with_gold,
+            f"{method}, recalibrated + rankings": [q.inform(each, self.runs) for each in with_gold],
+        }
+        for name, several in beliefs.items():
+            figures = [self.figures(belief, draws, seed) for seed, belief in enumerate(several)]
+            for over, means in zip(OVER, np.mean(figures, axis=0), strict=True):
+                table.row(self.label, name, over, *(f"{mean:.3f}" for mean in means))
+
+    def figures(self, belief: Merged, draws: int, seed: int) -> list[list[float]]:
+        """What the intervals of AP say, beside the official scores: [over, figure]."""
+        scores = q.evaluate(self.runs, belief.draws(draws, seed), ["AP"])
+        tallies = (held(q.intervals(scores, over=over), self.truth) for over in OVER)
+        return [[tally[key] for key in KEYS] for tally in tallies]
 
 
-def rows(label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements], method: str) -> None:
-    """Print the row of a method, and of what rankings, or gold for 5 % of the pairs, make of it."""
-    truth = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
-    merged = [q.get(method).fit(crowd) for crowd in crowds]
-    corrected = [
-        q.Automatic(draws=DRAWS).fit(crowds[at], q.Given(gold=sampled(gold, at)))
-        if method == "auto"  # takes the gold itself
-        else q.recalibrate(one, sampled(gold, at), at, DRAWS)
-        for at, one in enumerate(merged)
-    ]
-    for name, beliefs in {
-        method: merged,
-        f"{method} + rankings": [q.inform(one, runs) for one in merged],
-        f"{method}, recalibrated": corrected,
-        f"{method}, recalibrated + rankings": [q.inform(one, runs) for one in corrected],
-    }.items():
-        means = np.mean([tally(runs, truth, one, at) for at, one in enumerate(beliefs)], axis=0)
-        for over, row in zip(OVER, means, strict=True):
-            cells = " | ".join(f"{x:.3f}" for x in row)
-            print(f"| {label} | {name} | {over} | {cells} |", flush=True)
-
-
-def main(seeds: int = 5) -> None:
+def main(options: Options) -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
-    if not (data() / "trec8_t21").is_dir():
-        print(f"no real data in {data()}; QROWD_DATA names another folder")
-        return
-    print("| collection | belief | over | " + " | ".join(KEYS) + " |")
-    print("|---|---|---|" + "---:|" * len(KEYS))
-    gold = q.read_qrels(data() / "trec8_t21" / "nist.qrels.gz").binary(1)
-    runs = q.read_runs(str(data() / "trec8_t21" / "runs" / "*"))
-    for votes, hard in ((3, 0.0), (5, 0.0), (5, 2.0)):
+    trec8 = folder("trec8_t21")
+    crowd, graded, dl21_runs = dl21(options.topics)
+    table = Table("collection", "belief", "over", *KEYS, optional=(">= .95 true",))
+    gold = q.read_qrels(trec8 / "nist.qrels.gz").binary(1)
+    trec8_runs = q.read_runs(str(trec8 / "runs" / "*"))
+    for votes, hard in ((3, 0.0), (5, 0.0), (5, 2.0))[: options.crowds]:
         label = f"TREC-8, {votes} votes" + (", pairs hard for all (2 logits)" if hard else "")
-        crowds = [voted(gold, votes, hard, seed) for seed in range(seeds)]
+        crowds = [voted(gold, votes, hard, seed) for seed in range(options.seeds)]
         for method in ("ds", "auto"):
-            rows(label, runs, gold, crowds, method)
-    gold = q.read_qrels(data() / "dl21" / "gold.qrels.gz").binary(2)
-    runs = q.read_runs(str(data() / "dl21" / "runs" / "*"))
-    crowd = q.read_judgements(data() / "dl21" / "judgements.tsv.gz")
-    for size in (5, 55):
-        panels = [panel(crowd, size, seed) for seed in range(seeds)]
-        for method in ("ds", "binmv", "ebcc", "auto"):
-            rows(f"DL 2021, {size} machine assessors", runs, gold, panels, method)
+            Collection(label, trec8_runs, gold, crowds).add_rows(table, method, options.draws)
+    gold = graded.binary(2)
+    for size in options.sizes:
+        label = f"DL 2021, {size} machine assessors"
+        panels = [panel(crowd, size, seed) for seed in range(options.seeds)]
+        for method in options.methods:
+            Collection(label, dl21_runs, gold, panels).add_rows(table, method, options.draws)
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:2]))
+    run(main, Options(), SHORT, __doc__)

@@ -8,13 +8,14 @@ an interval should hold: the mean of the statistic over collections with as many
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 import qrowd as q
+from benchmarks._benchmark import Table, option, run
 from qrowd.comparison.significance import recentred, topic_weights, weighted_means
 from qrowd.data.arrays import Floats
 
@@ -52,35 +53,39 @@ def ends(samples: Floats, value: float) -> dict[str, tuple[float, float]]:
     }
 
 
-def main(collections: int = 400) -> None:
-    """Print the table."""
-    print("| topics, noise of the estimate | statistic | " + " | ".join(WAYS) + " |")
-    print("|---|---|" + "---:|" * len(WAYS))
-    for topics, noise in ((10, 0.1), (30, 0.1), (30, 0.3), (100, 0.3)):
-        for name, statistic in STATISTICS.items():
-            shares = coverage(topics, noise, statistic, collections)
-            cells = " | ".join(f"{shares[way]:.2f}" for way in WAYS)
-            print(f"| {topics}, {noise} | {name} | {cells} |", flush=True)
-
-
 def coverage(
     topics: int, noise: float, statistic: Callable[[Floats, Floats], Floats], collections: int
 ) -> dict[str, float]:
     """How often each way's interval holds the expected statistic."""
     random = np.random.default_rng(5)
-    values, found = [], []
+    values, intervals = [], []
     for at in range(collections):
         left, right = collection(random, topics, noise)
         values.append(float(statistic(left.mean(0), right.mean(0))))
         weights = topic_weights(topics, REPLICATES, at)
         samples = statistic(weighted_means(weights, left), weighted_means(weights, right))
-        found.append(ends(samples, values[-1]))
+        intervals.append(ends(samples, values[-1]))
     expected = np.mean(values)
-    return {
-        way: float(np.mean([a <= expected <= b for a, b in (one[way] for one in found)]))
-        for way in WAYS
-    }
+    shares = {}
+    for way in WAYS:
+        low, high = np.array([interval[way] for interval in intervals]).T
+        shares[way] = float(((low <= expected) & (expected <= high)).mean())
+    return shares
+
+
+@dataclass(frozen=True)
+class Options:
+    collections: int = option(400, positional=True)
+
+
+def main(options: Options) -> None:
+    """Print the table."""
+    table = Table("topics, noise of the estimate", "statistic", *WAYS)
+    for topics, noise in ((10, 0.1), (30, 0.1), (30, 0.3), (100, 0.3)):
+        for name, statistic in STATISTICS.items():
+            shares = coverage(topics, noise, statistic, options.collections)
+            table.row(f"{topics}, {noise}", name, *(f"{shares[way]:.2f}" for way in WAYS))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    run(main, Options(), Options(collections=2), __doc__)

@@ -7,30 +7,28 @@ the folder that `QROWD_DATA` names; where they are absent, simulated ones of the
 assessors are simulated: they err on 15 % of the pool. Peers are looped over assessors and runs, as
 their users must, from their own forms of the data in memory; where that takes minutes, a sample of
 assessors is measured in the same run, and the whole is reckoned from it. Peers that are not
-installed are left out, and that is said. From files, it is the best of five rounds for each. On a
+installed are left out, and that is said. From files, it is the
+best of five rounds for each. On a
 busy machine the seconds of the processors (all threads together) are the steadier ones.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import os
-import re
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, run, skip
+from benchmarks._data import folder, there
+from benchmarks._measure import Spent, alone, forget_peak, peak_memory, timed
 from qrowd.data.index import Pairs
 
 MEASURES = ("AP", "nDCG@20")
@@ -41,54 +39,59 @@ QrelDicts = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
-class Timing:
-    """How long something took, by the clock and by the processors; what of it was measured."""
-
-    seconds: float = float("nan")
-    cpu: float = float("nan")
-    who: str = "qrowd"
-    note: str = ""
-
-    def times(self, factor: float) -> Timing:
-        return replace(self, seconds=self.seconds * factor, cpu=self.cpu * factor)
+class Options:
+    simulated: bool = False  # even where TREC-8 is here
+    runs: int = 129
+    depth: int = 1000
+    assessors: int = 31
+    random_assessors: int = 300
+    rounds: int = 5
+    draws: tuple[int, ...] = (300, 3000, 6000)
 
 
-def main() -> None:
-    with collection() as (folder, qrels_file, source):
-        runs, gold = q.read_runs(str(folder / "*.gz")), q.read_qrels(qrels_file)
-        print(f"Runs: {source}. {len(runs)} runs, {len(gold.topics)} topics, {len(gold)} pairs.\n")
-        thirty_one = assessors_of(gold, 31)
-        table("31 assessors, from memory", in_memory(runs, thirty_one, sample=31))
-        more, many = repeated(runs, gold, 5)
-        random = assessors_of(many, 300)
-        name = f"300 assessors, {len(many.topics)} topics (the same ones repeated), from memory"
-        table(name, in_memory(more, random, sample=1))
-        table("Files to scores, one qrels", from_files(folder, qrels_file))
-        draws()
+SHORT = Options(
+    simulated=True, runs=4, depth=50, assessors=3, random_assessors=4, rounds=1, draws=(10, 20)
+)
+
+
+def main(options: Options) -> None:
+    with collection(options) as (runs_folder, qrels_file, source):
+        runs, gold = q.read_runs(str(runs_folder / "*.gz")), q.read_qrels(qrels_file)
+        print(f"Runs: {source}. {len(runs)} runs, {len(gold.topics)} topics, {len(gold)} pairs.")
+        number = options.assessors
+        beside_peers(f"{number} assessors, from memory", runs, assessors_of(gold, number), options)
+        longer, topics = repeated(runs, gold, 5)
+        number = options.random_assessors
+        title = f"{number} assessors, {len(topics.topics)} topics (the same ones repeated)"
+        beside_peers(f"{title}, from memory", longer, assessors_of(topics, number), options, 1)
+        from_files(runs_folder, qrels_file, options)
+        draws(runs_folder, qrels_file, options)
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
 @contextmanager
-def collection() -> Iterator[tuple[Path, Path, str]]:
+def collection(options: Options) -> Iterator[tuple[Path, Path, str]]:
     """A folder of gzipped runs, a file of qrels, and what they are."""
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    real = Path(os.environ.get("QROWD_DATA") or beside) / "trec8_t21"
-    if real.is_dir():
+    if not options.simulated and there("trec8_t21"):
+        real = folder("trec8_t21")
         yield real / "runs", real / "nist.qrels.gz", "TREC-8 ad hoc, ten topics"
         return
+    depth = options.depth
     with tempfile.TemporaryDirectory() as made:
-        simulated = q.simulate(topics=10, documents=4000, runs=129, depth=1000, votes=1, seed=8)
+        simulated = q.simulate(
+            topics=10, documents=4 * depth, runs=options.runs, depth=depth, votes=1, seed=8
+        )
         write_runs(simulated.runs, Path(made) / "runs")
         q.save(simulated.gold, Path(made) / "gold.qrels")
-        yield Path(made) / "runs", Path(made) / "gold.qrels", "simulated (no TREC-8 here)"
+        yield Path(made) / "runs", Path(made) / "gold.qrels", "simulated (not TREC-8's)"
 
 
-def write_runs(runs: q.RunSet, folder: Path) -> None:
-    folder.mkdir()
+def write_runs(runs: q.RunSet, where: Path) -> None:
+    where.mkdir()
     for name, topics in dicts_of_runs(runs).items():
-        with gzip.open(folder / f"{name}.gz", "wt") as into:
+        with gzip.open(where / f"{name}.gz", "wt") as into:
             for topic, scored in topics.items():
                 for place, (document, score) in enumerate(scored.items(), 1):
                     into.write(f"{topic} Q0 {document} {place} {score} {name}\n")
@@ -108,11 +111,11 @@ def repeated(runs: q.RunSet, gold: q.Qrels, times: int) -> tuple[q.RunSet, q.Qre
     frame, pairs = runs.to_polars(), gold.pairs
     topics = [f"{name}.{time}" for time in range(times) for name in frame["topic"].to_list()]
     columns = [frame[name].to_list() * times for name in ("run", "doc", "score")]
-    more = q.RunSet.of(columns[0], topics, columns[1], columns[2])
+    longer = q.RunSet.of(columns[0], topics, columns[1], columns[2])
     names = [f"{name}.{time}" for time in range(times) for name in pairs.topic_names]
     documents = np.tile(pairs.document_names, times)
     order = Pairs.of(names, documents)
-    return more, q.Qrels(order, q.Qrels.of(names, documents, np.tile(gold.grade, times)).grade)
+    return longer, q.Qrels(order, q.Qrels.of(names, documents, np.tile(gold.grade, times)).grade)
 
 
 def dicts_of_runs(runs: q.RunSet) -> RunDicts:
@@ -140,115 +143,132 @@ def dicts_of_qrels(qrels: q.Qrels) -> QrelDicts:
 # --- who is measured ------------------------------------------------------------------------------
 
 
-def in_memory(runs: q.RunSet, many: q.QrelsSet, sample: int) -> list[Timing]:
-    """All runs under all assessors."""
-    found = [ours(lambda: q.evaluate(runs, many, MEASURES))]
-    means = ours(lambda: q.evaluate(runs, many, MEASURES, keep="means"))
-    found.append(replace(means, who="qrowd, means only"))
+class Ratios(Table):
+    """Seconds, and how many times as long as the first row that is."""
+
+    def __init__(self, title: str) -> None:
+        columns = ("who", "seconds", "times ours", "CPU seconds", "times our CPU", "note")
+        super().__init__(*columns, title=f"### {title}", optional=("note",))
+        self.base: Spent | None = None
+
+    def add(self, name: str, spent: Spent, note: str = "") -> None:
+        self.base = self.base or spent
+        times = spent.seconds / self.base.seconds, spent.cpu / self.base.cpu
+        seconds, cpu = f"{spent.seconds:.3f}", f"{spent.cpu:.3f}"
+        self.row(name, seconds, f"{times[0]:,.1f}", cpu, f"{times[1]:,.1f}", note)
+
+
+def beside_peers(
+    title: str, runs: q.RunSet, assessors: q.QrelsSet, options: Options, sample: int = 0
+) -> None:
+    """All runs under all assessors; pytrec_eval under a sample of them, other peers under one."""
+    table = Ratios(title)
+    table.add("qrowd", middle(lambda: q.evaluate(runs, assessors, MEASURES), options.rounds))
+    means = middle(lambda: q.evaluate(runs, assessors, MEASURES, keep="means"), options.rounds)
+    table.add("qrowd, means only", means)
     as_dicts = dicts_of_runs(runs)
-    columns = [dicts_of_qrels(many.qrels(name)) for name in list(many.columns)[:sample]]
-    for name, make in PEERS.items():
+    chosen = list(assessors.columns)[: sample or None]
+    columns = [dicts_of_qrels(assessors.qrels(name)) for name in chosen]
+    for name, measure in PEERS.items():
         share = columns if name == "pytrec_eval" else columns[:1]
-        one = peer(name, make, as_dicts, share).times(len(many) / len(share))
-        whole = len(share) == len(many) or one.note
-        found.append(one if whole else replace(one, note=f"from {len(share)} of {len(many)}"))
-    return found
+        factor = len(assessors) / len(share)
+        note = "" if factor == 1 else f"from {len(share)} of {len(assessors)}"
+        spent = by_peer(measure, as_dicts, share)
+        if spent is not None:
+            table.add(name, Spent(spent.seconds * factor, spent.cpu * factor), note)
 
 
-def peer(name: str, work: Callable[..., Timing], *given: Any) -> Timing:
-    """A peer's timing, or that it is not there."""
+def by_peer(measure: Callable[..., Spent], *arguments: Any) -> Spent | None:
+    """What a peer takes; nothing where it is not installed, which is said."""
     try:
-        return replace(work(*given), who=name)
+        return measure(*arguments)
     except ImportError as missing:
-        return Timing(who=name, note=f"not installed ({missing.name})")
+        skip(f"no peer {missing.name}")
+        return None
 
 
-def ours(work: Callable[[], Any], times: int = 5) -> Timing:
+def middle(work: Callable[[], Any], times: int) -> Spent:
     """The median of several, after one to compile."""
     work()
-    found = [timed(work) for _ in range(times)]
-    return sorted(found, key=lambda one: one.seconds)[times // 2]
+    rounds = sorted((timed(work)[1] for _ in range(times)), key=lambda spent: spent.seconds)
+    return rounds[times // 2]
 
 
-def timed(work: Callable[[], Any]) -> Timing:
-    clock, cpu = time.perf_counter(), time.process_time()
-    work()
-    return Timing(time.perf_counter() - clock, time.process_time() - cpu)
-
-
-def by_pytrec_eval(runs: RunDicts, columns: list[QrelDicts]) -> Timing:
+def by_pytrec_eval(runs: RunDicts, columns: list[QrelDicts]) -> Spent:
     import pytrec_eval
 
     def work() -> None:
         for qrels in columns:
             evaluator = pytrec_eval.RelevanceEvaluator(qrels, TREC_EVAL)
-            for run in runs.values():
-                evaluator.evaluate(run)
+            for ranking in runs.values():
+                evaluator.evaluate(ranking)
 
-    return timed(work)
+    return timed(work)[1]
 
 
-def by_ir_measures(runs: RunDicts, columns: list[QrelDicts]) -> Timing:
+def by_ir_measures(runs: RunDicts, columns: list[QrelDicts]) -> Spent:
     import ir_measures
 
     def work() -> None:
         for qrels in columns:
             evaluator = ir_measures.evaluator([ir_measures.AP, ir_measures.nDCG @ 20], qrels)
-            for run in runs.values():
-                list(evaluator.iter_calc(run))
+            for ranking in runs.values():
+                list(evaluator.iter_calc(ranking))
 
-    return timed(work)
+    return timed(work)[1]
 
 
-def by_ranx(runs: RunDicts, columns: list[QrelDicts]) -> Timing:
+def by_ranx(runs: RunDicts, columns: list[QrelDicts]) -> Spent:
     import ranx
 
-    made = [ranx.Run(run, name=name) for name, run in runs.items()]
+    made = [ranx.Run(ranking, name=name) for name, ranking in runs.items()]
 
     def work() -> None:
         for qrels in columns:
             judged = ranx.Qrels(qrels)
-            for run in made:
-                ranx.evaluate(judged, run, ["map", "ndcg@20"], make_comparable=True)
+            for ranking in made:
+                ranx.evaluate(judged, ranking, ["map", "ndcg@20"], make_comparable=True)
 
     first = ranx.Run(next(iter(runs.values())))
     ranx.evaluate(ranx.Qrels(columns[0]), first, ["map", "ndcg@20"], make_comparable=True)
-    return timed(work)
+    return timed(work)[1]
 
 
 PEERS = {"pytrec_eval": by_pytrec_eval, "ir_measures": by_ir_measures, "ranx": by_ranx}
 
 
-def from_files(folder: Path, qrels_file: Path) -> list[Timing]:
+def from_files(runs_folder: Path, qrels_file: Path, options: Options) -> None:
     """From gzipped files to the means of all runs."""
-    files = sorted(folder.glob("*.gz"))
+    files = sorted(runs_folder.glob("*.gz"))
 
-    def all_of_ours() -> None:
-        q.evaluate(q.read_runs(str(folder / "*.gz")), q.read_qrels(qrels_file), MEASURES).means()
+    def ours() -> None:
+        runs, qrels = q.read_runs(str(runs_folder / "*.gz")), q.read_qrels(qrels_file)
+        q.evaluate(runs, qrels, MEASURES).means()
 
-    all_of_ours()  # to compile
-    rounds = [
-        (
-            timed(all_of_ours),
-            peer("pytrec_eval", files_by_pytrec_eval, files, qrels_file),
-            peer("ir_measures", files_by_ir_measures, files, qrels_file),
-        )
-        for _ in range(5)
-    ]
-    return [best(each) for each in zip(*rounds, strict=True)]
-
-
-def best(found: Sequence[Timing]) -> Timing:
-    """The least time of several, by the clock and by the processors."""
-    least = [min(getattr(one, field) for one in found) for field in ("seconds", "cpu")]
-    return replace(found[0], seconds=least[0], cpu=least[1])
+    ours()  # to compile
+    readers: dict[str, Callable[[], Spent | None]] = {
+        "qrowd": lambda: timed(ours)[1],
+        "pytrec_eval": lambda: by_peer(files_by_pytrec_eval, files, qrels_file),
+        "ir_measures": lambda: by_peer(files_by_ir_measures, files, qrels_file),
+    }
+    rounds: dict[str, list[Spent]] = {name: [] for name in readers}
+    for _ in range(options.rounds):
+        for name, read in readers.items():
+            spent = read()
+            if spent is not None:
+                rounds[name].append(spent)
+    table = Ratios("Files to scores, one qrels")
+    for name, several in rounds.items():
+        if several:
+            seconds = min(spent.seconds for spent in several)
+            table.add(name, Spent(seconds, min(spent.cpu for spent in several)))
 
 
 def opened(file: Path) -> Any:
     return gzip.open(file, "rt") if file.suffix == ".gz" else file.open()
 
 
-def files_by_pytrec_eval(files: list[Path], qrels_file: Path) -> Timing:
+def files_by_pytrec_eval(files: list[Path], qrels_file: Path) -> Spent:
     import pytrec_eval
 
     def work() -> None:
@@ -256,13 +276,13 @@ def files_by_pytrec_eval(files: list[Path], qrels_file: Path) -> Timing:
             evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(lines), TREC_EVAL)
         for file in files:
             with opened(file) as lines:
-                found = evaluator.evaluate(pytrec_eval.parse_run(lines))
-            statistics.mean(topic["map"] for topic in found.values())
+                topics = evaluator.evaluate(pytrec_eval.parse_run(lines))
+            statistics.mean(topic["map"] for topic in topics.values())
 
-    return timed(work)
+    return timed(work)[1]
 
 
-def files_by_ir_measures(files: list[Path], qrels_file: Path) -> Timing:
+def files_by_ir_measures(files: list[Path], qrels_file: Path) -> Spent:
     import ir_measures
 
     def work() -> None:
@@ -271,67 +291,37 @@ def files_by_ir_measures(files: list[Path], qrels_file: Path) -> Timing:
         for file in files:
             evaluator.calc_aggregate(ir_measures.read_trec_run(str(file)))
 
-    return timed(work)
+    return timed(work)[1]
 
 
-def draws() -> None:
+def draws(runs_folder: Path, qrels_file: Path, options: Options) -> None:
     """Thousands of draws: what scoring takes beside the draws, each in a process of its own."""
-    print("### Draws: seconds and memory\n")
-    print("| draws | kept | seconds | draws, MB | result, MB | peak grew by, MB |")
-    print("|---:|---|---:|---:|---:|---:|", flush=True)
-    for count, keep in ((300, "means"), (3000, "means"), (6000, "means"), (3000, "topics")):
-        asked = [sys.executable, "-m", "benchmarks.evaluation", str(count), keep]
-        subprocess.run(asked, check=True)
-    print()
+    table = Table(
+        "draws",
+        "kept",
+        "seconds",
+        "draws, MB",
+        "result, MB",
+        "peak grew by, MB",
+        title="### Draws: seconds and memory",
+    )
+    kinds = [(count, "means") for count in options.draws] + [(options.draws[1], "topics")]
+    for count, keep in kinds:
+        seconds, *sizes = alone(drawn, str(runs_folder), str(qrels_file), count, keep)
+        table.row(f"{count:,}", keep, f"{seconds:.2f}", *(f"{size / 1e6:.0f}" for size in sizes))
 
 
-def in_this_process(count: int, keep: str) -> None:
-    """One row: the growth of the peak since just before the scoring."""
-    with collection() as (folder, qrels_file, _):
-        runs, gold = q.read_runs(str(folder / "*.gz")), q.read_qrels(qrels_file)
-        q.evaluate(runs, assessors_of(gold, 40), MEASURES, keep=keep)  # compiles
-        many = assessors_of(gold, count)
-        before = peak_since_now()
-        clock = time.perf_counter()
-        scores = q.evaluate(runs, many, MEASURES, keep=keep)
-        seconds = time.perf_counter() - clock
-    figures = (count * len(gold) / 1e6, scores.values.nbytes / 1e6, peak() - before)
-    cells = " | ".join(f"{figure:.0f}" for figure in figures)
-    print(f"| {count:,} | {keep} | {seconds:.2f} | {cells} |", flush=True)
-
-
-def peak_since_now() -> float:
-    """The peak memory in MB, counted from here on where the system can (Linux)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return peak()
-
-
-def peak() -> float:
-    """The peak memory of this process in MB."""
-    import resource
-
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"VmHWM:\s+(\d+)", status.read_text())
-        return int(found[1]) * 1024 / 1e6 if found else float("nan")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
-
-def table(title: str, found: list[Timing]) -> None:
-    base = found[0]
-    print(f"### {title}\n")
-    print("| | seconds | times ours | CPU seconds | times ours | |\n|---|---:|---:|---:|---:|---|")
-    for one in found:
-        print(
-            f"| {one.who} | {one.seconds:.3f} | {one.seconds / base.seconds:,.1f} | {one.cpu:.3f} "
-            f"| {one.cpu / base.cpu:,.1f} | {one.note} |"
-        )
-    print(flush=True)
+def drawn(runs_folder: str, qrels_file: str, count: int, keep: str) -> tuple[float, ...]:
+    """Seconds; bytes of the draws and of the result, and by how much the peak grew."""
+    runs, gold = q.read_runs(f"{runs_folder}/*.gz"), q.read_qrels(qrels_file)
+    q.evaluate(runs, assessors_of(gold, 40), MEASURES, keep=keep)  # compiles
+    several = assessors_of(gold, count)
+    forget_peak()
+    before = peak_memory()
+    scores, spent = timed(lambda: q.evaluate(runs, several, MEASURES, keep=keep))
+    size = count * len(gold)
+    return spent.seconds, size, scores.values.nbytes, peak_memory() - before
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        in_this_process(int(sys.argv[1]), sys.argv[2])
-    else:
-        main()
+    run(main, Options(), SHORT, __doc__)

@@ -13,47 +13,60 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from qrowd.experiments import run
+from benchmarks._benchmark import Table, run
+from qrowd.experiments import run as experiment
 from qrowd.experiments.plan import read_plan
 
-KILLS = 10
 PLAN = """[experiment]
 name = "kills"
 [data]
 pools = "trec21"
 made = true
-documents = 200
+documents = {documents}
 systems = 10
 [grid]
 approaches = ["mv", "ds(per_topic=true)", "aware-uni", "sup_apc"]
 measures = ["AP", "nDCG@20"]
 [panels]
-sizes = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
-each = 20
+sizes = {sizes}
+each = {each}
 [topics]
 half = [["411", "416"], ["417", "420"]]
 """
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Options:
+    kills: int = 10
+    documents: int = 200
+    largest: int = 20  # panel
+    each: int = 20  # panels of a size
+
+
+SHORT = Options(kills=1, documents=20, largest=4, each=2)
+
+
+def main(options: Options) -> None:
+    sizes = list(range(2, options.largest + 1))
+    text = PLAN.format(documents=options.documents, sizes=sizes, each=options.each)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "plan.toml").write_text(PLAN)
-        whole = run.run(read_plan(folder / "plan.toml"), folder / "whole")
-        out, moment, again, kills = folder / "out", random.Random(1), 0, []
-        for _ in range(KILLS):
+        (folder / "plan.toml").write_text(text)
+        whole = experiment.run(read_plan(folder / "plan.toml"), folder / "whole")
+        out, moment = folder / "out", random.Random(1)
+        table = Table("after", "finished tasks", f"of {len(whole.keys)}, computed again")
+        for kill in range(1, options.kills + 1):
             before = _parts(out)
             _start_and_kill(folder, out, moment.uniform(0.0, 1.0), len(before))
-            again += sum(_parts(out)[part] != when for part, when in before.items())
-            kills.append(len(_parts(out)))
+            table.row(f"kill {kill}", len(_parts(out)), _computed_again(before, out))
         before = _parts(out)
-        resumed = run.run(run.Book.read(out).plan, out)
-        again += sum(_parts(out)[part] != when for part, when in before.items())
-        same = run.cells(resumed).equals(run.cells(whole))
-        print(f"finished tasks of {len(whole.keys)} after each kill: {kills}")
-        print(f"the same cells: {same}; finished parts computed again: {again}")
+        resumed = experiment.run(experiment.Book.read(out).plan, out)
+        table.row("the end", len(_parts(out)), _computed_again(before, out))
+        same = experiment.cells(resumed).equals(experiment.cells(whole))
+        print(f"\nthe same cells as without: {same}")
 
 
 def _start_and_kill(folder: Path, out: Path, wait: float, had: int) -> None:
@@ -67,9 +80,15 @@ def _start_and_kill(folder: Path, out: Path, wait: float, had: int) -> None:
     child.wait()
 
 
+def _computed_again(before: dict[str, int], out: Path) -> int:
+    """Of the parts that were finished, how many have been written since."""
+    now = _parts(out)
+    return sum(now[part] != written for part, written in before.items())
+
+
 def _parts(out: Path) -> dict[str, int]:
     return {file.name: file.stat().st_mtime_ns for file in (out / "parts").glob("[!.]*.parquet")}
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

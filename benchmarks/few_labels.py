@@ -12,15 +12,14 @@ Rogan and Gladen's formula; bootstrap quantiles. Last, the order of systems.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import qrowd as q
-from benchmarks.coverage_real import data
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import dl21
 from qrowd.aggregation.correction import labels_for_ranking
 from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
@@ -32,7 +31,6 @@ from qrowd.data.runs import RunSet
 from qrowd.evaluation.linear import pair_weights
 from qrowd.evaluation.measure import measures_of
 
-PAIRS, TOPICS = (300, 700, 1400), (5, 10, 20)
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
 FIVE = (
@@ -42,6 +40,18 @@ FIVE = (
     "llama3.2-binary-p0",
     "mistral-binary-p0",
 )
+
+
+@dataclass(frozen=True)
+class Options:
+    samples: int = option(1000, positional=True)
+    seed: int = option(0, positional=True)
+    collection: int = 53  # topics of DL 2021
+    pairs: tuple[int, ...] = (300, 700, 1400)
+    topics: tuple[int, ...] = (5, 10, 20)
+
+
+SHORT = Options(samples=2, collection=8, pairs=(300,), topics=(5,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,52 +75,48 @@ class World:
         return replace(self.merged, posterior=np.stack([1 - p, p], axis=1), decided=None)
 
 
-def read(seed: int = 0) -> World:
-    """The collection."""
-    folder = data() / "dl21"
-    crowd = q.read_judgements(folder / "judgements.tsv.gz")
-    merged: Merged = q.get("mv").fit(crowd)
-    gold = q.read_qrels(folder / "gold.qrels.gz").binary(2)
-    assert gold.pairs == merged.pairs
-    return World(gold, merged, q.read_runs(str(folder / "runs" / "*.gz")), crowd, seed)
-
-
 class Tally:
-    """Coverage and width, summed over samples."""
+    """Coverage and width of 90 % intervals, summed over samples."""
 
     def __init__(self) -> None:
         self.held: dict[str, list[float]] = {}
         self.width: dict[str, list[float]] = {}
 
-    def add(self, name: str, found: Estimate, truth: Floats) -> None:
+    def add(self, name: str, estimate: Estimate, truth: Floats) -> None:
         """One sample's intervals."""
-        low, high = found.interval(0.9)
+        low, high = estimate.interval(0.9)
         known = ~np.isnan(low)
         inside = (low <= truth) & (truth <= high)
         self.held.setdefault(name, []).append(float(inside[known].mean()))
         self.width.setdefault(name, []).append(float((high - low)[known].mean()))
 
-    def line(self, base: float) -> Iterator[str]:
+    def mean_width(self) -> float:
+        """Of human-only intervals."""
+        return float(np.mean(self.width[ALONE]))
+
+    def add_rows(self, table: Table, *design: object, base: float) -> None:
         """Each estimate's coverage, and its width over the base."""
         for name, held in self.held.items():
-            yield f"{name} {np.mean(held):.3f} {np.mean(self.width[name]) / base:.3f}"
+            width = np.mean(self.width[name]) / base
+            table.row(*design, name, f"{np.mean(held):.3f}", f"{width:.3f}")
 
 
-def over_pairs(world: World, samples: int) -> None:
+def over_pairs(world: World, options: Options) -> None:
     """Pairs at random, and by weight."""
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
-    print("pairs: coverage, width over human only from random pairs")
+    title = "Pairs: coverage, and width over human only from random pairs"
+    table = Table("measure", "pairs", "by", "machine", "coverage", "width", title=title)
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
-        for n in PAIRS:
+        for n in options.pairs:
             base = 0.0
             for by, chance in chances(weights, n, size).items():
                 tally, random = Tally(), np.random.default_rng([n, len(by), world.seed])
-                for _ in range(samples):
+                for _ in range(options.samples):
                     at = np.flatnonzero(systematic(chance, random))
-                    one_sample(tally, weights, truth, at, chance, world.judges())
-                base = base or float(np.mean(tally.width[ALONE]))
-                print(f"{measure!r} {n} by {by}:", "; ".join(tally.line(base)), flush=True)
+                    add_sample(tally, weights, truth, at, chance, world.judges())
+                base = base or tally.mean_width()
+                tally.add_rows(table, repr(measure), n, by, base=base)
 
 
 def chances(weights: Any, n: int, size: int) -> dict[str, Floats]:
@@ -119,7 +125,7 @@ def chances(weights: Any, n: int, size: int) -> dict[str, Floats]:
     return {"random": np.full(size, n / size), "weight": probabilities(worth, n, 0.05)}
 
 
-def one_sample(
+def add_sample(
     tally: Tally, weights: Any, truth: Floats, at: Array, chance: Floats, judges: dict[str, Floats]
 ) -> None:
     """The human-only interval, and that of each machine."""
@@ -130,26 +136,26 @@ def one_sample(
         tally.add(name, weighted_sums(weights, replace(nobody, machine=p[:, None])), target)
 
 
-def over_topics(world: World, samples: int) -> None:
+def over_topics(world: World, options: Options) -> None:
     """Whole topics at random."""
     truth = q.evaluate(world.runs, world.gold, ALL).values[:, 0]
     machines = {
         name: q.evaluate(world.runs, soft_of(world.gold, p), ALL).values[:, 0]
         for name, p in world.judges().items()
     }
-    print("topics: coverage, width over human only from the same topics")
+    title = "Topics: coverage, and width over human only from the same topics"
+    table = Table("measure", "topics", "machine", "coverage", "width", title=title)
     for m, measure in enumerate(ALL):
-        for n in TOPICS:
+        for n in options.topics:
             tally, random = Tally(), np.random.default_rng([n, m, world.seed])
-            for _ in range(samples):
+            for _ in range(options.samples):
                 at = np.sort(random.choice(truth.shape[1], n, replace=False))
                 none = np.zeros((truth.shape[1], 0, truth.shape[2]))
                 every = {ALONE: none} | {k: v[m][:, None] for k, v in machines.items()}
                 for name, values in every.items():
-                    found = topic_means(truth[m][at], values, at)
-                    tally.add(name, found, truth[m].mean(axis=0))
-            line = tally.line(float(np.mean(tally.width[ALONE])))
-            print(f"{measure} {n} topics:", "; ".join(line), flush=True)
+                    estimate = topic_means(truth[m][at], values, at)
+                    tally.add(name, estimate, truth[m].mean(axis=0))
+            tally.add_rows(table, measure, n, base=tally.mean_width())
 
 
 def soft_of(gold: Qrels, p: Floats) -> SoftQrels:
@@ -157,34 +163,34 @@ def soft_of(gold: Qrels, p: Floats) -> SoftQrels:
     return SoftQrels(gold.pairs, gold.binary(1).soft().scale, np.stack([1 - p, p], axis=1))
 
 
-def ranking(world: World, samples: int) -> None:
+def ranking(world: World, options: Options) -> None:
     """Kendall's tau of the systems with all gold: PPI++, recalibrated labels (all machines, and
     without those that are of no use, which is the order that is shown), human only.
     """
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
-    print("ranking: tau with all gold by ppi, recalibrated, the order shown, human only")
+    ways = ("ppi", "recalibrated", "the order shown", ALONE)
+    title = "Ranking: tau with all gold"
+    table = Table("measure", "pairs", "by", "machine", *ways, title=title)
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
-        for n in PAIRS:
+        for n in options.pairs:
             for by, chance in chances(weights, n, size).items():
                 random = np.random.default_rng([n, len(by), world.seed])
-                found: dict[str, list[list[float]]] = {}
-                for _ in range(samples):
+                taus: dict[str, list[list[float]]] = {}
+                for _ in range(options.samples):
                     at = np.flatnonzero(systematic(chance, random))
                     for name, p in world.judges().items():
-                        taus = one_ranking(world, weights, truth, at, chance, p)
-                        found.setdefault(name, []).append(taus)
-                text = (
-                    f"{k} " + " ".join(f"{t:.3f}" for t in np.mean(v, axis=0))
-                    for k, v in found.items()
-                )
-                print(f"{measure!r} {n} by {by}:", "; ".join(text), flush=True)
+                        sample = taus_of_sample(world, weights, truth, at, chance, p)
+                        taus.setdefault(name, []).append(sample)
+                for name, samples in taus.items():
+                    cells = [f"{mean:.3f}" for mean in np.mean(samples, axis=0)]
+                    table.row(repr(measure), n, by, name, *cells)
 
 
-def one_ranking(
+def taus_of_sample(
     world: World, weights: Any, truth: Floats, at: Array, chance: Floats, p: Floats
 ) -> list[float]:
-    """The taus of one sample."""
+    """By each way, from one sample."""
     sample = PairSample(at, truth[at], chance[at], p[:, None])
     known = np.zeros(len(truth), np.bool_)
     known[at] = True
@@ -199,27 +205,32 @@ def one_ranking(
 # --- other ways -----------------------------------------------------------------------------------
 
 
-def other_ways(world: World, samples: int) -> None:
-    """Intervals by `correct` itself, from random pairs: coverage, width over human only."""
+def other_ways(world: World, options: Options) -> None:
+    """Intervals by `correct` itself, from random pairs."""
     five = world.crowd.of_assessors(q.Index.of(FIVE)).with_pool(world.gold.pairs)
+    fewer = min(options.samples, max(options.samples // 10, 5))  # of what takes long
     ways: dict[str, tuple[Merged | Judgements, dict[str, Any], int]] = {
-        "five judges": (five, {}, samples),
-        "one judge, bootstrap": (world.merged, {"quantiles": "bootstrap"}, samples),
-        "rg": (world.merged, {"method": "rg"}, samples),
-        "recalibrate": (world.merged, {"method": "recalibrate"}, max(samples // 10, 5)),
+        "five judges": (five, {}, options.samples),
+        "one judge, bootstrap": (world.merged, {"quantiles": "bootstrap"}, options.samples),
+        "rg": (world.merged, {"method": "rg"}, options.samples),
+        "recalibrate": (world.merged, {"method": "recalibrate"}, fewer),
     }
-    print("other ways, random pairs: coverage, width over human only")
-    for name, (machine, how, many) in ways.items():
+    title = "Other ways, random pairs: coverage, and width over human only"
+    table = Table("measure", "pairs", "way", "coverage", "width", title=title)
+    for name, (machine, how, times) in ways.items():
         measures = LINEAR if name != "rg" else LINEAR[:1]
         truth = q.evaluate(world.runs, world.gold, measures).means()[:, 0]
-        for n in PAIRS:
-            found = [one_way(world, machine, truth, n, measures, at, how) for at in range(many)]
-            for m, measure in enumerate(measures):
-                held, width, alone = np.nanmean(np.array(found)[:, m], axis=0)
-                print(f"{measure} {n}, {name}: {held:.3f} {width / alone:.3f}", flush=True)
+        for n in options.pairs:
+            samples = [
+                by_correct(world, machine, truth, n, measures, number, how)
+                for number in range(times)
+            ]
+            for measure, figures in zip(measures, np.nanmean(samples, axis=0), strict=True):
+                held, width, alone = figures
+                table.row(measure, n, name, f"{held:.3f}", f"{width / alone:.3f}")
 
 
-def one_way(
+def by_correct(
     world: World,
     machine: Merged | Judgements,
     truth: Floats,
@@ -231,30 +242,29 @@ def one_way(
     """Coverage, width, width of human only, of each measure in one sample."""
     chosen = q.sample(world.merged, n, seed=10_000 * (world.seed + 1) + number)
     few = chosen.labelled(world.gold)
-    found = q.correct(world.runs, machine, few, measures, seed=number, **how)
-    inside = (found.low <= truth) & (truth <= found.high)
+    corrected = q.correct(world.runs, machine, few, measures, seed=number, **how)
+    inside = (corrected.low <= truth) & (truth <= corrected.high)
+    width = corrected.high - corrected.low
+    alone = corrected.human_high - corrected.human_low
     return [
-        [
-            float(inside[m][known].mean()),
-            float((found.high - found.low)[m][known].mean()),
-            float((found.human_high - found.human_low)[m][known].mean()),
-        ]
-        for m, known in enumerate(~np.isnan(found.low))
+        [float(figure[m][known].mean()) for figure in (inside, width, alone)]
+        for m, known in enumerate(~np.isnan(corrected.low))
     ]
 
 
-def main(samples: int = 1000, seed: int = 0) -> None:
+def main(options: Options) -> None:
     """All tables; recalibrated intervals on a tenth of the samples."""
-    if not (data() / "dl21").is_dir():
-        print(f"no DL 2021 in {data()}; name the folder with QROWD_DATA")
-        return
-    world = read(seed)
-    print(f"{samples} samples, seed {seed}")
-    over_pairs(world, samples)
-    over_topics(world, samples)
-    other_ways(world, samples)
-    ranking(world, samples)
+    crowd, graded, runs = dl21(options.collection)
+    merged: Merged = q.get("mv").fit(crowd)
+    gold = graded.binary(2)
+    assert gold.pairs == merged.pairs
+    world = World(gold, merged, runs, crowd, options.seed)
+    print(f"{options.samples} samples, seed {options.seed}")
+    over_pairs(world, options)
+    over_topics(world, options)
+    other_ways(world, options)
+    ranking(world, options)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    run(main, Options(), SHORT, __doc__)

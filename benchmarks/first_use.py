@@ -7,28 +7,44 @@
 Every command runs twice in a process of its own on one thread: first with an empty cache of
 kernels, then with the cache that the first run left. The difference is what a newcomer waits for;
 the last column says which kernels were compiled, the longest first. Small data are simulated;
-`dl21` and `trec_rf10` come from the folder that `QROWD_DATA` names, and are left out without it.
+`dl21` and `trec_rf10` come from the folder that `QROWD_DATA` names, and are skipped without it.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import subprocess
-import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import qrowd as q
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import folder as real_folder
+from benchmarks._data import present
+from benchmarks._measure import ONE_THREAD, alone
 from qrowd import registry
+from qrowd.cli.main import main as qrowd_main
+from qrowd.kernel import COMPILING
 
 METHODS = ("mv", "ds", "one-coin", "two-coin", "glad", "mace", "em-gauss", "kos", "m3v", "hier-vb")
 SLOW = {"hier-bayes": ["--sweeps", "200"]}  # what is compiled does not depend on it
 AIMS = {"merge mv": 2, "merge hier-bayes": 12, "merge": 4, "aware": 4, "report": 8, "": 2}
 LISTED = 4
+RELEVANT = {"trec_rf10": "1", "dl21": "2"}  # from this grade of the gold on
+
+
+@dataclass(frozen=True)
+class Options:
+    words: tuple[str, ...] = option((), positional=True)  # of the commands' names; none: all
+    methods: bool = False  # every one
+    real: tuple[str, ...] = ("trec_rf10", "dl21")
+
+
+SHORT = Options(words=("score", "merge kos"), real=())
 
 
 @dataclass(frozen=True)
@@ -44,48 +60,50 @@ class Place:
     gold_rel: str
 
 
-def main(wanted: list[str] | None = None) -> None:
-    words = sys.argv[1:] if wanted is None else wanted
-    every, words = "--methods" in words, [word for word in words if word != "--methods"]
+def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        print("| command | data | cold | warm | compiling and the like | aim | kernels |")
-        print("|---|---|---|---|---|---|---|")
-        for place in _places(Path(folder)):
-            for name, arguments in _commands(place, every):
-                if not words or any(word in name for word in words):
-                    print(_row(name, place.name, arguments, Path(folder)), flush=True)
+        columns = ("command", "data", "cold", "warm", "compiling and the like", "aim", "kernels")
+        table = Table(*columns, optional=("kernels",))
+        for place in _places(Path(folder), options):
+            for name, arguments in _commands(place, options.methods):
+                if not options.words or any(word in name for word in options.words):
+                    _add_row(table, name, place.name, arguments, folder)
 
 
-def _row(name: str, data: str, arguments: list[str], folder: Path) -> str:
+def _add_row(table: Table, name: str, data: str, arguments: list[str], folder: str) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as cache:
-        cold, warm = _run(arguments, cache), _run(arguments, cache)
+        environment = ONE_THREAD | {"NUMBA_CACHE_DIR": cache}
+        cold, warm = (alone(in_this_process, *arguments, environment=environment) for _ in range(2))
     by_time = sorted(cold["kernels"].items(), key=lambda item: -item[1])
     kernels = [f"{_short(kernel)} {seconds:.1f}" for kernel, seconds in by_time]
-    more = [f"{len(kernels) - LISTED} more"] * (len(kernels) > LISTED)
+    others = [f"{len(kernels) - LISTED} more"] * (len(kernels) > LISTED)
     aim = next(aim for start, aim in AIMS.items() if name.startswith(start))
-    cells = [f"{cold['cpu']:.1f}", f"{warm['cpu']:.1f}", f"**{cold['cpu'] - warm['cpu']:.1f}**"]
-    cells = [f"`{name}`", data, *cells, str(aim), ", ".join(kernels[:LISTED] + more)]
-    return f"| {' | '.join(cells)} |"
+    table.row(
+        f"`{name}`",
+        data,
+        f"{cold['cpu']:.1f}",
+        f"{warm['cpu']:.1f}",
+        f"**{cold['cpu'] - warm['cpu']:.1f}**",
+        aim,
+        ", ".join(kernels[:LISTED] + others),
+    )
+
+
+def in_this_process(*arguments: str) -> dict[str, Any]:
+    """Run one command; CPU seconds since the process began, and what each kernel compiled in."""
+    COMPILING.clock = time.process_time
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        try:
+            qrowd_main(list(arguments))
+        except SystemExit as end:
+            if end.code not in (0, None):
+                raise
+    return {"cpu": time.process_time(), "kernels": COMPILING.by_kernel}
 
 
 def _short(kernel: str) -> str:
     room, name = kernel.split(".")[-2:]
     return f"{room}.{name}" if kernel.startswith("qrowd") else f"numba's {name}"
-
-
-def _run(arguments: list[str], cache: str) -> dict[str, Any]:
-    one = dict.fromkeys(("QROWD_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
-    result = subprocess.run(
-        [sys.executable, "-m", "benchmarks._first_use_worker", *arguments],
-        env={**os.environ, **one, "NUMBA_CACHE_DIR": cache},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1]) if result.stdout else {}
-    if found.get("code") not in (0, None):
-        raise SystemExit(f"qrowd {' '.join(arguments)}: {result.stderr}")
-    return found
 
 
 def _commands(place: Place, every: bool) -> Iterator[tuple[str, list[str]]]:
@@ -115,22 +133,20 @@ def _others() -> list[str]:
     return [name for name in names if name not in (*METHODS, *SLOW)]
 
 
-def _places(folder: Path) -> Iterator[Place]:
+def _places(folder: Path, options: Options) -> Iterator[Place]:
     small = q.simulate(topics=5, documents=40, assessors=10, votes=3, runs=4, seed=1)
     crowd, gold, runs = folder / "crowd.tsv", folder / "gold.qrels", folder / "runs"
     q.save(small.judgements, crowd)
     q.save(small.gold, gold)
     q.save(small.runs, runs)
     yield _place("small", crowd, gold, runs, folder, "1")
-    data = Path(os.environ.get("QROWD_DATA", "../shared/data"))
-    for name, rel in (("trec_rf10", "1"), ("dl21", "2")):
-        here = data / name
-        if not here.is_dir():
-            print(f"{name}: not in {data}, left out", file=sys.stderr)
-            continue
+    if not options.real:
+        return
+    for name in present(options.real):
+        here = real_folder(name)
         runs = here / "runs"
         files = here / "judgements.tsv.gz", here / "gold.qrels.gz", runs if runs.is_dir() else None
-        yield _place(name, *files, folder, rel)
+        yield _place(name, *files, folder, RELEVANT[name])
 
 
 def _place(name: str, crowd: Path, gold: Path, runs: Path | None, folder: Path, rel: str) -> Place:
@@ -148,4 +164,4 @@ def _place(name: str, crowd: Path, gold: Path, runs: Path | None, folder: Path, 
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

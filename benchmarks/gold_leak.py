@@ -8,30 +8,33 @@ has not seen. Area under the ROC curve: 0.5 is a guess.
 
 from __future__ import annotations
 
-import argparse
-import http.client
 import json
 import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
 from sqlalchemy import select
 
-from qrowd.collection.database.opening import open_store
+from benchmarks._benchmark import Table, run
+from benchmarks._campaign import launched
+from benchmarks._server import Reply, Worker, running
 from qrowd.collection.database.schema import place
 from qrowd.collection.database.store import Store
-from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging import offer as showing
 from qrowd.collection.people import visits
+from qrowd.collection.people import workers as people
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
-from qrowd.collection.plan.toml import parse_plan
-from qrowd.collection.record import audit
+from qrowd.web.sanitiser import reader_of_text, text_of
 
 NAME = "leak"
 PLAN = f"""
@@ -47,7 +50,20 @@ sets = 4
 [checks.seconds]
 at_least = 0
 """
-TOPICS, GOLD_SETS, SIZE, BATCHES = 40, 800, 3, 10
+TOPICS, SIZE = 40, 3
+Ask = Callable[[str, str, Any], Reply]  # method, path, body
+
+
+@dataclass(frozen=True)
+class Options:
+    workers: int = 110
+    batches: int = 10  # of a worker
+    gold_sets: int = 800
+    resamples: int = 200
+    direct: bool = False  # without a server
+
+
+SHORT = Options(workers=8, batches=3, gold_sets=60, resamples=3)
 
 
 @dataclass
@@ -61,47 +77,36 @@ class Seen:
     set: int = 0
 
 
-@dataclass
 class Replies:
-    """The replies to a worker's requests: (seconds, bytes, headers) by kind of request."""
+    """The replies to a worker's requests, and what can be counted and timed of the last one."""
 
-    ask: Callable[[str, str, Any], tuple[int, bytes, dict[str, str]]]
-    count: int = 0
-    last: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0))
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.count = 0
+        self.last = (0.0, 0.0, 0.0)  # seconds, bytes, length of the headers' names and values
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request; its JSON."""
         began = time.perf_counter()
-        status, content, headers = self.ask(method, path, body)
+        reply = self.ask(method, path, body)
         seconds = time.perf_counter() - began
         self.count += 1
-        self.last = (seconds, len(content), len(json.dumps(sorted(headers))))
-        if status >= 400:
-            raise RuntimeError(f"{path}: {status} {content[:200]!r}")
-        return json.loads(content) if content else None
+        self.last = (seconds, len(reply.content), len(json.dumps(sorted(reply.headers))))
+        return reply.json()
 
 
 # --- a campaign and its workers -------------------------------------------------------------------
 
 
-def make_campaign(database: str, workers: int) -> Store:
-    """A running campaign whose gold documents are like all others."""
-    store = open_store(database, new=True)
-    create_campaign(store, parse_plan(PLAN), material(workers))
-    with store.write(NAME) as work:
-        audit.launch(work, "benchmark")
-    return store
-
-
-def material(workers: int) -> CampaignRows:
-    """Enough for all workers; texts of one distribution of lengths."""
+def material(options: Options) -> CampaignRows:
+    """Enough for all workers; texts of one distribution of lengths, gold like all others."""
     chance = random.Random(4)
-    places = workers * BATCHES * 3
+    places = options.workers * options.batches * 3
     sets = -(-places // (3 * TOPICS)) + 2
     pool = [(f"t{t}", f"d{t}-{d}") for t in range(TOPICS) for d in range(sets * SIZE)]
     gold = [
         GoldRow(f"t{s % TOPICS}", f"g{s}-{d}", d % 3, "because", "", f"s{s}")
-        for s in range(GOLD_SETS)
+        for s in range(options.gold_sets)
         for d in range(SIZE)
     ]
     names = [name for _, name in pool] + [row.document for row in gold]
@@ -113,38 +118,26 @@ def material(workers: int) -> CampaignRows:
     return CampaignRows(topics, documents, pool, gold)
 
 
-def http_asker(address: str, token: str) -> Callable[..., tuple[int, bytes, dict[str, str]]]:
+def by_http(store: Store, address: str, worker: int) -> Ask:
     """Requests over one connection that stays open."""
-    parts = urlsplit(address)
-    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-
-    def ask(method: str, path: str, body: Any) -> tuple[int, bytes, dict[str, str]]:
-        link.request(method, path, None if body is None else json.dumps(body), headers)
-        reply = link.getresponse()
-        return reply.status, reply.read(), dict(reply.getheaders())
-
-    return ask
+    with store.write(NAME) as work:
+        link = visits.make_link(work, f"worker {worker}", 1)
+    program = Worker(address, NAME)
+    program.enter(link)
+    return program.ask
 
 
-def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, dict[str, str]]]:
+def directly(store: Store, worker: int) -> Ask:
     """The same without a network, in this process: less noise in the times than anybody has."""
-    from dataclasses import asdict
-
-    from qrowd.collection.judging import events, queue, submission
-    from qrowd.collection.judging import offer as showing
-    from qrowd.collection.people import workers as people
-    from qrowd.web.sanitiser import reader_of_text, text_of
-
     with store.write(NAME) as work:
         number = people.enter(work, "own", f"worker {worker}").id
 
-    def reply(method: str, path: str, body: Any) -> Any:
+    def content(method: str, path: str, body: Any) -> Any:
         parts = path.split("/")
         if method == "GET":
             with store.read(NAME) as work:
-                found = showing.body_of(work, number, parts[-2], int(parts[-1]))
-            return {"html": reader_of_text(text_of(found.content)), "title": found.title}
+                document = showing.body_of(work, number, parts[-2], int(parts[-1]))
+            return {"html": reader_of_text(text_of(document.content)), "title": document.title}
         with store.write(NAME) as work:
             if parts[-1] == "next":
                 offer = queue.next_batch(work, number)
@@ -155,8 +148,8 @@ def direct_asker(store: Store, worker: int) -> Callable[..., tuple[int, bytes, d
                 return asdict(submission.finish(work, number, parts[-2]))
             return asdict(submission.submit(work, number, parts[-2]))
 
-    def ask(method: str, path: str, body: Any) -> tuple[int, bytes, dict[str, str]]:
-        return 200, json.dumps(reply(method, path, body)).encode(), {}
+    def ask(method: str, path: str, body: Any) -> Reply:
+        return Reply(200, json.dumps(content(method, path, body)).encode(), {})
 
     return ask
 
@@ -169,7 +162,7 @@ def work_through(replies: Replies, worker: int, batches: int) -> list[Seen]:
         batch = replies("POST", f"{api}/next")["batch"]
         if batch is None:
             break
-        uses = Counter(one["topic"]["query"] for one in batch["sets"])
+        uses = Counter(shown["topic"]["query"] for shown in batch["sets"])
         met = Counter[str]()
         for at, shown in enumerate(batch["sets"]):
             topic = shown["topic"]["query"]
@@ -186,17 +179,17 @@ def _of_set(
 ) -> list[float]:
     """Read and judge one set; what can be counted and timed."""
     key, documents = shown["key"], shown["documents"]
-    read, saved, events = [], [], []
-    for one in documents:
-        at = one["position"]
+    read, saved, numbers = [], [], []
+    for document in documents:
+        at = document["position"]
         replies("GET", f"/judge/{NAME}/documents/{key}/{at}")
         read.append(replies.last)
         body = {"key": f"{key}-{at}", "place": key, "kind": "grade", "position": at, "grade": 1}
-        events.append(replies("POST", f"{api}/answers", body)["event"])
+        numbers.append(replies("POST", f"{api}/answers", body)["event"])
         saved.append(replies.last)
     names = [int(sign, 36) for sign in key[:8].lower().replace("-", "0").replace("_", "1")]
-    others = [len(json.dumps(shown)), len(documents), len(documents[0]["title"]), events[0] % 97]
-    return [*order, *names, *others, *_summary(read), *_summary(saved)]
+    sizes = [len(json.dumps(shown)), len(documents), len(documents[0]["title"]), numbers[0] % 97]
+    return [*order, *names, *sizes, *_summary(read), *_summary(saved)]
 
 
 def _summary(rows: list[tuple[float, float, float]]) -> list[float]:
@@ -211,8 +204,9 @@ def label(store: Store, seen: list[Seen]) -> None:
         rows = {
             row.key: row for row in db.execute(select(place.c.key, place.c.kind, place.c.set_id))
         }
-    for one in seen:
-        one.gold, one.set = rows[one.key].kind == "gold", rows[one.key].set_id
+    for shown in seen:
+        row = rows[shown.key]
+        shown.gold, shown.set = row.kind == "gold", row.set_id
 
 
 # --- the classifier -------------------------------------------------------------------------------
@@ -228,8 +222,6 @@ class Cell:
 
     def area(self, weight: np.ndarray | None = None) -> float:
         """The area under the ROC curve; each set counts as often as its worker weighs."""
-        from sklearn.metrics import roc_auc_score
-
         each = None if weight is None else weight[self.worker]
         return float(roc_auc_score(self.gold, self.thought, sample_weight=each))
 
@@ -239,16 +231,14 @@ def cells(seen: list[Seen], columns: Sequence[int]) -> list[Cell]:
 
     Sets of the pool come several times, too: one that is met again is known not to be gold.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    x = np.array([one.numbers for one in seen], dtype=float)[:, list(columns)]
-    y = np.array([one.gold for one in seen])
-    worker = np.array([one.worker for one in seen])
-    sets = np.array([one.set for one in seen])
+    x = np.array([shown.numbers for shown in seen], dtype=float)[:, list(columns)]
+    y = np.array([shown.gold for shown in seen])
+    worker = np.array([shown.worker for shown in seen])
+    sets = np.array([shown.set for shown in seen])
     chance = np.random.default_rng(1)
     drawn = [chance.permutation(np.unique(sets[role]))[::2] for role in (y, ~y)]
     fold = np.isin(sets, np.concatenate(drawn))  # half of the gold sets, half of the others
-    found = []
+    tested = []
     for side in (0, 1):
         for half in (False, True):
             train = (worker % 2 != side) & (fold != half)
@@ -257,66 +247,20 @@ def cells(seen: list[Seen], columns: Sequence[int]) -> list[Cell]:
                 max_iter=60, max_depth=3, learning_rate=0.05, min_samples_leaf=40, random_state=1
             )
             thought = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
-            found.append(Cell(y[test], thought, worker[test]))
-    return found
+            tested.append(Cell(y[test], thought, worker[test]))
+    return tested
 
 
-def area(found: list[Cell], resamples: int = 200) -> tuple[float, float, float]:
+def area(tested: list[Cell], resamples: int) -> tuple[float, float, float]:
     """The mean area under the ROC curve of the cells, and its interval over workers (bootstrap)."""
     chance = np.random.default_rng(2)
-    number = 1 + max(int(cell.worker.max()) for cell in found)
+    number = 1 + max(int(cell.worker.max()) for cell in tested)
     drawn = []
     for _ in range(resamples):
         weight = np.bincount(chance.integers(0, number, number), minlength=number).astype(float)
-        drawn.append(np.mean([cell.area(weight) for cell in found]))
+        drawn.append(np.mean([cell.area(weight) for cell in tested]))
     low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(np.mean([cell.area() for cell in found])), float(low), float(high)
-
-
-def main() -> None:
-    """Print the table."""
-    from benchmarks.soak import running
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, default=110)
-    parser.add_argument("--direct", action="store_true", help="without a server")
-    given, _ = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="qrowd-leak-") as name:
-        folder = Path(name)
-        database = str(folder / "qrowd.db")
-        store = make_campaign(database, given.workers)
-        askers: Iterator[Callable[..., Any]]
-        if given.direct:
-            askers = (direct_asker(store, worker) for worker in range(given.workers))
-            seen, replies = all_of(askers)
-        else:
-            with running(folder, database, processes=1) as server:
-                askers = (
-                    http_asker(server.address, _enter(store, server.address, worker))
-                    for worker in range(given.workers)
-                )
-                seen, replies = all_of(askers)
-        label(store, seen)
-        store.engine.dispose()
-    _print(seen, replies)
-
-
-def all_of(askers: Iterable[Callable[..., Any]]) -> tuple[list[Seen], int]:
-    """What all workers saw, and how many replies they got."""
-    seen, count = [], 0
-    for worker, ask in enumerate(askers):
-        replies = Replies(ask)
-        seen += work_through(replies, worker, BATCHES)
-        count += replies.count
-    return seen, count
-
-
-def _enter(store: Store, address: str, worker: int) -> str:
-    with store.write(NAME) as work:
-        link = visits.make_link(work, f"worker {worker}", 1)
-    ask = http_asker(address, "")
-    _, content, _ = ask("POST", f"/api/campaigns/{NAME}/enter", {"link": link})
-    return str(json.loads(content)["token"])
+    return float(np.mean([cell.area() for cell in tested])), float(low), float(high)
 
 
 PARTS = {
@@ -330,14 +274,37 @@ PARTS = {
 }
 
 
-def _print(seen: list[Seen], replies: int) -> None:
-    gold = sum(one.gold for one in seen)
-    print(f"{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold\n")
-    print("| what the classifier knows | AUC | 95 % interval |\n|---|---|---|")
-    for name, columns in PARTS.items():
-        found, low, high = area(cells(seen, columns))
-        print(f"| {name} | {found:.3f} | {low:.3f} to {high:.3f} |", flush=True)
+def main(options: Options) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory(prefix="qrowd-leak-") as name:
+        folder = Path(name)
+        database = str(folder / "qrowd.db")
+        store = launched(database, PLAN, material(options))
+        if options.direct:
+            seen, replies = seen_by_all(partial(directly, store), options)
+        else:
+            with running(folder, database, processes=1) as server:
+                asker = partial(by_http, store, server.address)
+                seen, replies = seen_by_all(asker, options)
+        label(store, seen)
+        store.engine.dispose()
+    gold = sum(shown.gold for shown in seen)
+    title = f"{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold"
+    table = Table("what the classifier knows", "AUC", "95 % interval", title=title)
+    for part, columns in PARTS.items():
+        mean, low, high = area(cells(seen, columns), options.resamples)
+        table.row(part, f"{mean:.3f}", f"{low:.3f} to {high:.3f}")
+
+
+def seen_by_all(asker: Callable[[int], Ask], options: Options) -> tuple[list[Seen], int]:
+    """What all workers saw, one after another, and how many replies they got."""
+    seen, count = [], 0
+    for worker in range(options.workers):
+        replies = Replies(asker(worker))
+        seen += work_through(replies, worker, options.batches)
+        count += replies.count
+    return seen, count
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -9,76 +9,96 @@ real votes of TREC 2011, and the table of topics on made text.
 
 from __future__ import annotations
 
-import os
-import time
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, attempt, run
+from benchmarks._data import folder
+from benchmarks._measure import timed
 
-FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
 LEFT_OUT = ("20644", "20922")
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Options:
+    topics: int = 28
+    documents: int = 100
+    randomisations: int = 50
+    real_topics: int = 28
+
+
+SHORT = Options(topics=2, documents=20, randomisations=3, real_topics=3)
+
+
+def main(options: Options) -> None:
     """All tables."""
-    costs()
-    expected()
-    table()
+    for part in (costs, expected, accuracies):
+        attempt(partial(part, options))
 
 
-def costs() -> None:
+def costs(options: Options) -> None:
     """CPU seconds of the whole loop."""
     collection = q.simulate(
-        topics=28, documents=100, runs=0, assessors=40, votes=5, text=0.6, seed=1
+        topics=options.topics,
+        documents=options.documents,
+        runs=0,
+        assessors=40,
+        votes=5,
+        text=0.6,
+        seed=1,
     )
     assert collection.documents is not None
     vectors = q.tfidf(collection.documents)
-    print("| methods | CPU s |\n|---|---|")
+    loop = q.Loop(votes=5, randomisations=options.randomisations, every=1)
+    run_loop = partial(
+        q.vote_by_vote, collection.judgements, collection.truth, documents=vectors, loop=loop
+    )
+    table = Table("methods", "CPU s")
     for names in (["mv", "mvnn", "mev"], ["gp"]):
-        started = time.process_time()
-        loop = q.Loop(votes=5, randomisations=50, every=1)
-        q.vote_by_vote(collection.judgements, collection.truth, names, documents=vectors, loop=loop)
-        print(f"| {', '.join(names)} | {time.process_time() - started:.1f} |", flush=True)
+        _, spent = timed(partial(run_loop, methods=names))
+        table.row(", ".join(names), f"{spent.cpu:.1f}")
 
 
-def expected() -> None:
+def expected(options: Options) -> None:
     """The majority vote on the paper's 28 topics."""
-    folder = FOLDER / "trec11_crowd_task1"
-    if not folder.is_dir():
-        print(f"\nno {folder}: QROWD_DATA names the folder of real data")
-        return
-    crowd = q.read_judgements(folder / "judgements.tsv.gz")
-    gold = q.read_qrels(folder / "gold.qrels.gz").binary(1)
-    crowd = crowd[crowd.topics.without(q.Index.of(LEFT_OUT))]
-    print("\n| votes per document | expected accuracy of mv | a loop of 50 | its 95 % interval |")
-    print("|---|---|---|---|")
-    curves = q.vote_by_vote(crowd, gold, ["mv"], loop=q.Loop(votes=5, every=20))
+    data = folder("trec11_crowd_task1")
+    crowd = q.read_judgements(data / "judgements.tsv.gz")
+    gold = q.read_qrels(data / "gold.qrels.gz").binary(1)
+    topics = gold.topics.intersection(crowd.topics).without(q.Index.of(LEFT_OUT))
+    crowd = crowd[q.Index(topics.names[: options.real_topics])]
+    loop = q.Loop(votes=5, every=20, randomisations=options.randomisations)
+    curves = q.vote_by_vote(crowd, gold, ["mv"], loop=loop)
     low, high = curves.bounds()
+    table = Table(
+        "votes per document",
+        "expected accuracy of mv",
+        f"a loop of {options.randomisations}",
+        "its 95 % interval",
+    )
     for votes in (1, 3, 5):
         at = curves.at(votes)
         exact = q.expected_majority(crowd, gold, votes).mean()
-        print(
-            f"| {votes} | {exact:.4f} | {curves.mean('mv')[at]:.4f} "
-            f"| {low[0, 0, at]:.3f} to {high[0, 0, at]:.3f} |"
-        )
+        interval = f"{low[0, 0, at]:.3f} to {high[0, 0, at]:.3f}"
+        table.row(votes, f"{exact:.4f}", f"{curves.mean('mv')[at]:.4f}", interval)
 
 
-def table() -> None:
+def accuracies(options: Options) -> None:
     """Accuracy at one vote per document, with marks."""
     collection = q.simulate(topics=8, documents=60, runs=0, assessors=30, votes=5, text=0.6, seed=3)
     names = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp"]
-    loop = q.Loop(votes=1, randomisations=50, every=60)
+    loop = q.Loop(votes=1, randomisations=options.randomisations, every=60)
     curves = q.vote_by_vote(
         collection.judgements, collection.truth, names, documents=collection.documents, loop=loop
     )
     columns = curves.table(1.0)
-    print("\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    table = Table(*columns)
     for row in zip(*columns.values(), strict=True):
-        print("| " + " | ".join(map(str, row)) + " |")
+        table.row(*row)
     print(f"\n{np.size(curves.accuracy)} figures behind it.")
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -19,13 +19,10 @@ the page of the documentation that holds all of these tables.
 
 from __future__ import annotations
 
-import argparse
-import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,15 +32,16 @@ from pathlib import Path
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._data import CROWDS, binary_crowd, present
+from benchmarks._measure import PEERS, FailedError, alone, peers_have, timed
+from benchmarks._peers import probabilities
 from qrowd import registry
 from qrowd.comparison.label_measures import CLIP
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Floats
 
-FOLDER = Path(os.environ.get("QROWD_DATA") or "../shared/data")
-PEERS = os.environ.get("QROWD_PEERS", "")
-WORKER = Path(__file__).parent / "_accuracy_worker.py"
 MEASURES = ("accuracy", "auc", "log_loss", "precision", "recall", "specificity")
 TITLES = {
     "accuracy": "Accuracy",
@@ -83,28 +81,19 @@ PEERS_WITH_GOLD = ("DawidSkene", "GoldMajorityVote")
 
 
 @dataclass(frozen=True)
-class Collection:
-    """A real set: from which grade on judgements, and gold, are relevant."""
-
-    name: str
-    relevant: int = 1
-    gold_relevant: int = 1
-
-    def read(self) -> tuple[q.Judgements, q.Qrels]:
-        """Binary judgements, and binary gold of judged pairs."""
-        folder = FOLDER / self.name
-        judgements = q.read_judgements(folder / "judgements.tsv.gz").binary(self.relevant)
-        gold = q.read_qrels(folder / "gold.qrels.gz").binary(self.gold_relevant)
-        return judgements, gold.select(judgements.pairs.locate(gold.pairs) >= 0)
+class Options:
+    sets: tuple[str, ...] = tuple(CROWDS)
+    cap: int = 300  # CPU seconds of a fit of crowd-kit
+    jobs: int = 1  # fits of crowd-kit at a time
+    write: str = ""  # the page to write
+    methods: tuple[str, ...] = ()  # ours; all of them, if none is named
+    peers: tuple[str, ...] = PEER_METHODS
 
 
-COLLECTIONS = (
-    Collection("trec_rf10"),
-    Collection("trec11_crowd_task1", gold_relevant=1),
-    Collection("dl21", gold_relevant=2),
-    Collection("product_er_text"),
-    Collection("snow2008_rte"),
-    Collection("spectral_bluebird", relevant=2, gold_relevant=2),
+SHORT = Options(
+    sets=("trec11_crowd_task1", "spectral_bluebird"),
+    methods=("mv", "ds", "one-coin(labels='soft')"),
+    peers=("DawidSkene", "MACE:renumbered", "Wawa"),
 )
 
 
@@ -117,11 +106,13 @@ class Row:
     seconds: float = 0.0
     note: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def cells(self) -> list[str]:
+        """Of its table."""
         if self.scores is None:
-            return f"| {self.method} |" + " – |" * len(MEASURES) + f" {self.note} |"
-        figures = " ".join(f"{self.scores[name]:.3f} |" for name in MEASURES)
-        return f"| {self.method} | {figures} {self.seconds:.2f}{self.note.rstrip()} |"
+            return [self.method, *["–"] * len(MEASURES), self.note]
+        figures = [f"{self.scores[name]:.3f}" for name in MEASURES]
+        return [self.method, *figures, f"{self.seconds:.2f}{self.note.rstrip()}"]
 
 
 @dataclass(frozen=True)
@@ -143,60 +134,43 @@ class Task:
         return score_labels(merged, self.gold, given=self.known)
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(options: Options) -> None:
     """Print two tables for each set, then all sets side by side."""
-    asked = _asked(arguments or [])
-    found: dict[tuple[str, str], list[Row]] = {}
-    sets: list[str] = []
-    with ThreadPoolExecutor(asked.jobs) as pool:
+    names = present(options.sets)
+    rows: dict[tuple[str, str], list[Row]] = {}
+    page: list[str] = []
+    with ThreadPoolExecutor(options.jobs) as pool:
         waiting = [
-            (collection, task, [pool.submit(_theirs, name, task) for name in _peers(task.known)])
-            for collection in _present(asked.sets)
-            for task in _tasks(collection, asked.cap)
+            (name, task, [pool.submit(_theirs, peer, task) for peer in _peers(task, options)])
+            for name in names
+            for task in _tasks(name, options.cap)
         ]
-        for collection, task, theirs in waiting:
+        for name, task, theirs in waiting:
             if task.known is None:
-                sets.append(_say(_head(collection, task.judgements, task.gold)))
-            rows = found[collection.name, task.title] = _rows(task, theirs)
-            sets.append(_say(_table(task, rows)))
-    side_by_side = _say(_side_by_side(found))
-    if asked.write:
-        page = [PAGE, side_by_side, "## Set by set\n", *sets]
-        asked.write.write_text("\n".join(page), encoding="utf-8")
-    if not PEERS:
-        print("crowd-kit was left out: QROWD_PEERS names no interpreter that has it")
+                page.append(_head(name, task))
+                print(f"\n{page[-1]}")
+            rows[name, task.title] = _rows(task, theirs, options)
+            page += _printed(task, rows[name, task.title])
+    side_by_side = _side_by_side(rows)
+    if options.write:
+        Path(options.write).write_text(
+            "\n".join([PAGE, *side_by_side, "## Set by set\n", *page]), encoding="utf-8"
+        )
 
 
-def _asked(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks.merging_accuracy")
-    parser.add_argument("--sets", nargs="*", default=[], choices=[c.name for c in COLLECTIONS])
-    parser.add_argument("--cap", type=int, default=300, help="CPU seconds of a fit of crowd-kit")
-    parser.add_argument("--jobs", type=int, default=1, help="fits of crowd-kit at a time")
-    parser.add_argument("--write", type=Path, help="the page to write")
-    return parser.parse_args(arguments)
-
-
-def _present(wanted: list[str]) -> Iterator[Collection]:
-    for collection in COLLECTIONS:
-        if wanted and collection.name not in wanted:
-            continue
-        if (FOLDER / collection.name).is_dir():
-            yield collection
-        else:
-            print(f"{collection.name}: not in {FOLDER}, left out; QROWD_DATA names another folder")
-
-
-def _tasks(collection: Collection, cap: int) -> Iterator[Task]:
-    judgements, gold = collection.read()
+def _tasks(name: str, cap: int) -> Iterator[Task]:
+    judgements, gold = binary_crowd(name)
+    gold = gold.select(judgements.pairs.locate(gold.pairs) >= 0)
     yield Task(judgements, gold, None, cap)
     yield Task(judgements, gold, half(gold), cap)
 
 
-def _head(collection: Collection, judgements: q.Judgements, gold: q.Qrels) -> str:
-    levels = f"judgements from {collection.relevant} on, gold from {collection.gold_relevant} on"
-    share = float((gold.grade == 1).mean())
+def _head(name: str, task: Task) -> str:
+    relevant, gold_relevant = CROWDS[name]
+    levels = f"judgements from {relevant} on, gold from {gold_relevant} on"
+    share = float((task.gold.grade == 1).mean())
     return (
-        f"### {collection.name}\n\n{judgements}; gold for {len(gold):,} of the pairs, {share:.0%} "
+        f"### {name}\n\n{task.judgements}; gold for {len(task.gold):,} of the pairs, {share:.0%} "
         f"relevant ({levels})\n"
     )
 
@@ -215,20 +189,17 @@ def half(gold: q.Qrels) -> q.Qrels:
 
 def errors(rows: list[Row]) -> str:
     """Standard errors over topics: of the best method's accuracy, and of its lead over the vote."""
-    found = {row.method: row.scores for row in rows if row.scores}
-    best, vote = next(iter(found)), found["`mv`"]
+    scored = {row.method: row.scores for row in rows if row.scores}
+    best, vote = next(iter(scored)), scored["`mv`"]
     if len(vote.topics) < 2:
         return "one topic: no standard errors over topics\n"
     used = vote.pairs_by_topic > 0
-    right = [
-        scores.by_topic["accuracy"][used] * scores.pairs_by_topic[used]
-        for scores in (found[best], vote)
-    ]
     size = vote.pairs_by_topic[used]
-    lead = right[0] - right[1]
+    own = scored[best].by_topic["accuracy"][used] * scored[best].pairs_by_topic[used]
+    lead = own - vote.by_topic["accuracy"][used] * size
     without = (lead.sum() - lead) / (size.sum() - size)
     return (
-        f"s.e. over {used.sum()} topics: accuracy of {best} {found[best].errors['accuracy']:.4f}; "
+        f"s.e. over {used.sum()} topics: accuracy of {best} {scored[best].errors['accuracy']:.4f}; "
         f"its lead over `mv` {lead.sum() / size.sum():+.4f} (s.e. {jackknife_error(without):.4f})\n"
     )
 
@@ -236,24 +207,23 @@ def errors(rows: list[Row]) -> str:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _rows(task: Task, theirs: list[Future[Row]]) -> list[Row]:
-    ours = [_told(_ours(spec, task)) for spec in _specs()]
-    return _best_first(ours) + _best_first([_told(one.result()) for one in theirs])
+def _rows(task: Task, theirs: list[Future[Row]], options: Options) -> list[Row]:
+    ours = [_told(_ours(spec, task)) for spec in options.methods or _specs()]
+    return _best_first(ours) + _best_first([_told(future.result()) for future in theirs])
 
 
-def _table(task: Task, rows: list[Row]) -> str:
-    header = "| method | " + " | ".join(MEASURES).replace("_", " ") + " | seconds |"
-    rule = "|---" * (len(MEASURES) + 2) + "|"
-    return "\n".join([f"#### {task.title}\n", header, rule, *map(str, rows), "", errors(rows)])
-
-
-def _say(text: str) -> str:
-    print(text, flush=True)
-    return text
+def _printed(task: Task, rows: list[Row]) -> list[str]:
+    """The table of a set, and its standard errors."""
+    columns = [measure.replace("_", " ") for measure in MEASURES]
+    table = Table("method", *columns, "seconds", title=f"#### {task.title}")
+    for row in rows:
+        table.row(*row.cells, complete=row.scores is not None)
+    print(f"\n{errors(rows)}")
+    return [str(table), errors(rows)]
 
 
 def _told(row: Row) -> Row:
-    print(row, file=sys.stderr, flush=True)
+    print(*row.cells, sep="  ", file=sys.stderr, flush=True)
     return row
 
 
@@ -261,41 +231,35 @@ def _best_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.scores["accuracy"] if row.scores else 1.0)
 
 
-def _side_by_side(found: dict[tuple[str, str], list[Row]]) -> str:
+def _side_by_side(rows: dict[tuple[str, str], list[Row]]) -> list[str]:
     """One table for each measure that compares methods: a column for each set."""
-    parts: list[str] = []
+    tables = []
     for title in (NO_GOLD, HALF):
-        tables = {name: rows for (name, when), rows in found.items() if when == title}
-        for measure in TITLES if tables else ():
-            header = "| method | " + " | ".join(tables) + " |"
-            lines = _lines(measure, list(tables.values()))
-            rule = "|---" * (len(tables) + 1) + "|"
-            parts += [f"## {TITLES[measure]}, {title}\n", header, rule, *lines, ""]
-    return "\n".join(parts)
+        by_set = {name: own for (name, when), own in rows.items() if when == title}
+        for measure, heading in TITLES.items():
+            table = Table("method", *by_set, title=f"## {heading}, {title}")
+            _compare(table, measure, list(by_set.values()))
+            tables.append(str(table))
+    return tables
 
 
-def _lines(measure: str, tables: list[list[Row]]) -> list[str]:
-    """A line for each method, the best mean first, crowd-kit's last; the best of a set is bold."""
-    cells = [{r.method: round(r.scores[measure], 3) for r in rows if r.scores} for rows in tables]
+def _compare(table: Table, measure: str, sets: list[list[Row]]) -> None:
+    """A row for each method, the best mean first, crowd-kit's last; the best of a set is bold."""
+    figures = [{r.method: round(r.scores[measure], 3) for r in rows if r.scores} for rows in sets]
     sign = 1 if measure == "log_loss" else -1
-    best = [min(cell.values(), key=lambda value: sign * value) for cell in cells]
-    methods = list(dict.fromkeys(r.method for rows in tables for r in rows))
+    best = [min(column.values(), key=lambda value: sign * value) for column in figures]
+    methods = dict.fromkeys(method for column in figures for method in column)
 
     def order(method: str) -> tuple[bool, float]:
-        figures = [cell[method] for cell in cells if method in cell]
-        return method.startswith("crowd-kit"), sign * float(np.mean(figures or [sign * 99]))
+        own = [column[method] for column in figures if method in column]
+        return method.startswith("crowd-kit"), sign * float(np.mean(own))
 
-    return [
-        f"| {method} | " + " | ".join(map(_cell, cells, best, [method] * len(cells))) + " |"
-        for method in sorted(methods, key=order)
-        if any(method in cell for cell in cells)
-    ]
-
-
-def _cell(cell: dict[str, float], best: float, method: str) -> str:
-    if method not in cell:
-        return "–"
-    return f"**{cell[method]:.3f}**" if cell[method] == best else f"{cell[method]:.3f}"
+    for method in sorted(methods, key=order):
+        cells = []
+        for column, least in zip(figures, best, strict=True):
+            text = f"{column[method]:.3f}" if method in column else "–"
+            cells.append(f"**{text}**" if column.get(method) == least else text)
+        table.row(method, *cells, complete=not method.startswith("crowd-kit"))
 
 
 # --- ours -----------------------------------------------------------------------------------------
@@ -303,7 +267,7 @@ def _cell(cell: dict[str, float], best: float, method: str) -> str:
 
 def _specs() -> list[str]:
     cards = registry.cards().values()
-    fitting = [c.id for c in cards if c.level == "judgements" and not c.needs]
+    fitting = [card.id for card in cards if card.level == "judgements" and not card.needs]
     return [*fitting, *OPTIONS]
 
 
@@ -312,26 +276,26 @@ def _ours(spec: str, task: Task) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         method.fit(_few())
-        started = time.process_time()
-        merged = method.fit(task.judgements, q.Given(gold=task.known))
-        seconds = time.process_time() - started
+        merged, spent = timed(lambda: method.fit(task.judgements, q.Given(gold=task.known)))
     note = "" if merged.fit.converged else " (not settled)"
-    return Row(f"`{spec}`", task.scored(merged), seconds, note)
+    return Row(f"`{spec}`", task.scored(merged), spent.cpu, note)
 
 
 def _few() -> q.Judgements:
     """A handful of judgements, to load the kernels."""
-    docs, who = [f"d{i // 3}" for i in range(12)], [f"a{i % 3}" for i in range(12)]
-    return q.Judgements.of(["t"] * 12, docs, who, [1, 1, 0, 0, 0, 0] * 2)
+    documents, assessors = [f"d{i // 3}" for i in range(12)], [f"a{i % 3}" for i in range(12)]
+    return q.Judgements.of(["t"] * 12, documents, assessors, [1, 1, 0, 0, 0, 0] * 2)
 
 
 # --- theirs ---------------------------------------------------------------------------------------
 
 
-def _peers(known: q.Qrels | None) -> tuple[str, ...]:
-    if not PEERS:
+def _peers(task: Task, options: Options) -> tuple[str, ...]:
+    if not peers_have("crowdkit"):
         return ()
-    return PEER_METHODS if known is None else tuple(dict.fromkeys(PEERS_WITH_GOLD + PEER_METHODS))
+    if task.known is None:
+        return options.peers
+    return tuple(dict.fromkeys(PEERS_WITH_GOLD + options.peers))
 
 
 def _theirs(name: str, task: Task) -> Row:
@@ -340,26 +304,18 @@ def _theirs(name: str, task: Task) -> Row:
         return Row(title, None, note="takes no gold")
     with tempfile.TemporaryDirectory() as folder:
         _hand_over(Path(folder), task)
-        command = [PEERS, str(WORKER), name, folder, str(task.cap)]
-        environment = {**os.environ, "PYTHONPATH": ""}
         try:
-            done = subprocess.run(
-                command, timeout=10 * task.cap, capture_output=True, text=True, env=environment
+            seconds, note = alone(
+                probabilities, name, folder, task.cap, python=PEERS, timeout=10 * task.cap
             )
         except subprocess.TimeoutExpired:
             return Row(title, None, note=f"over {10 * task.cap} s by the clock")
-        if done.returncode:
-            return Row(title, None, note=_reason(done, task.cap))
+        except FailedError as error:
+            if error.code in (-signal.SIGXCPU, -signal.SIGKILL):
+                return Row(title, None, note=f"over {task.cap} s")
+            return Row(title, None, note="failed: " + str(error)[:100].replace("|", "/"))
         code, p = np.load(Path(folder) / "p.npy")
-    seconds, _, note = done.stdout.strip().splitlines()[-1].partition(" ")
-    return Row(title, task.scored(_soft(task.judgements, code, p)), float(seconds), f" {note}")
-
-
-def _reason(done: subprocess.CompletedProcess[str], cap: int) -> str:
-    if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
-        return f"over {cap} s"
-    said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
-    return "failed: " + said[-1][:100].replace("|", "/")
+    return Row(title, task.scored(_soft(task.judgements, code, p)), seconds, f" {note}")
 
 
 def _hand_over(folder: Path, task: Task) -> None:
@@ -381,4 +337,4 @@ def _soft(judgements: q.Judgements, code: Floats, p: Floats) -> q.SoftQrels:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(main, Options(), SHORT, __doc__)

@@ -3,25 +3,44 @@
 5 judgements per pair, 100 per assessor, names as strings in a frame. crowd-kit 1.4.2 is run by this
 interpreter, or by the one that QROWD_PEERS names (it may want other versions of numpy and
 pandas). Times per label and iteration are slopes between a short and a longer fit, so that
-set-up drops out; crowd-kit's are taken over few iterations. `--quick` makes all of it ten times
-smaller, `--whole` leaves out the times per iteration.
+set-up drops out; crowd-kit's are taken over few iterations. `--smaller 10` makes all of it ten
+times smaller, `--whole` leaves out the times per iteration.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+import platform
 import tempfile
+import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import polars as pl
 
-WORKER = Path(__file__).parent / "_merging_worker.py"
+import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._data import HALF, made_judgements
+from benchmarks._measure import PEERS, alone, least, peak_memory, peers_have, timed
+from benchmarks._peers import right
+from benchmarks._peers import slope as peer_slope
+from benchmarks._peers import whole as peer_whole
+from qrowd.cli.main import main as qrowd_main
+
 Result = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Options:
+    smaller: int = 1  # times
+    whole: bool = False  # without the times per iteration
+    iterations: tuple[int, ...] = ()  # of a short and a long fit; each row's own, if none
+    rows: int = 6  # of each table, at most
+
+
+SHORT = Options(smaller=1000, iterations=(1, 2), rows=2)
 
 
 @dataclass(frozen=True)
@@ -31,176 +50,176 @@ class Slope:
     title: str
     spec: str
     peer: str
-    data: tuple[int, int]  # labels, grades
+    labels: int
+    grades: int
     ours: tuple[int, int]  # iterations, from .. to
     theirs: tuple[int, int]
     wanted: int
 
 
+ONE_COIN = "one-coin(labels=soft, tol=1e-300)"
 SLOPES = (
-    Slope("`ds` binary", "ds(tol=1e-300)", "DawidSkene", (1_000_000, 2), (5, 25), (2, 5), 150),
-    Slope("`ds` five grades", "ds(tol=1e-300)", "DawidSkene", (1_000_000, 5), (5, 15), (2, 5), 25),
-    Slope(
-        "`one-coin(labels=soft)`",
-        "one-coin(labels=soft, tol=1e-300)",
-        "OneCoinDawidSkene",
-        (1_000_000, 2),
-        (5, 25),
-        (2, 5),
-        50,
-    ),
-    Slope("`mace`", "mace(restarts=1, tol=1e-300)", "MACE", (1_000_000, 2), (3, 8), (1, 3), 50),
-    Slope("`kos`", "kos(tol=1e-300)", "KOS", (1_000_000, 2), (5, 25), (2, 4), 50),
-    Slope("`glad`", "glad(tol=1e-300)", "GLAD", (100_000, 2), (3, 8), (1, 2), 200),
+    Slope("`ds` binary", "ds(tol=1e-300)", "DawidSkene", 10**6, 2, (5, 25), (2, 5), 150),
+    Slope("`ds` five grades", "ds(tol=1e-300)", "DawidSkene", 10**6, 5, (5, 15), (2, 5), 25),
+    Slope("`one-coin(labels=soft)`", ONE_COIN, "OneCoinDawidSkene", 10**6, 2, (5, 25), (2, 5), 50),
+    Slope("`mace`", "mace(restarts=1, tol=1e-300)", "MACE", 10**6, 2, (3, 8), (1, 3), 50),
+    Slope("`kos`", "kos(tol=1e-300)", "KOS", 10**6, 2, (5, 25), (2, 4), 50),
+    Slope("`glad`", "glad(tol=1e-300)", "GLAD", 10**5, 2, (3, 8), (1, 2), 200),
 )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One row of the table from a frame to labels."""
+
+    title: str
+    spec: str
+    peer: str
+    labels: int
+    share: float  # of the tasks that have the higher label
+    peer_options: dict[str, float]
+
 
 # The tolerance of both is the gain of the log-likelihood per label: 1e-7 here, 1e-5 in crowd-kit.
-HALF = 0.5  # of the tasks have the higher label
-WHOLE: tuple[tuple[str, str, str, dict[str, float], int, float], ...] = (
-    ("`ds`, 3 of 10 relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, 0.3),
-    ("`ds`, half relevant, crowd-kit as it comes", "ds", "DawidSkene", {}, 1_000_000, HALF),
-    (
-        "`ds`, half relevant, tolerance 1e-7 for both",
-        "ds",
-        "DawidSkene",
-        {"tol": 1e-7, "n_iter": 1000},
-        1_000_000,
-        HALF,
-    ),
-    ("`mv`", "mv", "MajorityVote", {}, 10_000_000, HALF),
+SAME = {"tol": 1e-7, "n_iter": 1000}
+WHOLE = (
+    Whole("`ds`, 3 of 10 relevant, crowd-kit as it comes", "ds", "DawidSkene", 10**6, 0.3, {}),
+    Whole("`ds`, half relevant, crowd-kit as it comes", "ds", "DawidSkene", 10**6, HALF, {}),
+    Whole("`ds`, half relevant, tolerance 1e-7 for both", "ds", "DawidSkene", 10**6, HALF, SAME),
+    Whole("`mv`", "mv", "MajorityVote", 10**7, HALF, {}),
 )
 
 
-def main() -> None:
-    """Measure everything and print two tables."""
-    smaller = 10 if "--quick" in sys.argv else 1
+def main(options: Options) -> None:
+    """Measure everything and print both tables."""
+    peer = PEERS if peers_have("crowdkit") else "none"
+    print(f"{os.cpu_count()} cores, Python {platform.python_version()}; crowd-kit: {peer}")
     with tempfile.TemporaryDirectory() as folder:
-        print(_about(), flush=True)
-        if "--whole" not in sys.argv:
-            _slopes(Path(folder), smaller)
-        _whole(Path(folder), smaller)
-
-
-def _about() -> str:
-    peer = _crowdkit() or "none: install it, or name its interpreter in QROWD_PEERS"
-    return f"{os.cpu_count()} cores, Python {sys.version.split()[0]}; crowd-kit: {peer}\n"
+        if not options.whole:
+            slopes(Path(folder), options)
+        from_frames(Path(folder), options)
 
 
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def _slopes(folder: Path, smaller: int) -> None:
-    print("Nanoseconds of CPU per label and iteration:\n")
-    print("| | labels | qrowd | crowd-kit | times less | aim |\n|---|---|---|---|---|---|")
-    for row in SLOPES:
-        labels = row.data[0] // smaller
-        path = data(folder, labels, row.data[1])
-        ours = _measured("qrowd_slope", row.spec, path, *row.ours)
-        theirs = _measured("crowdkit_slope", row.peer, path, *row.theirs)
-        print(
-            f"| {row.title} | {labels:,} | {_number(ours, 'ns')} | {_number(theirs, 'ns')} | "
-            f"{_ratio(theirs, ours, 'ns')} | {row.wanted} |",
-            flush=True,
-        )
-
-
-def _whole(folder: Path, smaller: int) -> None:
-    print("\nFrom the frame to labels (the last row: from Parquet to a file of qrels):\n")
-    print(
-        "| | qrowd: CPU s | s | peak GB | beyond the frame | iterations | right "
-        "| crowd-kit: CPU s | s | peak GB | beyond the frame | iterations | right "
-        "| CPU times less | memory times less | beyond the frame |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+def slopes(folder: Path, options: Options) -> None:
+    theirs_too = peers_have("crowdkit")
+    table = Table(
+        "method",
+        "labels",
+        "qrowd",
+        "crowd-kit",
+        "times less",
+        "aim",
+        title="Nanoseconds of CPU per label and iteration:",
+        optional=() if theirs_too else ("crowd-kit", "times less"),
     )
-    for title, spec, peer, options, labels, share in WHOLE:
-        path = data(folder, labels // smaller, 2, share)
-        ours = _measured("qrowd_whole", spec, path)
-        theirs = _measured("crowdkit_whole", peer, path, options)
-        less = " | ".join(_ratio(theirs, ours, name) for name in ("cpu", "peak", "beyond"))
-        head = f"{title}, {labels // smaller:,} labels"
-        print(f"| {head} | {_cells(ours)} | {_cells(theirs)} | {less} |", flush=True)
-    print(_command_line(folder, 10_000_000 // smaller), flush=True)
+    for row in SLOPES[: options.rows]:
+        labels = row.labels // options.smaller
+        path = str(made_judgements(folder, labels, row.grades))
+        ours = alone(slope, row.spec, path, *(options.iterations or row.ours))
+        cells = ["-", "-"]
+        if theirs_too:
+            lengths = options.iterations or row.theirs
+            theirs = alone(peer_slope, row.peer, path, *lengths, python=PEERS)
+            cells = [f"{theirs:.4g}", times_less(theirs, ours)]
+        table.row(row.title, f"{labels:,}", f"{ours:.4g}", *cells, row.wanted)
 
 
-def _cells(result: Result | None) -> str:
-    names = ("cpu", "wall", "peak", "beyond", "iterations", "right")
-    return " | ".join(_number(result, name) for name in names)
+def from_frames(folder: Path, options: Options) -> None:
+    theirs_too = peers_have("crowdkit")
+    names = ("CPU s", "s", "peak GB", "beyond the frame", "iterations", "right")
+    ratios = ("CPU times less", "memory times less", "memory beyond the frame times less")
+    peer_columns = tuple(f"crowd-kit: {name}" for name in names) + ratios
+    table = Table(
+        "method",
+        *(f"qrowd: {name}" for name in names),
+        *peer_columns,
+        title="From the frame to labels:",
+        optional=() if theirs_too else peer_columns,
+    )
+    for row in WHOLE[: options.rows]:
+        labels = row.labels // options.smaller
+        path = str(made_judgements(folder, labels, 2, row.share))
+        ours = alone(whole, row.spec, path)
+        cells = ["-"] * len(peer_columns)
+        if theirs_too:
+            theirs = alone(peer_whole, row.peer, path, row.peer_options, python=PEERS)
+            cells = [f"{theirs[key]:.4g}" for key in ours]
+            cells += [times_less(theirs[key], ours[key]) for key in ("cpu", "peak", "beyond")]
+        table.row(f"{row.title}, {labels:,} labels", *(f"{x:.4g}" for x in ours.values()), *cells)
+    labels = 10**7 // options.smaller
+    path = str(made_judgements(folder, labels, 2))
+    figures = alone(command, "merge", "ds", path, "-o", f"{folder}/out.qrels")
+    table = Table("command", "CPU s", "s", "peak GB", title="From Parquet to a file of qrels:")
+    table.row(f"`qrowd merge ds`, {labels:,} labels", *(f"{x:.4g}" for x in figures.values()))
 
 
-def _command_line(folder: Path, labels: int) -> str:
-    """The whole command, in a process of its own, start and all."""
-    given = ("merge", "ds", data(folder, labels, 2), "-o", f"{folder}/out.qrels")
-    found = _measured("qrowd_command", *given)
-    cells = " | ".join(_number(found, name) for name in ("cpu", "wall", "peak"))
-    return f"| `qrowd merge ds`, {labels:,} labels | {cells} |" + " |" * 12
-
-
-def _number(result: Result | None, name: str) -> str:
-    if result is None:
-        return "-"
-    value = result[name]
-    return f"{value:.0f}" if name == "iterations" else f"{value:.4g}"
-
-
-def _ratio(theirs: Result | None, ours: Result | None, name: str) -> str:
-    if not (theirs and ours):
-        return "-"
-    ratio = theirs[name] / ours[name]
+def times_less(theirs: float, ours: float) -> str:
+    if not ours:
+        return "none of ours"
+    ratio = theirs / ours
     return f"**{ratio:.0f}**" if ratio >= 10 else f"**{ratio:.1f}**"
 
 
-# --- measuring ------------------------------------------------------------------------------------
+# --- ours, in processes of their own --------------------------------------------------------------
 
 
-def _measured(task: str, *arguments: Any) -> Result | None:
-    """A worker's figures, from the interpreter that has what it needs."""
-    python = sys.executable if task.startswith("qrowd") else _crowdkit()
-    if not python:
-        return None
-    call = [python, str(WORKER), json.dumps([task, *arguments])]
-    done = subprocess.run(call, capture_output=True, text=True)
-    if done.returncode:
-        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
-        return None
-    found: Result = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+def slope(spec: str, path: str, few: int, many: int) -> float:
+    """Nanoseconds of CPU per label and iteration, from two lengths of the same fit."""
+    warnings.simplefilter("ignore")
+    rows = q.read_judgements(path)
+    warm(spec)
+    name, arguments = spec.rstrip(")").partition("(")[::2]
+
+    def cpu(iterations: int) -> float:
+        method = q.get(f"{name}({arguments}, max_iter={iterations})")
+        return least(lambda: method.fit(rows), 2).cpu
+
+    return (cpu(many) - cpu(few)) / (many - few) / len(rows) * 1e9
 
 
-def _crowdkit() -> str:
-    """An interpreter that has crowd-kit, or nothing."""
-    python = os.environ.get("QROWD_PEERS", sys.executable)
-    works = subprocess.run([python, "-c", "import crowdkit.aggregation"], capture_output=True)
-    return python if works.returncode == 0 else ""
+def whole(spec: str, path: str) -> Result:
+    """From a frame to labels."""
+    warnings.simplefilter("ignore")
+    frame = pl.read_parquet(path)
+    warm(spec)
+    before = peak_memory()
+
+    def work() -> Any:
+        merged = q.get(spec).fit(q.read_judgements(frame))
+        return merged, merged.qrels()
+
+    (merged, qrels), spent = timed(work)
+    after = peak_memory()
+    named = dict(zip(qrels.pairs.document_names, qrels.grade.tolist(), strict=True))
+    return {
+        "cpu": spent.cpu,
+        "wall": spent.seconds,
+        "peak": after / 1e9,
+        "beyond": (after - before) / 1e9,
+        "iterations": merged.fit.iterations,
+        "right": right(named, path),
+    }
 
 
-def data(folder: Path, labels: int, grades: int, share: float = HALF) -> str:
-    """A frame `task worker label` as Parquet, made once; the truth beside it. `share` is that of
-    the higher of two labels.
-    """
-    import polars as pl
+def command(*arguments: str) -> Result:
+    """A whole command, with the start of the interpreter and all."""
+    clock = time.perf_counter()
+    qrowd_main(list(arguments))
+    wall = time.perf_counter() - clock
+    return {"cpu": time.process_time(), "wall": wall, "peak": peak_memory() / 1e9}
 
-    path = folder / f"{labels}-{grades}-{share}.parquet"
-    if path.exists():
-        return str(path)
-    random = np.random.default_rng(0)
-    tasks, workers = labels // 5, labels // 100
-    truth = random.integers(grades, size=tasks) if share == HALF else random.random(tasks) < share
-    truth = truth.astype(np.int64)
-    task = np.repeat(np.arange(tasks), 5)
-    worker = random.permutation(np.repeat(np.arange(workers), 100))
-    wrong = (truth[task] + random.integers(1, grades, labels)) % grades
-    skill = random.uniform(0.5, 0.95, workers)
-    label = np.where(random.random(labels) < skill[worker], truth[task], wrong)
-    rows = random.permutation(labels)
-    frame = pl.DataFrame({"task": task[rows], "worker": worker[rows], "label": label[rows]})
-    named = [
-        pl.format("d{}", pl.col("task")).alias("task"),
-        pl.format("w{}", "worker").alias("worker"),
-    ]
-    frame.select(*named, pl.col("label").cast(pl.Int8)).write_parquet(path)
-    path.with_suffix(".json").write_text(json.dumps(truth.tolist()))
-    return str(path)
+
+def warm(spec: str) -> None:
+    """Load the kernels on a handful of rows."""
+    documents = [f"d{i // 4}" for i in range(40)]
+    workers = [f"w{i % 4}" for i in range(40)]
+    for grades in {2, 5 if spec.startswith("ds") else 2}:
+        labels = [(i // 4) % grades for i in range(40)]
+        q.get(spec).fit(q.Judgements.of(["t"] * 40, documents, workers, labels))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

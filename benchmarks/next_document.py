@@ -8,20 +8,22 @@ last column is the CPU time of the page's thread, which other work on the machin
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.soak import Server, free_port
+from benchmarks._benchmark import Table, run
+from benchmarks._server import Server, browser
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.web.settings import Settings
+from qrowd.web.trial import launch_campaign
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,25 +49,33 @@ new PerformanceObserver((list) => {
   }));
 }).observe({ type: "mark" });
 """
-SIZE = 2**20
 
 
-def text(chance: random.Random) -> str:
-    """A megabyte of made words, in paragraphs."""
+@dataclass(frozen=True)
+class Options:
+    documents: int = 24
+    size: int = 2**20  # bytes of a document
+
+
+SHORT = Options(documents=4, size=2**14)
+
+
+def text(chance: random.Random, size: int) -> str:
+    """Made words, in paragraphs."""
     words = ["".join(chance.choices("aeioulnrst", k=chance.randint(2, 9))) for _ in range(2000)]
     lines: list[str] = []
     length = 0
-    while length < SIZE:
+    while length < size:
         lines.append(" ".join(chance.choices(words, k=80)))
         length += len(lines[-1]) + 2
-    return "\n\n".join(lines)[:SIZE]
+    return "\n\n".join(lines)[:size]
 
 
-def material(documents: int, media: str) -> CampaignRows:
-    """One topic whose documents have a megabyte each."""
+def material(options: Options, media: str) -> CampaignRows:
+    """One topic whose documents are of that size."""
     chance, rows = random.Random(2), []
-    for at in range(documents):
-        body = text(chance)
+    for at in range(options.documents):
+        body = text(chance, options.size)
         if media == "text/html":
             parts = "".join(f"<p>{part} <b>bold</b></p>" for part in body.split("\n\n"))
             body = f"<!doctype html><title>long</title><div class=a>{parts}</div>"
@@ -93,8 +103,8 @@ def after_a_grade(page: Page, cpu: Callable[[], float]) -> list[float]:
     before = cpu()
     page.keyboard.press("1")
     page.wait_for_function("() => window.found !== null", timeout=60_000)
-    found: list[float] = page.evaluate("window.found")
-    return [*found, cpu() - before]
+    times: list[float] = page.evaluate("window.found")
+    return [*times, cpu() - before]
 
 
 def cpu_of(page: Page) -> Callable[[], float]:
@@ -103,8 +113,9 @@ def cpu_of(page: Page) -> Callable[[], float]:
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
     def spent() -> float:
-        found = session.send("Performance.getMetrics")["metrics"]
-        return 1000 * float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        values = {metric["name"]: metric["value"] for metric in metrics}
+        return 1000 * float(values["TaskDuration"])
 
     return spent
 
@@ -119,47 +130,45 @@ def wait_for(page: Page, words: str) -> None:
     )
 
 
-def run(media: str, documents: int) -> tuple[list[list[float]], list[list[float]]]:
+def timings(media: str, options: Options) -> tuple[list[list[float]], list[list[float]]]:
     """A campaign, a server, a browser."""
-    from playwright.sync_api import sync_playwright
-
-    from qrowd.web.settings import Settings
-    from qrowd.web.trial import launch_campaign
-
-    path = os.environ.get("QROWD_CHROMIUM") or shutil.which("chromium")
-    with tempfile.TemporaryDirectory(prefix="qrowd-next-") as name:
-        server = Server(Path(name), str(Path(name) / "qrowd.db"), free_port(), processes=1)
+    with browser() as chromium, tempfile.TemporaryDirectory(prefix="qrowd-next-") as name:
+        server = Server(Path(name), str(Path(name) / "qrowd.db"), processes=1)
         settings = Settings.of_folder(server.folder, server.database, server.address)
-        plan = parse_plan(PLAN.format(size=documents))
-        link = launch_campaign(settings, plan, material(documents, media))
+        plan = parse_plan(PLAN.format(size=options.documents))
+        link = launch_campaign(settings, plan, material(options, media))
         server.start()
         try:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-                page = browser.new_page(viewport={"width": 1280, "height": 900})
-                page.add_init_script(WATCH)
-                page.goto(link)
-                for button in ("Continue", "Start"):
-                    page.get_by_role("button", name=button, exact=True).click()
-                return measure(page, documents)
+            page = chromium.new_page(viewport={"width": 1280, "height": 900})
+            page.add_init_script(WATCH)
+            page.goto(link)
+            for button in ("Continue", "Start"):
+                page.get_by_role("button", name=button, exact=True).click()
+            return measure(page, options.documents)
         finally:
             server.kill()
 
 
-def main() -> None:
+def main(options: Options) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=24)
-    given, _ = parser.parse_known_args()
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("| 1 MB | fetched before | shown, median | painted, median | painted, worst | CPU |")
-    print("|---|---|---|---|---|---|")
+    size = f"{options.size / 2**20:.3g} MB"
+    table: Table | None = None
     for media in ("text/plain", "text/html"):
-        for name, rows in zip(("yes", "no"), run(media, given.documents), strict=True):
+        several = timings(media, options)
+        table = table or Table(
+            size,
+            "fetched before",
+            "shown, median",
+            "painted, median",
+            "painted, worst",
+            "CPU",
+            title=f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        )
+        for fetched, rows in zip(("yes", "no"), several, strict=True):
             shown, painted, cpu = np.array(rows).T
-            ms = [np.median(shown), np.median(painted), painted.max(), np.median(cpu)]
-            print(f"| {media} | {name} | {' | '.join(f'{one:.0f} ms' for one in ms)} |", flush=True)
+            figures = [np.median(shown), np.median(painted), painted.max(), np.median(cpu)]
+            table.row(media, fetched, *(f"{figure:.0f} ms" for figure in figures))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -9,62 +9,71 @@ Intervals are bootstrap intervals over topics (95 %) of the difference to labels
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._data import folder
 
-DATA = Path(os.environ.get("QROWD_DATA", "../shared/data"))
+
+@dataclass(frozen=True)
+class Options:
+    topics: int = 1000  # at most, of each data set
+    resamples: int = 10_000
+
+
+SHORT = Options(topics=3, resamples=100)
 
 
 def teams() -> tuple[q.Judgements, q.Orders]:
     """Labels and ranks of teams 3 and 4."""
-    rows = pl.read_csv(DATA / "trec11_teams/labels.tsv.gz", separator="\t", infer_schema=False)
+    rows = pl.read_csv(folder("trec11_teams") / "labels.tsv.gz", separator="\t", infer_schema=False)
     rows = rows.filter(pl.col("rank").is_not_null() & (pl.col("rank") != ""))
-    topics, documents, who = (rows[name].to_list() for name in ("topic", "doc", "team"))
+    topics, documents, assessors = (rows[name].to_list() for name in ("topic", "doc", "team"))
     grades = (rows["label"].cast(pl.Float64) >= 0.5).cast(pl.Int8).to_numpy()
     places = rows["rank"].cast(pl.Int64).to_numpy()
-    orders = q.Orders.of(topics, documents, who, places, rows["set"].to_list())
-    return q.Judgements.of(topics, documents, who, grades), orders
+    orders = q.Orders.of(topics, documents, assessors, places, rows["set"].to_list())
+    return q.Judgements.of(topics, documents, assessors, grades), orders
 
 
 def workers() -> tuple[q.Judgements, q.Orders]:
     """Labels and sliders of runs 2 and 3, accepted answers."""
-    rows = pl.read_csv(DATA / "uc3m_2011/answers.tsv.gz", separator="\t", infer_schema=False)
+    rows = pl.read_csv(folder("uc3m_2011") / "answers.tsv.gz", separator="\t", infer_schema=False)
     rows = rows.filter(pl.col("run").is_in(["2", "3"]) & (pl.col("status") == "Accepted"))
     rows = rows.filter(pl.col("value").cast(pl.Float64, strict=False).is_not_null())
     sets = (rows["run"] + "-" + rows["set"] + "-" + rows["visit"]).to_list()
-    topics, documents, who = (rows[name].to_list() for name in ("topic", "doc", "assessor"))
+    topics, documents, assessors = (rows[name].to_list() for name in ("topic", "doc", "assessor"))
     value = rows["value"].cast(pl.Float64).to_numpy()
-    judgements = q.Judgements.of(topics, documents, who, (value >= 50).astype(np.int8))
-    return judgements, q.Orders.of_values(topics, documents, who, value, sets)
+    judgements = q.Judgements.of(topics, documents, assessors, (value >= 50).astype(np.int8))
+    return judgements, q.Orders.of_values(topics, documents, assessors, value, sets)
 
 
-def scored(found: Any, gold: q.Qrels) -> np.ndarray:
+def scored(consensus: Any, gold: q.Qrels) -> np.ndarray:
     """[measure, topic] of a consensus over the documents that have gold."""
-    pairs = found.pairs
+    pairs = consensus.pairs
     known = gold.pairs.locate(pairs) >= 0
     run = q.RunSet.of(
         ["r"] * int(known.sum()),
         pairs.topic_names[known].tolist(),
         pairs.document_names[known].tolist(),
-        -np.asarray(found.ranks(), float)[known],
+        -np.asarray(consensus.ranks(), float)[known],
     )
     return np.asarray(q.evaluate(run, gold, [q.nDCG, q.AP]).values[:, 0, :, 0])
 
 
-def main() -> None:
-    """Both tables."""
-    gold = q.read_qrels(DATA / "trec11_crowd_task1/gold.qrels.gz")
-    print("| data | method | nDCG | difference | AP | difference |")
-    print("|---|---|---|---|---|---|")
-    for name, (judgements, orders) in (("trec11_teams", teams()), ("uc3m_2011", workers())):
+def main(options: Options) -> None:
+    """Both data sets."""
+    gold = q.read_qrels(folder("trec11_crowd_task1") / "gold.qrels.gz")
+    data = {"trec11_teams": teams(), "uc3m_2011": workers()}
+    columns = ("data", "method", "nDCG", "nDCG, difference", "AP", "AP, difference")
+    table = Table(*columns, optional=("nDCG, difference", "AP, difference"))
+    for name, (judgements, orders) in data.items():
         shared = gold.topics.intersection(judgements.topics)
-        own = q.Qrels(gold.pairs, gold.grade)[shared]
+        own = q.Qrels(gold.pairs, gold.grade)[q.Index(shared.names[: options.topics])]
         given = q.Given(judgements=judgements)
         none = q.Orders.none(judgements.pairs, judgements.assessors)
         labels = scored(q.GaussRank().fit(none, given), own)
@@ -77,21 +86,22 @@ def main() -> None:
             "crowd-bt (ranks)": scored(q.CrowdBT().fit(orders), own),
         }
         for method, values in fits.items():
-            cells = [name, method]
-            for k in range(2):
-                cells += [f"{np.nanmean(values[k]):.4f}", _difference(values[k] - labels[k])]
-            print("| " + " | ".join(cells) + " |")
+            cells = []
+            for measured, base in zip(values, labels, strict=True):
+                difference = _difference(measured - base, options.resamples)
+                cells += [f"{np.nanmean(measured):.4f}", difference]
+            table.row(name, method, *cells)
 
 
-def _difference(each: np.ndarray) -> str:
+def _difference(each: np.ndarray, resamples: int) -> str:
     if not np.nanmax(np.abs(each)):
         return ""
     random = np.random.default_rng(0)
     known = each[~np.isnan(each)]
-    means = known[random.integers(0, len(known), (10_000, len(known)))].mean(axis=1)
+    means = known[random.integers(0, len(known), (resamples, len(known)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return f"{known.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -5,17 +5,30 @@ python -m benchmarks.orders_simulated
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy import stats
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
 
-COLLECTIONS = 20
 KINDS: tuple[tuple[str, dict[str, object]], ...] = (
     ("informative, as the grades", {}),
     ("informative, whatever the grades", {"consistent": False}),
     ("random, whatever the grades", {"consistent": False, "insight": 0.0}),
     ("random within grades", {"insight": 0.0}),
 )
+
+
+@dataclass(frozen=True)
+class Options:
+    collections: int = 20
+    worlds: int = 5  # for the coverage
+    topics: int = 200  # of a world
+
+
+SHORT = Options(collections=2, worlds=1, topics=3)
 
 
 def gain(seed: int, changes: dict[str, object]) -> np.ndarray:
@@ -39,37 +52,38 @@ def covered(method: str, seed: int = 0, topics: int = 200, documents: int = 10) 
     worth = random.normal(size=(topics, documents))
     worth -= worth.mean(axis=1, keepdims=True)
     n, people = topics * 60, 50
-    topic, one = random.integers(0, topics, n), random.integers(0, documents, n)
-    other = (one + random.integers(1, documents, n)) % documents
-    who = random.integers(0, people, n)
-    p = 1 / (1 + np.exp(worth[topic, other] - worth[topic, one]))
-    eta = random.beta(10, 1, people)[who] if method == "crowd-bt" else np.ones(n)
+    topic, left = random.integers(0, topics, n), random.integers(0, documents, n)
+    right = (left + random.integers(1, documents, n)) % documents
+    assessor = random.integers(0, people, n)
+    p = 1 / (1 + np.exp(worth[topic, right] - worth[topic, left]))
+    eta = random.beta(10, 1, people)[assessor] if method == "crowd-bt" else np.ones(n)
     wins = random.random(n) < eta * p + (1 - eta) * (1 - p)
     names = [
         q.Index(np.array([f"{letter}{at:03}" for at in range(size)], object))
         for letter, size in (("t", topics), ("d", documents), ("w", people))
     ]
-    better, worse = np.where(wins, one, other), np.where(wins, other, one)
-    codes = tuple(each.astype(np.int32) for each in (topic, better, worse, who))
+    better, worse = np.where(wins, left, right), np.where(wins, right, left)
+    codes = tuple(each.astype(np.int32) for each in (topic, better, worse, assessor))
     orders = q.Orders.from_couples((names[0], names[1], names[2]), codes)  # type: ignore[arg-type]
-    found = q.get(method).fit(orders)
-    pairs = found.pairs
-    true = worth[pairs.topic, pairs.document]
-    return float((np.abs(found.worth - true) < 1.6449 * found.deviation).mean())
+    consensus = q.get(method).fit(orders)
+    true = worth[consensus.pairs.topic, consensus.pairs.document]
+    return float((np.abs(consensus.worth - true) < 1.6449 * consensus.deviation).mean())
 
 
-def main() -> None:
+def main(options: Options) -> None:
     """Both tables."""
-    print("| ranks | nDCG | AP |\n|---|---|---|")
+    table = Table("ranks", "nDCG", "AP")
+    half = stats.t.ppf(0.975, options.collections - 1)
     for name, changes in KINDS:
-        each = np.array([gain(seed, changes) for seed in range(COLLECTIONS)])
-        half = 2.093 * each.std(axis=0, ddof=1) / np.sqrt(COLLECTIONS)
-        cells = [f"{m:+.4f} ± {h:.4f}" for m, h in zip(each.mean(axis=0), half, strict=True)]
-        print(f"| {name} | {' | '.join(cells)} |")
-    print("| method | covered |\n|---|---|")
+        each = np.array([gain(seed, changes) for seed in range(options.collections)])
+        widths = half * stats.sem(each, axis=0)
+        means = zip(each.mean(axis=0), widths, strict=True)
+        table.row(name, *(f"{mean:+.4f} ± {width:.4f}" for mean, width in means))
+    table = Table("method", "covered")
     for method in ("plackett-luce", "crowd-bt"):
-        print(f"| {method} | {np.mean([covered(method, seed) for seed in range(5)]):.3f} |")
+        shares = [covered(method, seed, options.topics) for seed in range(options.worlds)]
+        table.row(method, f"{np.mean(shares):.3f}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -14,29 +14,36 @@ named in QROWD_PEERS (default: this one), and left out where they are not instal
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SMALL = 600_000
-ROUNDS = 5
+import numpy as np
+import polars as pl
+
+import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._measure import PEERS, alone, peers_have
+from benchmarks._peers import crowdkit_read, ir_measures_read, reading
+
+
+@dataclass(frozen=True)
+class Options:
+    rows: int = 10_000_000
+    lines: int = 6_000_000
+    rounds: int = 5
+    warm: int = 600_000  # rows of the file to warm up on
+
+
+SHORT = Options(rows=5_000, lines=50_000, rounds=1, warm=1_000)
 
 
 def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
     """Five votes for each pair, in random order; ids as those of ClueWeb and of a platform. In
     `NAME-random.parquet`, documents have ids of 29 random digits.
     """
-    import numpy as np
-    import polars as pl
-
     random = np.random.default_rng(seed)
     pairs = max(rows // 5, 1)
     pair = np.arange(rows) % pairs
@@ -69,9 +76,6 @@ def make_judgements(folder: Path, rows: int, name: str, seed: int = 1) -> None:
 
 def make_runs(folder: Path, lines: int, name: str, seed: int = 2) -> None:
     """50 topics, 1000 documents each, as many runs as it takes."""
-    import numpy as np
-    import polars as pl
-
     random = np.random.default_rng(seed)
     topics, depth = 50, 1000
     runs = max(lines // (topics * depth), 1)
@@ -97,9 +101,10 @@ def make_runs(folder: Path, lines: int, name: str, seed: int = 2) -> None:
     frame.write_csv(folder / f"{name}.run", separator=" ", include_header=False)
 
 
-def by_polars(path: str) -> Any:
-    import polars as pl
+# --- readers --------------------------------------------------------------------------------------
 
+
+def by_polars(path: str) -> Any:
     if path.endswith(".parquet"):
         return pl.read_parquet(path)
     run = path.endswith(".run")
@@ -113,124 +118,85 @@ def by_polars(path: str) -> Any:
 
 
 def by_qrowd(path: str) -> Any:
-    import qrowd
-
-    return qrowd.read_runs(path) if path.endswith(".run") else qrowd.read_judgements(path)
+    return q.read_runs(path) if path.endswith(".run") else q.read_judgements(path)
 
 
-def by_crowdkit(path: str) -> Any:
-    import pandas as pd
-    from crowdkit.aggregation.utils import factorize
-
-    frame = (
-        pd.read_parquet(path)
-        if path.endswith(".parquet")
-        else pd.read_csv(path, sep="\t", dtype=str)
-    )
-    task = frame["topic"] + " " + frame["doc"]
-    return [factorize(column.to_numpy()) for column in (task, frame["assessor"], frame["grade"])]
-
-
-def by_ir_measures(path: str) -> Any:
-    import ir_measures
-
-    return list(ir_measures.read_trec_run(path))
-
-
-READERS: dict[str, Callable[[str], Any]] = {
-    "Polars": by_polars,
-    "qrowd": by_qrowd,
-    "crowd-kit": by_crowdkit,
-    "ir_measures": by_ir_measures,
+READERS: dict[str, Callable[[str], Any]] = {"Polars": by_polars, "qrowd": by_qrowd}
+PEER_READERS = {
+    "crowd-kit": ("crowdkit", crowdkit_read),
+    "ir_measures": ("ir_measures", ir_measures_read),
 }
 
 
-def peak_memory() -> int:
-    """In KiB. Linux counts the parent's memory in ru_maxrss, but not in VmHWM."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
-        return int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def measure(reader: str, path: str, warm: str) -> None:
-    """Read once, and print the time, the processor time and the peak memory as JSON."""
-    READERS[reader](warm)
-    start, cpu = time.perf_counter(), time.process_time()
-    kept = READERS[reader](path)
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    peak = peak_memory() / 2**20
-    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "kept": len(kept)}))
+def read(reader: str, path: str, warm: str) -> dict[str, float]:
+    """One reading, for a process of its own."""
+    return reading(READERS[reader], path, warm)
 
 
 def measured(reader: str, path: Path, warm: Path) -> dict[str, float] | None:
     """One process; nothing where the peer is not installed."""
-    ours = reader in ("Polars", "qrowd")
-    python = sys.executable if ours else os.environ.get("QROWD_PEERS", sys.executable)
-    command = [python, "-P", __file__, "--measure", reader, str(path), str(warm)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"{reader} left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    if reader in READERS:
+        return alone(read, reader, str(path), str(warm))
+    module, peer_read = PEER_READERS[reader]
+    if not peers_have(module):
         return None
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return alone(peer_read, str(path), str(warm), python=PEERS)
 
 
 def rounds(path: Path, warm: Path, readers: list[str], times: int) -> dict[str, dict[str, float]]:
     """The best of a few rounds; in each, all readers have their turn, peers only once."""
-    found: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
+    figures: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
     for turn in range(times):
         for reader in readers:
-            if turn == 0 or reader in ("Polars", "qrowd"):
-                one = measured(reader, path, warm)
-                found[reader] += [one] if one else []
-    keys = ("seconds", "cpu", "peak")
+            if turn == 0 or reader in READERS:
+                result = measured(reader, path, warm)
+                figures[reader] += [result] if result else []
     return {
-        reader: {key: min(one[key] for one in each) for key in keys}
-        for reader, each in found.items()
-        if each
+        reader: {key: min(result[key] for result in several) for key in several[0]}
+        for reader, several in figures.items()
+        if several
     }
 
 
-def table(title: str, path: Path, warm: Path, readers: list[str], times: int) -> None:
-    """One markdown table; ratios against the first reader."""
-    print(f"\n{title}\n\n| | seconds | ratio | CPU seconds | ratio | peak GB |")
-    print("|---|---|---|---|---|---|")
+def compare(title: str, path: Path, warm: Path, readers: list[str], times: int) -> None:
+    """One table; ratios against the first reader."""
+    columns = ("reader", "seconds", "ratio", "CPU seconds", "ratio of CPU", "peak GB")
+    table = Table(*columns, title=title)
     best = rounds(path, warm, readers, times)
-    base = next(iter(best.values()))
-    for reader, found in best.items():
-        wall, cpu = (found[key] / base[key] for key in ("seconds", "cpu"))
-        print(
-            f"| {reader} | {found['seconds']:.2f} | {wall:.1f} | {found['cpu']:.2f} | {cpu:.1f} "
-            f"| {found['peak']:.2f} |",
-            flush=True,
+    base = best[readers[0]]
+    for reader, figures in best.items():
+        wall, cpu = (figures[key] / base[key] for key in ("seconds", "cpu"))
+        table.row(
+            reader,
+            f"{figures['seconds']:.2f}",
+            f"{wall:.1f}",
+            f"{figures['cpu']:.2f}",
+            f"{cpu:.1f}",
+            f"{figures['peak'] / 2**30:.2f}",
         )
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(options: Options) -> None:
     """Make the files, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--lines", type=int, default=6_000_000)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    given = parser.parse_args(arguments or [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for rows, file in ((given.rows, "all"), (SMALL, "warm")):
+        for rows, file in ((options.rows, "all"), (options.warm, "warm")):
             make_judgements(folder, rows, file)
-        for lines, file in ((given.lines, "all"), (SMALL, "warm")):
+        for lines, file in ((options.lines, "all"), (options.warm, "warm")):
             make_runs(folder, lines, file)
-        for form in (".tsv", ".parquet", "-random.parquet"):
-            title = f"{given.rows:,} judgements from {form.strip('.-').replace('.', ' ids, ')}"
-            files = folder / f"all{form}", folder / f"warm{form}"
-            table(title, *files, ["Polars", "qrowd", "crowd-kit"], given.rounds)
+        forms = {
+            "tsv": ".tsv",
+            "parquet": ".parquet",
+            "parquet, documents with random ids": "-random.parquet",
+        }
+        for form, ending in forms.items():
+            title = f"{options.rows:,} judgements from {form}"
+            files = folder / f"all{ending}", folder / f"warm{ending}"
+            compare(title, *files, ["Polars", "qrowd", "crowd-kit"], options.rounds)
         readers = ["Polars", "qrowd", "ir_measures"]
-        title = f"{given.lines:,} lines of runs"
-        table(title, folder / "all.run", folder / "warm.run", readers, given.rounds)
+        title = f"{options.lines:,} lines of runs"
+        compare(title, folder / "all.run", folder / "warm.run", readers, options.rounds)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        measure(*sys.argv[2:5])
-    else:
-        main(sys.argv[1:])
+    run(main, Options(), SHORT, __doc__)

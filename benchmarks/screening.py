@@ -9,38 +9,53 @@ over the pairs that anybody judged: one that loses all its votes gets a coin.
 
 from __future__ import annotations
 
-import os
 import warnings
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
+from benchmarks._data import CROWDS, folder, present
 
-SETS = {"trec_rf10": 1, "trec11_crowd_task1": 1, "dl21": 2, "product_er_text": 1}
 RULES = ("random-spam", "uniform-spam", "trust", "suspected", "gold-accuracy(surely=true)")
 
 
-def main() -> None:
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("QROWD_DATA") or beside)
-    print("| data | rule | left out | their judgements | mv before | after | ds before | after |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, cut in SETS.items():
-        if not (folder / name).is_dir():
-            print(f"| {name} | not in QROWD_DATA | | | | | | |")
-            continue
-        crowd = q.read_judgements(folder / name / "judgements.tsv.gz")
-        gold = q.read_qrels(folder / name / "gold.qrels.gz").binary(cut)
+@dataclass(frozen=True)
+class Options:
+    crowds: tuple[str, ...] = ("trec_rf10", "trec11_crowd_task1", "dl21", "product_er_text")
+    rules: tuple[str, ...] = RULES
+
+
+SHORT = Options(crowds=("trec11_crowd_task1", "product_er_text"), rules=RULES[-2:])
+
+
+def main(options: Options) -> None:
+    names = present(options.crowds)
+    table = Table(
+        "data",
+        "rule",
+        "left out",
+        "their judgements",
+        "mv before",
+        "mv after",
+        "ds before",
+        "ds after",
+    )
+    for name in names:
+        crowd = q.read_judgements(folder(name) / "judgements.tsv.gz")
+        gold = q.read_qrels(folder(name) / "gold.qrels.gz").binary(CROWDS[name][1])
         known, test = halves(gold)
-        before = [accuracy(method, crowd, test, crowd) for method in ("mv", "ds")]
-        for rule in RULES:
+        before = {method: accuracy(method, crowd, test, crowd) for method in ("mv", "ds")}
+        for rule in options.rules:
             given = q.Given(gold=known) if rule.startswith("gold") else q.Given()
             kept = q.screen(crowd, [rule], given)
-            after = [accuracy(method, kept.kept, test, crowd) for method in ("mv", "ds")]
-            lost = sum(one.judgements for one in kept.left_out)
-            cells = " | ".join(f"{a:.4f} | {b:.4f}" for a, b in zip(before, after, strict=True))
-            print(f"| {name} | {rule} | {len(kept.left_out)} | {lost} | {cells} |", flush=True)
+            judgements = sum(assessor.judgements for assessor in kept.left_out)
+            cells = []
+            for method, figure in before.items():
+                after = accuracy(method, kept.kept, test, crowd)
+                cells += [f"{figure:.4f}", f"{after:.4f}"]
+            table.row(name, rule, len(kept.left_out), judgements, *cells)
 
 
 def halves(gold: q.Qrels) -> tuple[q.Qrels, q.Qrels]:
@@ -64,4 +79,4 @@ def accuracy(method: str, some: q.Judgements, gold: q.Qrels, crowd: q.Judgements
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Options(), SHORT, __doc__)

@@ -11,18 +11,19 @@ no, 4 % repeat a pattern of two to six answers), the others are good, sloppy and
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import qrowd as q
+from benchmarks._benchmark import Table, run
 from qrowd.data.arrays import Array, Floats
 from qrowd.quality.evidence import Evidence
+from qrowd.reporting.figures import roc, standalone
 
-SIZES = (10, 20, 50, 100, 200)
 KINDS = {"random": ("random",), "uniform": ("yes", "no"), "pattern": ("pattern",)}
 HONEST = ("good", "sloppy", "biased")
 MIX = {
@@ -42,32 +43,43 @@ STATISTICS: dict[str, Callable[[Evidence], Floats]] = {
     "1 - agreement": lambda e: 1 - e.agreement,
     "- trust": lambda e: -e.relative_trust,
 }
-RULES = (
-    "random-spam(comparisons=1)",
-    "uniform-spam(comparisons=1)",
-    "trust(judgements=1)",
-    "suspected",
-)
-ASSESSORS, CROWDS = 100, 30
+RULES = {
+    "random-spam": "random-spam(comparisons=1)",
+    "uniform-spam": "uniform-spam(comparisons=1)",
+    "trust": "trust(judgements=1)",
+    "suspected": "suspected",
+}
+ASSESSORS = 100
+Curves = dict[str, dict[str, dict[str, tuple[Floats, Floats]]]]
 
 
-def crowds(size: int, prevalence: float) -> Iterator[tuple[Evidence, Array]]:
+@dataclass(frozen=True)
+class Options:
+    figures: str = ""  # a folder to draw in
+    prevalence: float = 0.3
+    crowds: int = 30
+    sizes: tuple[int, ...] = (10, 20, 50, 100, 200)
+
+
+SHORT = Options(crowds=2, sizes=(10, 20))
+
+
+def crowds(size: int, options: Options) -> Iterator[tuple[Evidence, Array]]:
     """Crowds of assessors with about `size` judgements each, and what they are."""
-    for seed in range(CROWDS):
-        documents = ASSESSORS * size // (5 * 10)
-        c = q.simulate(
+    for seed in range(options.crowds):
+        crowd = q.simulate(
             topics=10,
-            documents=documents,
+            documents=ASSESSORS * size // (5 * 10),
             assessors=ASSESSORS,
             votes=5,
             skew=0,
             runs=0,
-            prevalence=prevalence,
+            prevalence=options.prevalence,
             difficulty=0.2,
             seed=seed,
             **MIX,
         )
-        yield Evidence(c.judgements), c.assessors["kind"].astype(str)
+        yield Evidence(crowd.judgements), crowd.assessors["kind"].astype(str)
 
 
 def curve(spam: Floats, honest: Floats) -> tuple[Floats, Floats, float]:
@@ -80,32 +92,26 @@ def curve(spam: Floats, honest: Floats) -> tuple[Floats, Floats, float]:
     return alarms, hits, float(np.trapezoid(hits, alarms))
 
 
-def measured(size: int, prevalence: float) -> tuple[dict[str, Floats], Array, dict[str, Array]]:
+def measured(size: int, options: Options) -> tuple[dict[str, Floats], Array, dict[str, Array]]:
     """The statistics of all assessors of all crowds, their kinds, and whom the rules doubt."""
     values, kinds, doubted = defaultdict(list), [], defaultdict(list)
-    for evidence, kind in crowds(size, prevalence):
+    for evidence, kind in crowds(size, options):
         for name, statistic in STATISTICS.items():
             values[name].append(np.nan_to_num(statistic(evidence)))
-        for rule in RULES:
-            doubted[rule].append(q.get(rule, "rule").doubts(evidence).doubted)
+        for name, spec in RULES.items():
+            doubted[name].append(q.get(spec, "rule").doubts(evidence).doubted)
         kinds.append(kind)
     joined = {name: np.concatenate(parts) for name, parts in values.items()}
-    caught = {rule: np.concatenate(parts) for rule, parts in doubted.items()}
+    caught = {name: np.concatenate(parts) for name, parts in doubted.items()}
     return joined, np.concatenate(kinds), caught
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", metavar="FOLDER")
-    parser.add_argument("--prevalence", type=float, default=0.3)
-    options = parser.parse_args(arguments or [])
+def main(options: Options) -> None:
     areas: dict[tuple[str, str, int], float] = {}
-    points: list[str] = []
-    curves: dict[str, dict[str, dict[str, tuple[Floats, Floats]]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for size in SIZES:
-        values, kinds, caught = measured(size, options.prevalence)
+    shares: dict[tuple[str, int], list[float]] = {}
+    curves: Curves = defaultdict(lambda: defaultdict(dict))
+    for size in options.sizes:
+        values, kinds, caught = measured(size, options)
         honest = np.isin(kinds, HONEST)
         for kind, members in KINDS.items():
             spam = np.isin(kinds, members)
@@ -113,45 +119,26 @@ def main(arguments: list[str] | None = None) -> None:
                 alarms, hits, areas[name, kind, size] = curve(value[spam], value[honest])
                 curves[name][kind][str(size)] = (alarms, hits)
         for rule, doubt in caught.items():
-            shares = [doubt[np.isin(kinds, members)].mean() for members in KINDS.values()]
+            right = [doubt[np.isin(kinds, members)].mean() for members in KINDS.values()]
             wrong = [doubt[kinds == kind].mean() for kind in HONEST]
-            cells = " | ".join(f"{share:.3f}" for share in (*shares, *wrong))
-            points.append(f"| {rule.split('(')[0]} | {size} | {cells} |")
-    print(area_table(areas))
-    print()
-    print("| rule | judgements | random | uniform | pattern | good | sloppy | biased |")
-    print("|---|---|---|---|---|---|---|---|")
-    print("\n".join(sorted(points, key=_place)))
+            shares[rule, size] = [*right, *wrong]
+    table = Table("statistic", "spammers", *map(str, options.sizes))
+    for name in STATISTICS:
+        for kind in KINDS:
+            table.row(name, kind, *(f"{areas[name, kind, size]:.3f}" for size in options.sizes))
+    table = Table("rule", "judgements", *KINDS, *HONEST)
+    for rule in RULES:
+        for size in options.sizes:
+            table.row(rule, size, *(f"{share:.3f}" for share in shares[rule, size]))
     if options.figures:
         draw(curves, Path(options.figures))
 
 
-def _place(line: str) -> int:
-    names = [rule.split("(")[0] for rule in RULES]
-    return names.index(line.split("|")[1].strip())
-
-
-def area_table(areas: dict[tuple[str, str, int], float]) -> str:
-    head = "| statistic | spammers | " + " | ".join(str(size) for size in SIZES) + " |"
-    rows = [
-        f"| {name} | {kind} | "
-        + " | ".join(f"{areas[name, kind, size]:.3f}" for size in SIZES)
-        + " |"
-        for name in STATISTICS
-        for kind in KINDS
-    ]
-    return "\n".join([head, "|---|---|" + "---|" * len(SIZES), *rows])
-
-
-def draw(curves: dict[str, dict[str, dict[str, tuple[Floats, Floats]]]], folder: Path) -> None:
-    from qrowd.reporting.figures import roc, standalone
-
+def draw(curves: Curves, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, file in (("distance / chance", "roc-random-spam"), ("pattern", "roc-uniform-spam")):
         (folder / f"{file}.svg").write_text(standalone(roc(curves[name])), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    import sys
-
-    main(sys.argv[1:])
+    run(main, Options(), SHORT, __doc__)

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-PATH = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-
-
-@pytest.fixture(scope="module")
-def simulation() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("coverage_simulation", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from benchmarks.coverage import Setting, coverage
 
 
-def test_when_the_model_is_right(simulation: ModuleType) -> None:
-    small = simulation.Setting(topics=8, documents=40, runs=10, votes=4)
-    found = simulation.coverage(small, ("all known", "assessors known"), worlds=60, draws=150)
+def test_when_the_model_is_right() -> None:
+    small = Setting(topics=8, documents=40, runs=10, votes=4)
+    found = coverage(small, ("all known", "assessors known"), worlds=60, draws=150)
     exact = found["all known"]
     assert exact["scores"] == pytest.approx(0.9, abs=0.06)
     assert exact["places"] > 0.85
@@ -38,8 +22,8 @@ def test_when_the_model_is_right(simulation: ModuleType) -> None:
     assert blind["P(A>B) true"] == pytest.approx(blind["P(A>B) said"], abs=0.05)
 
 
-def test_when_assessors_err_together(simulation: ModuleType) -> None:
-    small = simulation.Setting(topics=8, documents=40, runs=10, votes=4)
-    hard = simulation.coverage(replace(small, difficulty=2.0), ("all known",), 40, 150)
+def test_when_assessors_err_together() -> None:
+    small = Setting(topics=8, documents=40, runs=10, votes=4)
+    hard = coverage(replace(small, difficulty=2.0), ("all known",), 40, 150)
     assert hard["all known"]["scores"] < 0.75
     assert hard["all known"]["P(A>B) true"] < hard["all known"]["P(A>B) said"]

@@ -1,0 +1,39 @@
+"""A made campaign of any size: what load tests and large pages run on."""
+
+from __future__ import annotations
+
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.database.store import Store
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.record import audit
+
+TOPICS, GOLD_SETS, SIZE = 20, 60, 5
+
+
+def launched(database: str, plan: str, material: CampaignRows) -> Store:
+    """A running campaign in a new database."""
+    store = open_store(database, new=True)
+    parsed = parse_plan(plan)
+    create_campaign(store, parsed, material)
+    with store.write(parsed.campaign.name) as work:
+        audit.launch(work, "benchmark")
+    return store
+
+
+def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> CampaignRows:
+    """Topics, pairs, gold sets, and documents that say their name so many times."""
+    queries = [TopicRow(f"t{at}", query=f"query {at}") for at in range(topics)]
+    pool = [(f"t{at % topics}", f"d{at}") for at in range(pairs)]
+    gold = [
+        GoldRow(f"t{s % topics}", f"g{s}-{d}", d % 2, "because", "", f"s{s}")
+        for s in range(GOLD_SETS)
+        for d in range(SIZE)
+    ]
+    names = [name for _, name in pool] + [row.document for row in gold]
+    documents = (
+        DocumentRow(name, f"The text of {name}. ".encode() * times, f"Page {name}")
+        for name in names
+    )
+    return CampaignRows(queries, documents, pool, gold)
