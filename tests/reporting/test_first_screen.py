@@ -22,7 +22,7 @@ pytest.importorskip("matplotlib", reason="figures need the extra `report`")
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read here are words; drawing takes most of a report's time."""
-    for module in (paper_figures, figures, figures):
+    for module in (paper_figures, figures):
         monkeypatch.setattr(module, "drawn", lambda *_: "<svg></svg>")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
+from qrowd.comparison.label_measures import Calibration
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.merged import AssessorTable
 from qrowd.quality.independence import Couples
@@ -243,27 +244,22 @@ def agreement_matrix(couples: Couples) -> Figure:
     return Figure(drawn("kappa", size + 1.4, size, draw), alt, caption)
 
 
-def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
-    """Predicted against observed shares of relevant pairs, one panel per method.
-
-    Each has (predicted, observed, low, high, count), one entry per bin.
-    """
+def reliability(methods: Mapping[str, Calibration]) -> Figure:
+    """Predicted against observed shares of relevant pairs, one panel per method."""
     rows, columns = -(-len(methods) // _PANELS), min(len(methods), _PANELS)
 
     def draw(figure: Any) -> None:
         panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes, (name, (predicted, observed, low, high, count)) in zip(
-            panels, methods.items(), strict=False
-        ):
-            used = count > 0
+        for axes, (name, bins) in zip(panels, methods.items(), strict=False):
+            used = bins.count > 0
+            predicted, share = bins.predicted[used], bins.count[used] / bins.count.sum()
+            ends = bins.low[used], bins.high[used]
             axes.plot([0, 1], [0, 1], **DASHED)
-            axes.vlines(
-                predicted[used], low[used], high[used], color=INK["three"], alpha=0.35, linewidth=3
-            )
+            axes.vlines(predicted, *ends, color=INK["three"], alpha=0.35, linewidth=3)
             axes.scatter(
-                predicted[used],
-                observed[used],
-                s=14 + 160 * np.sqrt(count[used] / count.sum()),
+                predicted,
+                bins.observed[used],
+                s=14 + 160 * np.sqrt(share),
                 color=INK["three"],
                 edgecolors=INK["page"],
                 linewidths=0.6,
@@ -280,9 +276,9 @@ def reliability(methods: Mapping[str, tuple[Any, ...]]) -> Figure:
         figure.supylabel("share relevant in gold", fontsize=10)
 
     alt = "Reliability diagram: " + "; ".join(
-        f"{name} is off by {np.average(abs(p - o)[c > 0], weights=c[c > 0]):.3f} on average"
-        for name, (p, o, _, _, c) in methods.items()
-        if (c > 0).any()
+        f"{name} is off by {bins.expected_error:.3f} on average"
+        for name, bins in methods.items()
+        if (bins.count > 0).any()
     )
     caption = (
         "Do probabilities mean what they say? Pairs by the probability that a method gave them "

@@ -15,6 +15,7 @@ from qrowd.errors import MissingExtraError
 from qrowd.rendering import DIGITS, cell, digits_of, grouped
 
 UNKNOWN = "–"
+_BACKTICKS = re.compile(r"`([^`]+)`")
 
 
 class Shown(NamedTuple):
@@ -92,17 +93,21 @@ class Table:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """The columns that hold numbers, and are set flush right."""
-        return frozenset(name for name, values in self.columns.items() if all(map(_number, values)))
+        return frozenset(
+            name
+            for name, values in self.columns.items()
+            if all(isinstance(value, Shown | int | float) for value in values)
+        )
 
     def champions(self, name: str) -> set[int]:
         """The rows that are best in a column."""
         if name not in self.best:
             return set()
         values = [sort_key(value) for value in self.columns[name]]
-        known = [value for value in values if not math.isnan(value)]
-        if len(known) < 2:
+        defined = [value for value in values if not math.isnan(value)]
+        if len(defined) < 2:
             return set()
-        top = max(known) if self.best[name] == "max" else min(known)
+        top = max(defined) if self.best[name] == "max" else min(defined)
         return {at for at, value in enumerate(values) if round(value - top, self.digits) == 0}
 
 
@@ -168,15 +173,16 @@ class Section:
         return "-".join(word for word in self.title.lower().split() if word.isalnum())
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, Shown | int | float)
-
-
 def sort_key(value: Any) -> float:
     """The number behind a cell; NaN if there is none."""
     if isinstance(value, Shown):
         return value.sort
     return float(value) if isinstance(value, int | float) else math.nan
+
+
+def sentence(text: str) -> str:
+    """A text that begins small and has no full stop, with both."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def cell_text(value: Any, digits: int) -> str:
@@ -186,9 +192,6 @@ def cell_text(value: Any, digits: int) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return grouped(value)
     return cell(value, digits, UNKNOWN)
-
-
-_BACKTICKS = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from qrowd.data.given import NOTHING, Given
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
 from qrowd.io.release import Release
-from qrowd.quality.agreement import Agreement, agreement
+from qrowd.quality.agreement import agreement
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Prose, Report, Section, Table
 from qrowd.reporting.report import report
@@ -19,8 +19,8 @@ from qrowd.reporting.study import Study, study
 def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Study:
     """The study of a release; `options` are those of `study`, the campaign's own by default."""
     if release.judgements is None:
-        told = "this release has orders only, no grades; `qrowd rank` reads its orders.tsv"
-        raise InputError(told, file=release.title)
+        message = "this release has orders only, no grades; `qrowd rank` reads its orders.tsv"
+        raise InputError(message, file=release.title)
     given = NOTHING if release.gold is None else Given(gold=release.gold)
     own = release.figures
     usual = {
@@ -46,21 +46,18 @@ def report_on(
     done = study_of(release, gold, **options)
     over = "topics" if len(done.judgements.topics) > 1 else "pairs"
     agreed = agreement(done.judgements, resample=over)
-    more = (_release_section(release), _agreement_section(agreed, over))
-    return report(done, *more, title=title or release.title, commands=commands)
+    caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
+    section = Section("Agreement", (Table(caption, agreed.table()),))
+    nouns = (done, _release_section(release), section)
+    return report(*nouns, title=title or release.title, commands=commands)
 
 
 def _release_section(release: Release) -> Section:
     files = release.about["files"]
     licence = release.about["licence"] or "not stated"
-    said = (
+    about = (
         f"The release of the campaign `{release.name}`, licence: {licence}. The checksums of its "
         f"{len(files)} files were verified. What the data are is in its datasheet.md."
     )
-    columns = {"file": list(files), "rows": [grouped(one["rows"]) for one in files.values()]}
-    return Section("Release", (Prose(said), Table("What it holds", columns)))
-
-
-def _agreement_section(found: Agreement, over: str) -> Section:
-    caption = f"Agreement of assessors, with {percent(found.level)} intervals over {over}"
-    return Section("Agreement", (Table(caption, found.table()),))
+    columns = {"file": list(files), "rows": [grouped(file["rows"]) for file in files.values()]}
+    return Section("Release", (Prose(about), Table("What it holds", columns)))

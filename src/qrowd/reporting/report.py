@@ -52,13 +52,17 @@ def report(
     if not nouns:
         raise UsageError("a report needs something to report on, got nothing")
     studies = [noun for noun in nouns if isinstance(noun, Study)]
-    found = [section for noun in nouns for section in sections_of(noun)]
-    notes = _notes(nouns)
-    again = _again(commands, studies[0] if studies else None)
-    facts = facts_of(studies[0]) if studies else ()
-    lead = lead_of(studies[0]) if studies else "What the data contain, and what follows from them."
-    verdicts = verdicts_of(studies[0]) if studies else ()
-    return Report(title, lead, facts, (*found, *notes, again), _made(), verdicts)
+    sections = [section for noun in nouns for section in sections_of(noun)]
+    notes = dict.fromkeys(note for noun in nouns for note in getattr(noun, "notes", ()))
+    if notes:
+        sections.append(Section("Notes", tuple(Note(note) for note in notes)))
+    made = f"Made by qrowd {qrowd.__version__}."
+    if not studies:
+        lead = "What the data contain, and what follows from them."
+        return Report(title, lead, (), (*sections, _again(commands)), made)
+    first = studies[0]
+    sections.append(_again(commands, f" Seed {first.seed}."))
+    return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts_of(first))
 
 
 @singledispatch
@@ -95,10 +99,8 @@ def _(noun: Merged) -> list[Section]:
 @sections_of.register
 def _(noun: AssessorTable) -> list[Section]:
     frame = noun.to_polars().head(_MOST)
-    table = Table(
-        "As the method sees them", {name: frame[name].to_list() for name in frame.columns}
-    )
-    return [Section("Assessors", (table,))]
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    return [Section("Assessors", (Table("As the method sees them", columns),))]
 
 
 @sections_of.register
@@ -173,19 +175,17 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
     """The few numbers at the head of the page."""
     facts, way = [], done.chosen
     if done.labels:
-        mv = (
-            f"mv {done.labels['mv']['accuracy']:.3f}" if "mv" in done.labels and way != "mv" else ""
-        )
-        accuracy = f"{done.labels[way]['accuracy']:.3f}"
-        facts.append(Fact(accuracy, f"of {way}'s merged grades agree with gold", mv))
+        accuracy = {name: f"{scores['accuracy']:.3f}" for name, scores in done.labels.items()}
+        mv = f"mv {accuracy['mv']}" if "mv" in accuracy and way != "mv" else ""
+        facts.append(Fact(accuracy[way], f"of {way}'s merged grades agree with gold", mv))
     if done.comparison is not None:
         tau, measure = done.comparison.value(way), done.comparison.measures[0]
         name = f"τ_AP of {way} with gold's ranking"
         facts.append(Fact(f"{tau:.3f}", name, f"systems by mean {measure}"))
     kinds = [str(kind) for kind in done.assessors["type"]]
-    told = sum(kind != "too little data" for kind in kinds)
-    if told:
-        about = f"of {told} about whom enough is known"
+    judged = sum(kind != "too little data" for kind in kinds)
+    if judged:
+        about = f"of {judged} about whom enough is known"
         facts.append(Fact(grouped(kinds.count("good")), "assessors are good", about))
     return tuple(facts)
 
@@ -209,24 +209,10 @@ def _what_was_done(done: Study) -> Section:
     return Section("What was done", (merged, ways, *(Prose(step) for step in steps)))
 
 
-def _notes(nouns: Sequence[Any]) -> list[Section]:
-    said = dict.fromkeys(note for noun in nouns for note in getattr(noun, "notes", ()))
-    return [Section("Notes", tuple(Note(note) for note in said))] if said else []
-
-
-def _again(commands: Sequence[str], done: Study | None) -> Section:
+def _again(commands: Sequence[str], seed: str = "") -> Section:
     parts: list[Part] = [Code("\n".join(commands))] if commands else []
-    seed = f" Seed {done.seed}." if done else ""
-    return Section(
-        "How to reproduce this report", (*parts, Prose(f"Made with {_versions()}.{seed}"))
-    )
-
-
-def _made() -> str:
-    return f"Made by qrowd {qrowd.__version__}."
-
-
-def _versions() -> str:
     packages = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "polars")]
     python = f"Python {platform.python_version()}"
-    return ", ".join([f"qrowd {qrowd.__version__}", python, *packages])
+    versions = ", ".join([f"qrowd {qrowd.__version__}", python, *packages])
+    parts.append(Prose(f"Made with {versions}.{seed}"))
+    return Section("How to reproduce this report", tuple(parts))

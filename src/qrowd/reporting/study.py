@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from qrowd.evaluation.measure import Measure
     from qrowd.quality.doubt import Rule
 
-METHODS = ("mv", "ds", "auto")
-GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
 MEASURES = ("AP", "nDCG@20")
+_METHODS = ("mv", "ds", "auto")
+_GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
+_STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 _CELLS = 100_000_000  # scores that are kept topic by topic
 _CHECKED = 200_000  # judgements at most whose independence is checked
-STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,9 @@ class Study:
         ]
         fits = [f"{name}: {note}" for name, m in self.merged.items() for note in m.fit.notes]
         scores = [self.by_gold, *self.by_merged.values()]
-        held = [self.screened, *self.labels.values(), *scores, self.comparison, self.intervals]
-        said = [note for thing in held if thing is not None for note in thing.notes]
-        return tuple(dict.fromkeys([*unsettled, *fits, *said]))
+        stations = [self.screened, *self.labels.values(), *scores, self.comparison, self.intervals]
+        others = [note for station in stations if station is not None for note in station.notes]
+        return tuple(dict.fromkeys([*unsettled, *fits, *others]))
 
 
 def study(
@@ -114,7 +114,7 @@ def study(
     >>> q.study(made.judgements, made.runs, made.gold, methods=["mv", "ds"], draws=50)
     Study(mv, ds of Judgements(540 judgements of 180 pairs in 6 topics by 12 assessors; ...))
     """
-    usual = METHODS if judgements.scale.binary else GRADED_METHODS
+    usual = _METHODS if judgements.scale.binary else _GRADED_METHODS
     makers = [registry.get(spec) for spec in methods or usual]
     screened = screen(judgements, rules, given) if rules else None
     kept = screened.kept if screened else judgements
@@ -149,10 +149,10 @@ def study(
 
 def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:
     """The check of independence: as a method has made it already, or made now."""
-    for one in merged.values():
-        if "independence" in one.details.named:
-            found: Independence = one.details["independence"]
-            return found
+    for fitted in merged.values():
+        if "independence" in fitted.details.named:
+            check: Independence = fitted.details["independence"]
+            return check
     return independence(judgements, DawidSkene(smoothing=1), most=_CHECKED, seed=seed)
 
 
@@ -190,4 +190,4 @@ def _compared(
     left = by_gold.topics if learned is None else by_gold.topics.without(learned)
     if len(left) == 0:
         return None
-    return compare(by_merged, by_gold, leave_out=learned, statistics=STATISTICS, seed=seed)
+    return compare(by_merged, by_gold, leave_out=learned, statistics=_STATISTICS, seed=seed)

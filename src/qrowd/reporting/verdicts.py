@@ -11,7 +11,7 @@ import numpy as np
 from qrowd.comparison.intervals import Intervals
 from qrowd.quality.agreement import krippendorff_alpha
 from qrowd.rendering import grouped, percent
-from qrowd.reporting.parts import Verdict
+from qrowd.reporting.parts import Verdict, sentence
 from qrowd.reporting.sections.systems import Coverage
 from qrowd.reporting.study import Study
 
@@ -28,7 +28,8 @@ _TRUST = {
 def verdicts_of(done: Study) -> tuple[Verdict, ...]:
     """Three answers, or two where there are no systems."""
     held = coverage_of(done)
-    best = [_best(done, done.wide or done.intervals, held)] if done.intervals is not None else []
+    estimate = done.wide or done.intervals
+    best = [_best(estimate, held)] if estimate is not None else []
     return (_trust(done, held), *best, _next(done, held))
 
 
@@ -43,26 +44,25 @@ def coverage_of(done: Study) -> Coverage | None:
 
 
 def _trust(done: Study, held: Coverage | None) -> Verdict:
-    said, level = [_agreement(done)], "good"
-    if done.independence is not None and done.independence.together is not False:
-        level = "caution"
+    reasons, level = [_agreement(done)], "good"
     if done.independence is not None:
-        said.append(_capital(done.independence.verdict))
+        reasons.append(sentence(done.independence.verdict))
+        level = "good" if done.independence.together is False else "caution"
     if not done.labels:
         level = "caution"
-        said.append("There is no gold, so how accurate the merged grades are is unknown.")
+        reasons.append("There is no gold, so how accurate the merged grades are is unknown.")
     else:
-        found = done.labels[done.chosen]
-        error = found.calibration.expected_error
-        said.append(
-            f"Of the grades merged by `{done.chosen}`, {percent(found['accuracy'])} agree with "
+        scores = done.labels[done.chosen]
+        error = scores.calibration.expected_error
+        reasons.append(
+            f"Of the grades merged by `{done.chosen}`, {percent(scores['accuracy'])} agree with "
             f"gold; its probabilities are off by {error:.2f} on average."
         )
         level = "caution" if error > _CALIBRATED else level
     if held is not None:
-        said.append(held.sentence)
+        reasons.append(held.sentence)
         level = level if held.holds else "bad"
-    return Verdict("Can these judgements be trusted?", level, _TRUST[level], " ".join(said))
+    return Verdict("Can these judgements be trusted?", level, _TRUST[level], " ".join(reasons))
 
 
 def _agreement(done: Study) -> str:
@@ -76,12 +76,11 @@ def _agreement(done: Study) -> str:
 # --- which system is best? ------------------------------------------------------------------------
 
 
-def _best(done: Study, found: Intervals | None, held: Coverage | None) -> Verdict:
-    assert found is not None
-    first = int(np.argmax(found.best[0]))
-    name, measure = str(found.runs.names[first]), found.measures[0]
-    many, of = len(found.contenders()), len(found.runs)
-    over = "judgements and topics" if found.over == "both" else "judgements"
+def _best(estimate: Intervals, held: Coverage | None) -> Verdict:
+    first = int(np.argmax(estimate.best[0]))
+    name, measure = str(estimate.runs.names[first]), estimate.measures[0]
+    many, of = len(estimate.contenders()), len(estimate.runs)
+    over = "judgements and topics" if estimate.over == "both" else "judgements"
     asked = "Which system is best?"
     if held is not None and not held.holds:
         text = (
@@ -89,7 +88,7 @@ def _best(done: Study, found: Intervals | None, held: Coverage | None) -> Verdic
             f"{held.best}. The intervals do not hold gold's places, so no probability is given."
         )
         return Verdict(asked, "bad", "Not known from these judgements", text)
-    chance = sure(float(found.best[0, first]))
+    chance = sure(float(estimate.best[0, first]))
     gold = f" Under gold, {held.best} comes first." if held is not None else ""
     if many == 1:
         text = f"By {measure} {name} is the best of {of} with a probability {chance}, over {over}."
@@ -140,18 +139,14 @@ def _doubted(done: Study) -> str:
     """Whom to look at: only people against whom there is enough evidence, in `quality`'s words."""
     kinds = [str(kind) for kind in done.assessors["type"]]
     count = done.judgements.per_assessor
-    found = [at for at, kind in enumerate(kinds) if kind in _DOUBTED]
-    if not found:
+    doubted = [at for at, kind in enumerate(kinds) if kind in _DOUBTED]
+    if not doubted:
         return ""
-    found.sort(key=lambda at: -int(count[at]))
+    doubted.sort(key=lambda at: -int(count[at]))
     named = ", ".join(
         f"{done.assessors.assessors.names[at]} ({kinds[at]}, {grouped(int(count[at]))} judgements)"
-        for at in found[:_NAMED]
+        for at in doubted[:_NAMED]
     )
-    share = sum(int(count[at]) for at in found) / max(len(done.judgements), 1)
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    share = sum(int(count[at]) for at in doubted) / max(len(done.judgements), 1)
+    more = f" and {len(doubted) - _NAMED} more" if len(doubted) > _NAMED else ""
     return f"Look at {named}{more}: together they made {percent(share)} of the judgements."
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from qrowd import registry
-from qrowd.comparison.label_measures import CLIP
+from qrowd.comparison.label_measures import CLIP, Calibration
 from qrowd.comparison.labels import LabelScores
-from qrowd.data.chains import Chains, ParameterTable
+from qrowd.data.chains import ParameterTable
 from qrowd.data.details import Caution
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -32,15 +32,52 @@ _MEASURES = {
     ),
     "mse": ("Brier", "min", "mean squared distance of probability and gold"),
 }
+_PARAMETER_COLUMNS = ("mean", "sd", "low", "high", "rhat", "ess_bulk", "ess_tail")
+_PARAMETER_WORDS = {
+    "low": "lower end of the central 95 % interval",
+    "high": "upper end of the central 95 % interval",
+    "rhat": "rank-normalised split R-hat; 1.01 or less if the chains have mixed",
+    "ess_bulk": "effective sample size for the middle of the distribution",
+    "ess_tail": "effective sample size for its tails",
+}
 
 
 def label_section(merged: Mapping[str, Merged], labels: Mapping[str, LabelScores]) -> Section:
     """How the fits went; against gold the table and the reliability diagram."""
-    parts: list[Part] = [_fits(merged)]
+    columns: dict[str, list[Any]] = {
+        "way of merging": list(merged),
+        "share relevant": [float((m.relevant > 0.5).mean()) for m in merged.values()],
+        "in doubt": [float((np.abs(m.relevant - 0.5) < 0.4).mean()) for m in merged.values()],
+        "iterations": [m.fit.iterations for m in merged.values()],
+        "seconds": [m.fit.seconds for m in merged.values()],
+    }
+    words = {"in doubt": "share of pairs whose probability of relevance lies between 0.1 and 0.9"}
+    parts: list[Part] = [Table("Ways of merging", columns, words=words)]
     if labels:
-        parts += [_words(labels), _table(labels), figures.reliability(_curves(labels))]
-        parts.append(_parts_of_brier(labels))
+        calibrations = {name: scores.calibration for name, scores in labels.items()}
+        diagram = figures.reliability(calibrations)
+        parts += [_about_scores(labels), _scores(labels), diagram, _parts_of_brier(calibrations)]
     return Section("Merged judgements", tuple(parts))
+
+
+def posterior_sections(merged: Merged, judgements: Judgements | None = None) -> list[Section]:
+    """A section where the fit kept its chains; none otherwise."""
+    chains, parameters = merged.details.chains, merged.details.parameters
+    if chains is None or parameters is None:
+        return []
+    worst = float(np.nanmax(parameters["rhat"]))
+    least = float(np.nanmin(parameters["ess_bulk"]))
+    about = Prose(
+        f"{chains.chains} chains of {chains.draws} draws after the warm-up. Over all "
+        f"{len(parameters)} parameters the worst R-hat is {worst:.3f} and the smallest effective "
+        f"sample size {least:.0f}. Every topic has its prevalence, every assessor a sensitivity "
+        "and a specificity, each kind from a population with a mean (phi) and a size (kappa)."
+    )
+    pictures = bayes_figures(judgements, merged)
+    parts: list[Part] = [about, _populations(parameters)]
+    parts += [pictures[name] for name in pictures if name != "assessors"]
+    parts += [Note(note) for note in merged.fit.notes if isinstance(note, Caution)]
+    return [Section(f"Posterior of {merged.fit.method}", tuple(parts))]
 
 
 def summary_of(spec: str) -> str:
@@ -50,30 +87,20 @@ def summary_of(spec: str) -> str:
     return f"{card.summary} ({card.paper})" if card else ""
 
 
-def _fits(merged: Mapping[str, Merged]) -> Table:
-    columns: dict[str, list[Any]] = {
-        "way of merging": list(merged),
-        "share relevant": [float((m.relevant > 0.5).mean()) for m in merged.values()],
-        "in doubt": [float((np.abs(m.relevant - 0.5) < 0.4).mean()) for m in merged.values()],
-        "iterations": [m.fit.iterations for m in merged.values()],
-        "seconds": [m.fit.seconds for m in merged.values()],
-    }
-    words = {"in doubt": "share of pairs whose probability of relevance lies between 0.1 and 0.9"}
-    return Table("Ways of merging", columns, words=words)
-
-
-def _words(labels: Mapping[str, LabelScores]) -> Prose:
+def _about_scores(labels: Mapping[str, LabelScores]) -> Prose:
     first = next(iter(labels.values()))
-    given = f" {len(first.given)} pairs whose gold was given are left out." if first.given else ""
+    left_out = ""
+    if first.given:
+        left_out = f" {len(first.given)} pairs whose gold was given are left out."
     return Prose(
-        f"Merged grades against gold on {len(first)} pairs of {len(first.topics)} topics.{given} "
-        "Where few documents are relevant, answering “not relevant” to everything gets a high "
-        "accuracy; log loss and the Brier score judge the probabilities and punish false "
+        f"Merged grades against gold on {len(first)} pairs of {len(first.topics)} topics."
+        f"{left_out} Where few documents are relevant, answering “not relevant” to everything gets "
+        "a high accuracy; log loss and the Brier score judge the probabilities and punish false "
         "certainty."
     )
 
 
-def _table(labels: Mapping[str, LabelScores]) -> Table:
+def _scores(labels: Mapping[str, LabelScores]) -> Table:
     columns: dict[str, list[Any]] = {"way of merging": list(labels)}
     for measure, (name, _, _) in _MEASURES.items():
         columns[name] = [scores[measure] for scores in labels.values()]
@@ -84,11 +111,10 @@ def _table(labels: Mapping[str, LabelScores]) -> Table:
     return Table("Merged grades against gold; the best in bold", columns, best=best, words=words)
 
 
-def _parts_of_brier(labels: Mapping[str, LabelScores]) -> Table:
-    parts = {name: scores.calibration.parts() for name, scores in labels.items()}
-    columns: dict[str, list[Any]] = {"way of merging": list(parts)}
+def _parts_of_brier(calibrations: Mapping[str, Calibration]) -> Table:
+    columns: dict[str, list[Any]] = {"way of merging": list(calibrations)}
     for part in ("brier", "reliability", "resolution", "uncertainty"):
-        columns[part] = [found[part] for found in parts.values()]
+        columns[part] = [getattr(calibration, part) for calibration in calibrations.values()]
     words = {
         "reliability": "mean squared distance from the dashed line; less is better",
         "resolution": "how far the groups of pairs differ; more is better",
@@ -99,52 +125,11 @@ def _parts_of_brier(labels: Mapping[str, LabelScores]) -> Table:
     return Table(caption, columns, best=best, words=words)
 
 
-def _curves(labels: Mapping[str, LabelScores]) -> dict[str, tuple[Any, ...]]:
-    found = {name: scores.calibration for name, scores in labels.items()}
-    return {
-        name: (table.predicted, table.observed, table.low, table.high, table.count)
-        for name, table in found.items()
-    }
-
-
-_COLUMNS = ("mean", "sd", "low", "high", "rhat", "ess_bulk", "ess_tail")
-_WORDS = {
-    "low": "lower end of the central 95 % interval",
-    "high": "upper end of the central 95 % interval",
-    "rhat": "rank-normalised split R-hat; 1.01 or less if the chains have mixed",
-    "ess_bulk": "effective sample size for the middle of the distribution",
-    "ess_tail": "effective sample size for its tails",
-}
-
-
-def posterior_sections(merged: Merged, judgements: Judgements | None = None) -> list[Section]:
-    """A section where the fit kept its chains; none otherwise."""
-    chains, parameters = merged.details.chains, merged.details.parameters
-    if chains is None or parameters is None:
-        return []
-    figures = bayes_figures(judgements, merged)
-    parts: list[Part] = [_posterior_words(chains, parameters), _populations(parameters)]
-    parts += [figures[name] for name in figures if name != "assessors"]
-    parts += [Note(note) for note in merged.fit.notes if isinstance(note, Caution)]
-    return [Section(f"Posterior of {merged.fit.method}", tuple(parts))]
-
-
-def _posterior_words(chains: Chains, parameters: ParameterTable) -> Prose:
-    worst = float(np.nanmax(parameters["rhat"]))
-    least = float(np.nanmin(parameters["ess_bulk"]))
-    return Prose(
-        f"{chains.chains} chains of {chains.draws} draws after the warm-up. Over all "
-        f"{len(parameters)} parameters the worst R-hat is {worst:.3f} and the smallest effective "
-        f"sample size {least:.0f}. Every topic has its prevalence, every assessor a sensitivity "
-        "and a specificity, each kind from a population with a mean (phi) and a size (kappa)."
-    )
-
-
 def _populations(parameters: ParameterTable) -> Table:
     hyper = np.array([str(name).startswith(("phi", "kappa")) for name in parameters.parameter])
     names = [
         f"{kind} {name}".replace("_", " ").strip()
         for kind, name in zip(parameters.parameter[hyper], parameters.name[hyper], strict=True)
     ]
-    columns = {name: parameters[name][hyper].tolist() for name in _COLUMNS}
-    return Table("The populations", {"parameter": names, **columns}, words=_WORDS)
+    columns = {name: parameters[name][hyper].tolist() for name in _PARAMETER_COLUMNS}
+    return Table("The populations", {"parameter": names, **columns}, words=_PARAMETER_WORDS)

@@ -18,6 +18,95 @@ from qrowd.rendering import percent
 from qrowd.reporting import figures
 from qrowd.reporting.parts import UNKNOWN, Matrix, Part, Prose, Section, Shown, Table
 
+_MOST = 30  # systems in the matrix
+_INFORMED = (
+    "First the systems' rankings were used as further evidence of relevance (`inform`): what many "
+    "systems rank high is more likely to be relevant. Without it, every score would be too low."
+)
+_NO_SCORES = (
+    "Scores have no interval here: with uncertain labels all of them come out too low, and "
+    "intervals of scores did not hold official ones where this was tried."
+)
+_STATISTICS = {
+    "tau_ap": ("τ_AP", "rank correlation that weighs the top most (Yilmaz et al. 2008)"),
+    "tau_b": ("τ_b", "Kendall's rank correlation, corrected for ties"),
+    "tau_a": ("τ_a", "Kendall's rank correlation"),
+    "rbo": ("RBO", "rank-biased overlap: how much the tops have in common"),
+    "spearman": ("ρ", "Spearman's rank correlation"),
+    "rmse": ("RMSE", "root mean squared difference of the systems' scores"),
+    "max_drop": ("max drop", "the largest number of places that a system falls"),
+}
+
+
+def system_section(
+    estimate: Intervals,
+    method: str = "",
+    wide: Intervals | None = None,
+    gold: Floats | None = None,
+    informed: bool = False,
+) -> Section:
+    """Intervals, the table and the matrix, by the first measure.
+
+    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known;
+    `informed` if the method was told how the systems rank the documents.
+    """
+    parts: list[Part] = [_words(estimate, method, wide)]
+    if informed:
+        parts.append(Prose(_INFORMED))
+    parts.append(figures.ranking(estimate, wide, gold))
+    if gold is not None and estimate.over == "draws":
+        parts.append(_covered(estimate, gold))
+    held = gold is None or estimate.over != "draws" or Coverage.of(estimate, gold).holds
+    parts += [_table(estimate, gold), _contenders(wide or estimate, held), _matrix(estimate)]
+    return Section("Systems", tuple(parts))
+
+
+def means_table(scores: Mapping[str, Scores]) -> Table:
+    """Mean scores of systems, one column per way and measure."""
+    first = next(iter(scores.values()))
+    columns: dict[str, list[Any]] = {"system": first.runs.names.tolist()}
+    for way, of_way in scores.items():
+        for measure, means in zip(of_way.measures, of_way.means().mean(axis=1), strict=True):
+            columns[f"{measure} {way}".strip()] = means.tolist()
+    best = dict.fromkeys(list(columns)[1:], "max")
+    return Table("Mean scores of systems", columns, best=best)
+
+
+def corrected_section(corrected: Corrected) -> Section:
+    """Scores from few human labels beside many machine labels, measure by measure."""
+    about = Prose(
+        "Scores under machine labels, corrected by the labels that a human gave to "
+        f"{corrected.labels} of {corrected.size} {corrected.unit}s (`{corrected.method}`); beside "
+        "them what the human labels say alone. The intervals are for the scores that the whole "
+        "pool would have if a human had judged it. Systems are in the order of recalibrated labels."
+    )
+    tables = [_corrected_table(corrected, m) for m in range(len(corrected.measures))]
+    return Section("Systems, corrected by human labels", (about, *tables))
+
+
+def ranking_section(comparison: Comparison) -> Section:
+    """One table and one picture per measure."""
+    about = Prose(
+        f"Would the merged judgements have ranked the {len(comparison.runs)} systems as gold does? "
+        f"On {len(comparison.topics)} topics, with {percent(comparison.level)} intervals over "
+        "topics. Ways of merging that mislabel many documents may still rank systems well, if "
+        "their errors hit all systems alike."
+    )
+
+    parts: list[Part] = [about]
+    s = comparison.statistics.index("tau_ap")
+    for m, measure in enumerate(comparison.measures):
+        picture = figures.agreement(
+            str(m),
+            comparison.estimates,
+            comparison.values[m, :, s],
+            comparison.low[m, :, s],
+            comparison.high[m, :, s],
+            f"τ_AP with gold, by {measure}",
+        )
+        parts += [picture, _rankings_table(comparison, m)]
+    return Section("Rankings against gold", tuple(parts))
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -29,12 +118,12 @@ class Coverage:
     best: str
 
     @classmethod
-    def of(cls, found: Intervals, gold: Floats) -> Coverage:
+    def of(cls, estimate: Intervals, gold: Floats) -> Coverage:
         """From the first measure's intervals and the means under gold."""
         under = places(gold)
-        place = int(((under >= found.place_low[0]) & (under <= found.place_high[0])).sum())
-        best = str(found.runs.names[int(np.argmax(gold))])
-        return cls(place, len(gold), found.level, best)
+        place = int(((under >= estimate.place_low[0]) & (under <= estimate.place_high[0])).sum())
+        best = str(estimate.runs.names[int(np.argmax(gold))])
+        return cls(place, len(gold), estimate.level, best)
 
     @property
     def holds(self) -> bool:
@@ -50,45 +139,10 @@ class Coverage:
         )
 
 
-_MOST = 30  # systems in the matrix
-_INFORMED = (
-    "First the systems' rankings were used as further evidence of relevance (`inform`): what many "
-    "systems rank high is more likely to be relevant. Without it, every score would be too low."
-)
-
-_NO_SCORES = (
-    "Scores have no interval here: with uncertain labels all of them come out too low, and "
-    "intervals of scores did not hold official ones where this was tried."
-)
-
-
-def system_section(
-    found: Intervals,
-    method: str = "",
-    wide: Intervals | None = None,
-    gold: Floats | None = None,
-    informed: bool = False,
-) -> Section:
-    """Intervals, the table and the matrix, by the first measure.
-
-    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known;
-    `informed` if the method was told how the systems rank the documents.
-    """
-    parts: list[Part] = [_words(found, method, wide)]
-    if informed:
-        parts.append(Prose(_INFORMED))
-    parts.append(figures.ranking(found, wide, gold))
-    if gold is not None and found.over == "draws":
-        parts.append(_covered(found, gold))
-    held = gold is None or found.over != "draws" or Coverage.of(found, gold).holds
-    parts += [_table(found, gold), _contenders(wide or found, held), _matrix(found)]
-    return Section("Systems", tuple(parts))
-
-
-def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
-    if found.over != "draws":
-        return Prose(f"Intervals are over {found.source}.")
-    who = f"`{method}` does" if method else "The method does"
+def _words(estimate: Intervals, method: str, wide: Intervals | None) -> Prose:
+    if estimate.over != "draws":
+        return Prose(f"Intervals are over {estimate.source}.")
+    subject = f"`{method}` does" if method else "The method does"
     more = (
         " The paler, wider intervals add the chance in the choice of topics: where the systems "
         "would stand on other topics of this kind."
@@ -96,18 +150,18 @@ def _words(found: Intervals, method: str, wide: Intervals | None) -> Prose:
         else ""
     )
     return Prose(
-        f"{who} not know the grade of every pair: it gives probabilities. So {found.draws} qrels "
-        "were drawn from them, and every system was scored under each. What differs between draws "
-        "is what the judgements leave open: it becomes the interval of a place and the "
+        f"{subject} not know the grade of every pair: it gives probabilities. So {estimate.draws} "
+        "qrels were drawn from them, and every system was scored under each. What differs between "
+        "draws is what the judgements leave open: it becomes the interval of a place and the "
         f"probability that one system beats another. {_NO_SCORES}{more}"
     )
 
 
-def _covered(found: Intervals, gold: Floats) -> Prose:
+def _covered(estimate: Intervals, gold: Floats) -> Prose:
     """Whether gold's places lie inside."""
-    held = Coverage.of(found, gold)
+    held = Coverage.of(estimate, gold)
     why = [held.sentence]
-    if (gold > found.mean[0]).mean() > 0.8:
+    if (gold > estimate.mean[0]).mean() > 0.8:
         why.append(
             "Grades that are still wrong lower the scores of all systems, and of the best ones "
             "most: compare systems with each other, not with the level under gold."
@@ -120,147 +174,81 @@ def _covered(found: Intervals, gold: Floats) -> Prose:
     return Prose(" ".join(why))
 
 
-def _contenders(found: Intervals, held: bool) -> Prose:
+def _contenders(estimate: Intervals, held: bool) -> Prose:
     if not held:
         return Prose(
             "Which system is the best cannot be told from these intervals, since gold shows that "
             "they do not hold; the probabilities here are what the method believes."
         )
-    names = found.contenders()
-    over = "judgements and topics" if found.over == "both" else found.source
-    sure = f"with {percent(found.containing)}, as far as {over} tell"
+    names = estimate.contenders()
+    over = "judgements and topics" if estimate.over == "both" else estimate.source
+    sure = f"with {percent(estimate.containing)}, as far as {over} tell"
     if len(names) == 1:
-        return Prose(f"By {found.measures[0]}, {names[0]} is the best system {sure}.")
+        return Prose(f"By {estimate.measures[0]}, {names[0]} is the best system {sure}.")
     return Prose(
-        f"By {found.measures[0]}, the best system is one of these {len(names)} {sure}: "
+        f"By {estimate.measures[0]}, the best system is one of these {len(names)} {sure}: "
         f"{', '.join(names)}."
     )
 
 
-def _table(found: Intervals, gold: Floats | None) -> Table:
-    order = found.order()
+def _table(estimate: Intervals, gold: Floats | None) -> Table:
+    order = estimate.order()
+    means: list[Any] = estimate.mean[0][order].tolist()
+    if estimate.of_scores:
+        means = _with_ends(estimate.mean, estimate.low, estimate.high, 0, order, ".3f")
     columns: dict[str, list[Any]] = {
-        "system": found.runs.names[order].tolist(),
-        f"mean {found.measures[0]}": _scores(found, order),
-        "place": _with_ends(found.place, found.place_low, found.place_high, order, "g"),
-        "P(best)": found.best[0][order].tolist(),
+        "system": estimate.runs.names[order].tolist(),
+        f"mean {estimate.measures[0]}": means,
+        "place": _with_ends(estimate.place, estimate.place_low, estimate.place_high, 0, order, "g"),
+        "P(best)": estimate.best[0][order].tolist(),
     }
     if gold is not None:
         columns["under gold"] = gold[order].tolist()
         columns["place under gold"] = [Shown(f"{p:g}", float(p)) for p in places(gold)[order]]
     words = {"P(best)": "probability that this system is the best one"}
-    of = "" if found.of_scores else " of places"
-    caption = f"Systems with {percent(found.level)} intervals{of} over {found.source}"
+    of = "" if estimate.of_scores else " of places"
+    caption = f"Systems with {percent(estimate.level)} intervals{of} over {estimate.source}"
     return Table(caption, columns, words=words)
 
 
-def _scores(found: Intervals, order: Any) -> list[Any]:
-    """The means, with their intervals where these hold."""
-    if found.of_scores:
-        return _with_ends(found.mean, found.low, found.high, order, ".3f")
-    return list(found.mean[0][order].tolist())
-
-
-def _with_ends(value: Floats, low: Floats, high: Floats, order: Any, form: str) -> list[Shown]:
-    return [
-        Shown(f"{v:{form}} ({a:{form}} … {b:{form}})" if a == a else f"{v:{form}}", float(v))
-        for v, a, b in zip(value[0][order], low[0][order], high[0][order], strict=True)
-    ]
-
-
-def _matrix(found: Intervals) -> Matrix:
-    order = found.order()[:_MOST]
-    more = f", the first {_MOST}" if len(found.runs) > _MOST else ""
+def _matrix(estimate: Intervals) -> Matrix:
+    order = estimate.order()[:_MOST]
+    more = f", the first {_MOST}" if len(estimate.runs) > _MOST else ""
     return Matrix(
         f"Probability, in percent, that the system of the row beats that of the column{more}",
-        found.runs.names[order].tolist(),
-        found.beats[0][np.ix_(order, order)].tolist(),
-        f"By mean {found.measures[0]}, over {found.source}. Near 50, the data do not tell which "
-        "of two systems is better.",
+        estimate.runs.names[order].tolist(),
+        estimate.beats[0][np.ix_(order, order)].tolist(),
+        f"By mean {estimate.measures[0]}, over {estimate.source}. Near 50, the data do not tell "
+        "which of two systems is better.",
     )
 
 
-def means_table(scores: Mapping[str, Scores]) -> Table:
-    """Mean scores of systems, one column per way and measure."""
-    first = next(iter(scores.values()))
-    columns: dict[str, list[Any]] = {"system": first.runs.names.tolist()}
-    for way, found in scores.items():
-        for measure, means in zip(found.measures, found.means().mean(axis=1), strict=True):
-            columns[f"{measure} {way}".strip()] = means.tolist()
-    best = dict.fromkeys(list(columns)[1:], "max")
-    return Table("Mean scores of systems", columns, best=best)
-
-
-def corrected_section(found: Corrected) -> Section:
-    """Scores from few human labels beside many machine labels, measure by measure."""
-    about = Prose(
-        f"Scores under machine labels, corrected by the labels that a human gave to {found.labels} "
-        f"of {found.size} {found.unit}s (`{found.method}`); beside them what the human labels say "
-        "alone. The intervals are for the scores that the whole pool would have if a human had "
-        "judged it. Systems are in the order of recalibrated labels."
-    )
-    tables = [_corrected_table(found, m) for m in range(len(found.measures))]
-    return Section("Systems, corrected by human labels", (about, *tables))
-
-
-def _corrected_table(found: Corrected, m: int) -> Table:
-    order = found.order(found.measures[m])
-    at = slice(m, m + 1)
+def _corrected_table(corrected: Corrected, m: int) -> Table:
+    order = corrected.order(corrected.measures[m])
+    few = (corrected.human, corrected.human_low, corrected.human_high)
     columns: dict[str, list[Any]] = {
-        "system": found.runs.names[order].tolist(),
-        "corrected": _with_ends(found.value[at], found.low[at], found.high[at], order, ".3f"),
-        "human labels only": _with_ends(
-            found.human[at], found.human_low[at], found.human_high[at], order, ".3f"
-        ),
+        "system": corrected.runs.names[order].tolist(),
+        "corrected": _with_ends(corrected.value, corrected.low, corrected.high, m, order, ".3f"),
+        "human labels only": _with_ends(*few, m, order, ".3f"),
     }
-    return Table(f"{found.measures[m]} with {percent(found.level)} intervals", columns)
+    return Table(f"{corrected.measures[m]} with {percent(corrected.level)} intervals", columns)
 
 
-_NAMES = {
-    "tau_ap": ("τ_AP", "rank correlation that weighs the top most (Yilmaz et al. 2008)"),
-    "tau_b": ("τ_b", "Kendall's rank correlation, corrected for ties"),
-    "tau_a": ("τ_a", "Kendall's rank correlation"),
-    "rbo": ("RBO", "rank-biased overlap: how much the tops have in common"),
-    "spearman": ("ρ", "Spearman's rank correlation"),
-    "rmse": ("RMSE", "root mean squared difference of the systems' scores"),
-    "max_drop": ("max drop", "the largest number of places that a system falls"),
-}
-
-
-def ranking_section(comparison: Comparison) -> Section:
-    """One table and one picture per measure."""
-    parts: list[Part] = [_rankings_words(comparison)]
-    for m in range(len(comparison.measures)):
-        parts += [_picture(comparison, m), _rankings_table(comparison, m)]
-    return Section("Rankings against gold", tuple(parts))
-
-
-def _rankings_words(comparison: Comparison) -> Prose:
-    return Prose(
-        f"Would the merged judgements have ranked the {len(comparison.runs)} systems as gold does? "
-        f"On {len(comparison.topics)} topics, with {percent(comparison.level)} intervals over "
-        "topics. Ways of merging that mislabel many documents may still rank systems well, if "
-        "their errors hit all systems alike."
-    )
-
-
-def _picture(comparison: Comparison, m: int) -> Part:
-    s = comparison.statistics.index("tau_ap")
-    return figures.agreement(
-        str(m),
-        comparison.estimates,
-        comparison.values[m, :, s],
-        comparison.low[m, :, s],
-        comparison.high[m, :, s],
-        f"τ_AP with gold, by {comparison.measures[m]}",
-    )
+def _with_ends(
+    value: Floats, low: Floats, high: Floats, m: int, order: Any, form: str
+) -> list[Shown]:
+    """Cells of measure m with their intervals, where these are known."""
+    return [
+        Shown(f"{v:{form}} ({a:{form}} … {b:{form}})" if a == a else f"{v:{form}}", float(v))
+        for v, a, b in zip(value[m][order], low[m][order], high[m][order], strict=True)
+    ]
 
 
 def _rankings_table(comparison: Comparison, m: int) -> Table:
     columns: dict[str, list[Any]] = {"way of merging": list(comparison.estimates)}
     best, words = {}, {}
     for s, statistic in enumerate(comparison.statistics):
-        name, about = _NAMES.get(statistic, (statistic, ""))
+        name, about = _STATISTICS.get(statistic, (statistic, ""))
         columns[name] = [_cell(comparison, m, e, s) for e in range(len(comparison.estimates))]
         best[name] = "min" if statistic in LESS_IS_BETTER else "max"
         words[name] = about
