@@ -69,8 +69,7 @@ def gains(gold: _Grades) -> Floats:
 
 def ideal_dcg(gold: _Grades, ideal: str = "tied") -> float:
     """The DCG that a score of 1 stands for."""
-    if ideal not in IDEALS:
-        raise ParameterError(f"ideal must be one of {', '.join(IDEALS)}, got {ideal!r}")
+    _check_ideal(ideal)
     grades = np.maximum(np.asarray(gold), 0)
     if ideal == "standard":
         return dcg(np.sort(grades)[::-1], np.arange(1, len(grades) + 1))
@@ -134,8 +133,8 @@ def check_set(
     """All of the paper's checks on one gold set; `seconds` is the time for the whole set."""
     binary, ndcg = binary_score(gold, answers, rel), ndcg_score(gold, ranks, ideal)
     each = seconds / len(np.asarray(gold))
-    found = (("binary", binary, binary_at_least), ("ndcg", ndcg, ndcg_at_least))
-    failed = [name for name, value, least in found if not value >= least]
+    scores = (("binary", binary, binary_at_least), ("ndcg", ndcg, ndcg_at_least))
+    failed = [name for name, value, least in scores if not value >= least]
     if each < seconds_at_least:
         failed.append("seconds")
     best = best_ndcg_score(gold, ideal)
@@ -150,6 +149,11 @@ def unusable(gold: _Grades, ndcg_at_least: float = NDCG_AT_LEAST, ideal: str = "
     if best < ndcg_at_least:
         return f"nobody can pass: the best reachable NDCG score is {best:.3f}"
     return ""
+
+
+def _check_ideal(ideal: str) -> None:
+    if ideal not in IDEALS:
+        raise ParameterError(f"ideal must be one of {', '.join(IDEALS)}, got {ideal!r}")
 
 
 def _same_length(one: Array, two: Array) -> None:
@@ -179,9 +183,9 @@ def ndcg_scores(
     discount of their places (McSherry & Najork 2008), which is the expectation over all ways to
     break the ties. Topics with a single gold document, or none above 0, are left out.
     """
-    if ideal not in IDEALS:
-        raise ParameterError(f"ideal must be one of {', '.join(IDEALS)}, got {ideal!r}")
-    group = _group_of(who, topic)
+    _check_ideal(ideal)
+    key = who.astype(np.int64) * (int(topic.max(initial=0)) + 1) + topic
+    group = np.asarray(np.unique(key, return_inverse=True)[1], np.int64)
     groups = int(group.max(initial=-1)) + 1
     owner = np.zeros(groups, np.int64)
     owner[group] = who
@@ -196,11 +200,6 @@ def ndcg_scores(
         np.bincount(owner[used], part[used] / full[used], assessors) for part in (got, best)
     )
     return over(score, n), over(reachable, n)
-
-
-def _group_of(who: Array, topic: Array) -> Offsets:
-    key = who.astype(np.int64) * (int(topic.max(initial=0)) + 1) + topic
-    return np.asarray(np.unique(key, return_inverse=True)[1], np.int64)
 
 
 def _gained(group: Offsets, by: Array, gain: Floats, discount: Any) -> Floats:

@@ -89,13 +89,13 @@ def assessors(
 
 def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
     """The table of what is known."""
-    judgements, found = evidence.judgements, suspect(evidence, enough)
+    judgements, suspicion = evidence.judgements, suspect(evidence, enough)
     columns: dict[str, Array] = {
         "judgements": judgements.per_assessor,
         "topics": behaviour.topics_judged(evidence.single),
-        "type": found.type,
-        "informedness": found.informedness,
-        "reference": found.reference,
+        "type": suspicion.type,
+        "informedness": suspicion.informedness,
+        "reference": suspicion.reference,
         "agreement": evidence.agreement,
         "says_relevant": evidence.says_relevant,
         **_gold_columns(evidence),
@@ -138,8 +138,8 @@ def _gold_columns(evidence: Evidence) -> dict[str, Array]:
 
 
 def _estimated(evidence: Evidence) -> dict[str, Array]:
-    held = evidence.by_merged
-    if held is None:
+    believed = evidence.by_merged
+    if believed is None:
         return {}
     names = ("accuracy", "sensitivity", "specificity")
-    return {f"est_{name}": getattr(held, name) for name in names}
+    return {f"est_{name}": getattr(believed, name) for name in names}

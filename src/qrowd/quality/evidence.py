@@ -16,7 +16,6 @@ from qrowd.quality import against_gold, behaviour, spam
 from qrowd.quality.trust import TurkRanked, trust_if_all_agreed, turkrank
 
 _Five = tuple[Array, Array, Array, Array, Array]
-_FiveSums = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +262,7 @@ def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given
     return replace(given, gold=replace(binary, grade=np.where(binary.grade > 0, high, low)))
 
 
-def _sums(who: Array, parts: _Five, assessors: int) -> _FiveSums:
+def _sums(who: Array, parts: _Five, assessors: int) -> _Five:
     a, b, c, d, e = (np.bincount(who, part, assessors).astype(np.float64) for part in parts)
     return a, b, c, d, e
 

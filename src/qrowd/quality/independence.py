@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Mask, Offsets, over
+from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
@@ -16,115 +16,8 @@ from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
 from qrowd.rendering import Readable
 
-
-@dataclass(frozen=True, eq=False)
-class Couples:
-    """How far each two assessors agree: dense [assessors, assessors], NaN without shared pairs."""
-
-    assessors: Index
-    shared: Offsets
-    raw: Floats
-    kappa: Floats
-
-    def order(self) -> Offsets:
-        """Assessors ordered so that alike ones are neighbours (average linkage on agreement)."""
-        if len(self.assessors) < 3:
-            return np.arange(len(self.assessors))
-        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-
-        middle = np.nanmean(self.raw[self.shared > 0]) if (self.shared > 0).any() else 0.5
-        distance = 1 - np.where(np.isnan(self.raw), middle, self.raw)
-        flat = distance[np.triu_indices(len(distance), 1)]
-        tree = linkage(flat, "average")
-        if len(self.assessors) <= 300:  # the best of all orders of the tree's leaves
-            tree = optimal_leaf_ordering(tree, flat)
-        return np.asarray(leaves_list(tree), np.int64)
-
-
-def cohen(judgements: Judgements, most: int | None = None) -> Couples:
-    r"""Raw agreement and Cohen's kappa (1960) of each two assessors on the pairs that both judged.
-
-    $$ \kappa = (p_o - p_e)/(1 - p_e), \quad p_e = \sum_k p_k^{(a)} p_k^{(b)} $$ with the shares
-    of both on their shared pairs. `most` keeps the assessors with the most judgements.
-    """
-    from scipy.sparse import csr_array
-
-    single = judgements.one_each()
-    if most is not None and most < len(single.assessors):
-        busiest = np.sort(np.argsort(-single.per_assessor, kind="stable")[:most])
-        single = single.of_assessors(Index(single.assessors.names[busiest]))
-    n, size = len(single.assessors), len(single.scale)
-    if n > 3000:
-        raise UsageError(f"a matrix of {n} assessors is too large to use; pass most=100, say")
-    said = [
-        csr_array(
-            (np.ones(int(here.sum()), np.float64), (single.assessor[here], single.pair[here])),
-            shape=(n, len(single.pairs)),
-        )
-        for here in (single.grade == code for code in range(size))
-    ]
-    judged = csr_array(sum(said[1:], said[0]))
-    shared = (judged @ judged.T).toarray()
-    same = sum((one @ one.T).toarray() for one in said)
-    margins = [(one @ judged.T).toarray() for one in said]
-    observed = over(np.asarray(same), shared)
-    expected = over(np.asarray(sum(one * one.T for one in margins)), shared**2)
-    kappa = over(observed - expected, np.where(expected < 1 - 1e-12, 1 - expected, 0.0))
-    np.fill_diagonal(observed, np.nan)
-    np.fill_diagonal(kappa, np.nan)
-    return Couples(single.assessors, shared.astype(np.int64), observed, kappa)
-
-
-@dataclass(frozen=True, eq=False)
-class Sharing:
-    """Couples of assessors who share pairs: who, how many pairs, on how many they agree."""
-
-    one: Offsets
-    other: Offsets
-    shared: Floats
-    same: Floats
-
-    @property
-    def freedom(self) -> tuple[int, int]:
-        """Couples and degrees of freedom left, over the parts of the crowd that have any.
-
-        A part of a assessors who are linked by c couples leaves c - a - 1: a sensitivity, a
-        specificity and a leaning each, and the prior, are learned from the couples and the shares.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        if not len(self.one):
-            return 0, 0
-        size = int(self.other.max()) + 1
-        links = coo_array((np.ones(len(self.one)), (self.one, self.other)), shape=(size, size))
-        parts, part = connected_components(links, directed=False)
-        couples = np.bincount(part[self.one], minlength=parts)
-        left = couples - np.bincount(part, minlength=parts) - 1
-        return int(couples[left > 0].sum()), int(left[left > 0].sum())
-
-
-def sharing(judgements: Judgements) -> Sharing:
-    """The couples of assessors who share pairs, of which each has judged each once at most."""
-    from scipy.sparse import csr_array, triu
-
-    n, pairs = len(judgements.assessors), len(judgements.pairs)
-
-    def together(rows: Array) -> Any:
-        where = (judgements.assessor[rows], judgements.pair[rows])
-        said = csr_array((np.ones(int(rows.sum())), where), shape=(n, pairs))
-        return csr_array(triu(said @ said.T, 1))
-
-    shared = together(np.ones(len(judgements), np.bool_)).tocoo()
-    same = csr_array((n, n))
-    for code in range(len(judgements.scale)):
-        same = same + together(judgements.grade == code)
-    one, other = shared.row.astype(np.int64), shared.col.astype(np.int64)
-    return Sharing(one, other, shared.data, np.asarray(same[one, other]).ravel())
-
-
 TOGETHER = 0.05
-_SHOWN = 5
+_SHOWN = 5  # couples in the text
 _ENOUGH = 20  # shared pairs of a couple that is named
 
 
@@ -238,8 +131,22 @@ def independence(
     rows = judgements.one_each()
     if most is not None and len(rows) > most:
         rows = _sampled(rows, most)
-    if sharing(rows).freedom[1] < 1:
-        return _untold(rows, level)
+    if sharing(rows).freedom[1] < 1:  # nothing can be told
+        nan = float("nan")
+        return Independence(
+            rho=nan,
+            low=nan,
+            high=nan,
+            agreement=nan,
+            expected=nan,
+            freedom=0,
+            assessors=int((rows.per_assessor > 0).sum()),
+            topics=tuple(rows.topics),
+            by_topic=np.full(len(rows.topics), nan),
+            couples=(),
+            method="",
+            level=level,
+        )
     quiet = replace(given, progress=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
@@ -247,35 +154,8 @@ def independence(
             merged = merge.fit(rows, quiet)
         rows = rows.with_pool(merged.pairs)
         random = np.random.default_rng(seed)
-        made = [_again(rows, merged, merge, quiet, random) for _ in range(replicates)]
-    return _found(rows, merged, _Products.of(rows, merged), made, level)
-
-
-def _untold(rows: Judgements, level: float) -> Independence:
-    """What there is to say without degrees of freedom."""
-    counts, unknown = int((rows.per_assessor > 0).sum()), float("nan")
-    topics = np.full(len(rows.topics), unknown)
-    return Independence(
-        unknown,
-        unknown,
-        unknown,
-        unknown,
-        unknown,
-        0,
-        counts,
-        tuple(rows.topics),
-        topics,
-        (),
-        "",
-        level,
-    )
-
-
-def _sampled(rows: Judgements, most: int) -> Judgements:
-    """About so many judgements: those of pairs with the smallest hashes."""
-    coin = rows.pairs.hashes(np.arange(len(rows.pairs), dtype=np.int32), 0)
-    kept = coin < np.uint64(int(2**64 * min(most / len(rows), 1.0)) - 1)
-    return rows.select(kept[rows.pair])
+        made_up = [_again(rows, merged, merge, quiet, random) for _ in range(replicates)]
+    return _compared(rows, merged, _Products.of(rows, merged), made_up, level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +170,13 @@ class _Products:
     @classmethod
     def of(cls, rows: Judgements, merged: Merged) -> _Products:
         pairs, size = len(rows.pairs), len(rows.scale)
-        expected = _expected(rows, merged)
+        chance = _matrices(merged)
+        true = merged.posterior[rows.pair]
+        expected = (chance[rows.assessor] * true[:, None, :]).sum(axis=2)  # [judgement, said]
         width = np.sqrt(np.maximum((expected * (1 - expected)).sum(axis=1), 1e-6))
-        width *= np.where(_misleading(merged)[rows.assessor], -1.0, 1.0)
+        # who is right less often than chance: what makes others err makes them right
+        misleading = np.trace(chance, axis1=1, axis2=2) < 1
+        width *= np.where(misleading[rows.assessor], -1.0, 1.0)
         products, agreeing = np.zeros(pairs), np.zeros(pairs)
         for code in range(size):
             here = (rows.grade == code).astype(np.float64)
@@ -306,13 +190,20 @@ class _Products:
 
     @property
     def correlation(self) -> float:
-        """The figure r of the module's docstring."""
+        """The mean product of two judges' residuals on a pair."""
         return float(self.products.sum() / max(self.couples.sum(), 1))
 
     @property
     def agreement(self) -> float:
         """The share of agreeing couples of judgements."""
         return float(self.agreeing.sum() / max(self.couples.sum(), 1))
+
+
+def _sampled(rows: Judgements, most: int) -> Judgements:
+    """About so many judgements: those of pairs with the smallest hashes."""
+    coin = rows.pairs.hashes(np.arange(len(rows.pairs), dtype=np.int32), 0)
+    kept = coin < np.uint64(int(2**64 * min(most / len(rows), 1.0)) - 1)
+    return rows.select(kept[rows.pair])
 
 
 def _matrices(merged: Merged) -> Floats:
@@ -325,18 +216,6 @@ def _matrices(merged: Merged) -> Floats:
         )
     columns = [[table[f"p({said}|{true})"] for true in grades] for said in grades]
     return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
-
-
-def _misleading(merged: Merged) -> Mask:
-    """Who is right less often than chance: what makes others err makes them right."""
-    return np.asarray(np.trace(_matrices(merged), axis1=1, axis2=2) < 1)
-
-
-def _expected(rows: Judgements, merged: Merged) -> Floats:
-    """The probability of each answer to each judgement's question: [judgement, said]."""
-    chance = _matrices(merged)
-    true = merged.posterior[rows.pair]
-    return np.asarray((chance[rows.assessor] * true[:, None, :]).sum(axis=2))
 
 
 def _again(
@@ -352,13 +231,14 @@ def _again(
     return _Products.of(made, merge.fit(made, given))
 
 
-def _found(
-    rows: Judgements, merged: Merged, seen: _Products, made: list[_Products], level: float
+def _compared(
+    rows: Judgements, merged: Merged, seen: _Products, made_up: list[_Products], level: float
 ) -> Independence:
+    """What is seen against what made-up crowds of independent assessors show."""
     couples, freedom = seen.sharing.freedom
     factor = couples / freedom if freedom > 0 else 1.0
-    usual = np.mean([one.products for one in made], axis=0)
-    rho = (seen.correlation - float(np.mean([one.correlation for one in made]))) * factor
+    usual = np.mean([crowd.products for crowd in made_up], axis=0)
+    rho = (seen.correlation - float(np.mean([crowd.correlation for crowd in made_up]))) * factor
     excess, weight = seen.products - usual, seen.couples
     topic = rows.pairs.topic
     groups = topic if len(rows.topics) > 1 else np.arange(len(topic))
@@ -370,12 +250,12 @@ def _found(
         low=rho - margin,
         high=rho + margin,
         agreement=seen.agreement,
-        expected=float(np.mean([one.agreement for one in made])),
+        expected=float(np.mean([crowd.agreement for crowd in made_up])),
         freedom=freedom,
         assessors=int((rows.per_assessor > 0).sum()),
         topics=tuple(rows.topics),
         by_topic=by_topic,
-        couples=_couples(rows, seen, made),
+        couples=_couples(rows, seen, made_up),
         method=merged.fit.method,
         level=level,
     )
@@ -394,16 +274,16 @@ def _half_width(groups: Array, excess: Floats, weight: Array, level: float) -> f
     return float(stdtrit(used - 1, (1 + level) / 2) * error)
 
 
-def _couples(rows: Judgements, seen: _Products, made: list[_Products]) -> tuple[Couple, ...]:
+def _couples(rows: Judgements, seen: _Products, made_up: list[_Products]) -> tuple[Couple, ...]:
     """The couples who agree more than expected, beyond chance for so many couples."""
     from scipy.special import ndtri
 
     kept = np.flatnonzero(seen.sharing.shared >= _ENOUGH)
     shared = seen.sharing.shared[kept]
-    expected = np.mean([each.sharing.same[kept] for each in made], axis=0) / shared
+    expected = np.mean([crowd.sharing.same[kept] for crowd in made_up], axis=0) / shared
     share = seen.sharing.same[kept] / shared
     spread = np.sqrt(np.maximum(expected * (1 - expected), 0.01) / shared)
-    z = (share - expected) / (spread * np.sqrt(1 + 1 / len(made)))
+    z = (share - expected) / (spread * np.sqrt(1 + 1 / len(made_up)))
     limit = -ndtri(0.05 / max(len(z), 1)) if len(z) else np.inf
     order = np.argsort(-z, kind="stable")[: int((z > limit).sum())]
     one, other = seen.sharing.one[kept], seen.sharing.other[kept]
@@ -419,3 +299,112 @@ def _couples(rows: Judgements, seen: _Products, made: list[_Products]) -> tuple[
         )
         for at in order
     )
+
+
+# --- couples of assessors -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """Couples of assessors who share pairs: who, how many pairs, on how many they agree."""
+
+    one: Offsets
+    other: Offsets
+    shared: Floats
+    same: Floats
+
+    @property
+    def freedom(self) -> tuple[int, int]:
+        """Couples and degrees of freedom left, over the parts of the crowd that have any.
+
+        A part of a assessors who are linked by c couples leaves c - a - 1: a sensitivity, a
+        specificity and a leaning each, and the prior, are learned from the couples and the shares.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        if not len(self.one):
+            return 0, 0
+        size = int(self.other.max()) + 1
+        links = coo_array((np.ones(len(self.one)), (self.one, self.other)), shape=(size, size))
+        parts, part = connected_components(links, directed=False)
+        couples = np.bincount(part[self.one], minlength=parts)
+        left = couples - np.bincount(part, minlength=parts) - 1
+        return int(couples[left > 0].sum()), int(left[left > 0].sum())
+
+
+def sharing(judgements: Judgements) -> Sharing:
+    """The couples of assessors who share pairs, of which each has judged each once at most."""
+    from scipy.sparse import csr_array, triu
+
+    n, pairs = len(judgements.assessors), len(judgements.pairs)
+
+    def together(rows: Array) -> Any:
+        where = (judgements.assessor[rows], judgements.pair[rows])
+        said = csr_array((np.ones(int(rows.sum())), where), shape=(n, pairs))
+        return csr_array(triu(said @ said.T, 1))
+
+    shared = together(np.ones(len(judgements), np.bool_)).tocoo()
+    same = csr_array((n, n))
+    for code in range(len(judgements.scale)):
+        same = same + together(judgements.grade == code)
+    one, other = shared.row.astype(np.int64), shared.col.astype(np.int64)
+    return Sharing(one, other, shared.data, np.asarray(same[one, other]).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class Couples:
+    """How far each two assessors agree: dense [assessors, assessors], NaN without shared pairs."""
+
+    assessors: Index
+    shared: Offsets
+    raw: Floats
+    kappa: Floats
+
+    def order(self) -> Offsets:
+        """Assessors ordered so that alike ones are neighbours (average linkage on agreement)."""
+        if len(self.assessors) < 3:
+            return np.arange(len(self.assessors))
+        from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+
+        middle = np.nanmean(self.raw[self.shared > 0]) if (self.shared > 0).any() else 0.5
+        distance = 1 - np.where(np.isnan(self.raw), middle, self.raw)
+        flat = distance[np.triu_indices(len(distance), 1)]
+        tree = linkage(flat, "average")
+        if len(self.assessors) <= 300:  # the best of all orders of the tree's leaves
+            tree = optimal_leaf_ordering(tree, flat)
+        return np.asarray(leaves_list(tree), np.int64)
+
+
+def cohen(judgements: Judgements, most: int | None = None) -> Couples:
+    r"""Raw agreement and Cohen's kappa (1960) of each two assessors on the pairs that both judged.
+
+    $$ \kappa = (p_o - p_e)/(1 - p_e), \quad p_e = \sum_k p_k^{(a)} p_k^{(b)} $$ with the shares
+    of both on their shared pairs. `most` keeps the assessors with the most judgements.
+    """
+    from scipy.sparse import csr_array
+
+    single = judgements.one_each()
+    if most is not None and most < len(single.assessors):
+        busiest = np.sort(np.argsort(-single.per_assessor, kind="stable")[:most])
+        single = single.of_assessors(Index(single.assessors.names[busiest]))
+    n, size = len(single.assessors), len(single.scale)
+    if n > 3000:
+        raise UsageError(f"a matrix of {n} assessors is too large to use; pass most=100, say")
+    said = [
+        csr_array(
+            (np.ones(int(here.sum()), np.float64), (single.assessor[here], single.pair[here])),
+            shape=(n, len(single.pairs)),
+        )
+        for here in (single.grade == code for code in range(size))
+    ]
+    judged = csr_array(sum(said[1:], said[0]))
+    shared = (judged @ judged.T).toarray()
+    same = sum((grade @ grade.T).toarray() for grade in said)
+    margins = [(grade @ judged.T).toarray() for grade in said]
+    observed = over(np.asarray(same), shared)
+    expected = over(np.asarray(sum(margin * margin.T for margin in margins)), shared**2)
+    kappa = over(observed - expected, np.where(expected < 1 - 1e-12, 1 - expected, 0.0))
+    np.fill_diagonal(observed, np.nan)
+    np.fill_diagonal(kappa, np.nan)
+    return Couples(single.assessors, shared.astype(np.int64), observed, kappa)

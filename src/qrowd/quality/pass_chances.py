@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ from qrowd.quality.against_gold import (
 
 MOST, DRAWS = 300_000, 20_000
 THRESHOLDS = tuple(np.linspace(0, 1, 101).tolist())
+Curves = dict[tuple[int, ...], dict[str, dict[str, Floats]]]
+"""Of each gold set: check, worker, share who pass at each threshold."""
 
 
 @dataclass(frozen=True)
@@ -226,14 +228,15 @@ def simulate_checks(
     for grades, topics in sorted(sets.items(), key=lambda item: (-item[1], item[0])):
         best, problem = best_ndcg_score(grades, ideal), unusable(grades, ndcg_at_least, ideal)
         for worker in workers:
-            found = outcomes(grades, worker, ideal=ideal, seed=seed)
+            of_worker = outcomes(grades, worker, ideal=ideal, seed=seed)
             shares = (
-                found.passing(binary=binary_at_least),
-                found.passing(ndcg=ndcg_at_least),
-                found.passing(binary=binary_at_least, ndcg=ndcg_at_least),
-                found.passing(accuracy=accuracy_at_least),
+                of_worker.passing(binary=binary_at_least),
+                of_worker.passing(ndcg=ndcg_at_least),
+                of_worker.passing(binary=binary_at_least, ndcg=ndcg_at_least),
+                of_worker.passing(accuracy=accuracy_at_least),
             )
-            rows.append(Passing(grades, topics, best, worker.name, *shares, found.exact, problem))
+            row = Passing(grades, topics, best, worker.name, *shares, of_worker.exact, problem)
+            rows.append(row)
     return rows
 
 
@@ -246,39 +249,27 @@ def passing_curves(
     seed: int = 0,
 ) -> dict[str, dict[str, Floats]]:
     """For each check (binary, ndcg, accuracy) and worker: how often each threshold is passed."""
-    found = {worker.name: outcomes(gold, worker, ideal=ideal, seed=seed) for worker in workers}
+    of_worker = {worker.name: outcomes(gold, worker, ideal=ideal, seed=seed) for worker in workers}
     return {
         check: {
             name: np.array([outcome.passing(**{check: float(at)}) for at in thresholds])
-            for name, outcome in found.items()
+            for name, outcome in of_worker.items()
         }
         for check in ("binary", "ndcg", "accuracy")
     }
 
 
-Curves = dict[tuple[int, ...], dict[str, dict[str, Floats]]]
-_COLUMNS = (
-    "topics",
-    "best_ndcg",
-    "worker",
-    "binary",
-    "ndcg",
-    "both",
-    "accuracy",
-    "exact",
-    "problem",
-)
-
-
 def curves_of(gold: Qrels, *, ideal: str = "tied", seed: int = 0) -> Curves:
     """The curves of each different gold set."""
-    return {one: passing_curves(one, ideal=ideal, seed=seed) for one in gold_sets(gold)}
+    return {grades: passing_curves(grades, ideal=ideal, seed=seed) for grades in gold_sets(gold)}
 
 
 def passing_table(rows: Sequence[Passing]) -> dict[str, list[Any]]:
     """What `simulate_checks` found as columns."""
-    columns: dict[str, list[Any]] = {"gold": [named(row.gold) for row in rows]}
-    return columns | {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+    columns: dict[str, list[Any]] = {
+        field.name: [getattr(row, field.name) for row in rows] for field in fields(Passing)
+    }
+    return columns | {"gold": [named(row.gold) for row in rows]}
 
 
 def curve_table(curves: Curves) -> dict[str, list[Any]]:

@@ -53,9 +53,9 @@ def _kendall(orders: Orders) -> tuple[float, float]:
     for ballot in range(len(orders)):
         rows = orders.pair[orders.starts[ballot] : orders.starts[ballot + 1]]
         groups.setdefault(tuple(np.sort(rows).tolist()), []).append(ballot)
-    found = [_w(orders, chosen) for key, chosen in groups.items() if len(chosen) > 1 < len(key)]
-    known = [w for w in found if not np.isnan(w)]
-    return float(sum(known)), float(len(known))
+    of_set = [_w(orders, chosen) for key, chosen in groups.items() if len(chosen) > 1 < len(key)]
+    defined = [w for w in of_set if not np.isnan(w)]
+    return float(sum(defined)), float(len(defined))
 
 
 def _w(orders: Orders, ballots: list[int]) -> float:
@@ -76,14 +76,15 @@ def _taus(orders: Orders) -> tuple[float, float]:
     """The sum of tau_b over couples of ballots by different assessors, and how many there are."""
     from scipy.sparse import csr_array
 
-    found = orders.comparisons()
-    low, high = np.minimum(found.first, found.second), np.maximum(found.first, found.second)
-    sign = np.where(found.tied, 0, np.where(found.first < found.second, 1, -1)).astype(np.float64)
+    compared = orders.comparisons()
+    first, second = compared.first, compared.second
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    sign = np.where(compared.tied, 0, np.where(first < second, 1, -1)).astype(np.float64)
     couple = np.unique(low.astype(np.int64) * len(orders.pairs) + high, return_inverse=True)[1]
     shape = (len(orders), int(couple.max(initial=-1)) + 1)
 
     def matrix(values: Floats) -> Any:
-        return csr_array((values, (found.ballot, couple)), shape=shape)
+        return csr_array((values, (compared.ballot, couple)), shape=shape)
 
     both = matrix(np.ones(len(sign)))
     own = (matrix(sign**2) @ both.T).toarray()
@@ -99,8 +100,8 @@ def _cyclic(orders: Orders) -> tuple[float, float]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    found = orders.comparisons()
-    one, two = found.first[~found.tied], found.second[~found.tied]
+    compared = orders.comparisons()
+    one, two = compared.first[~compared.tied], compared.second[~compared.tied]
     n = len(orders.pairs)
     wins = coo_array((np.ones(len(one)), (one, two)), shape=(n, n)).tocsr()
     net = (wins - wins.T).tocoo()

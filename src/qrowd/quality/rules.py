@@ -1,8 +1,7 @@
-"""Reasons to doubt an assessor: values that hold no data."""
+"""Reasons to doubt an assessor, as values: parameters, and no data."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -119,10 +118,10 @@ class NdcgScore(Rule):
         """Whom this rule doubts."""
         words = f"NDCG score {{value:.3f}} on {{n}} gold pairs is below {self.at_least:g}"
         value, best = evidence.ndcg
-        found = below(value, evidence.by_gold.n, self.at_least, self.gold, words)
+        doubt = below(value, evidence.by_gold.n, self.at_least, self.gold, words)
         reachable = np.nan_to_num(best) >= self.at_least
-        weight = np.where(reachable, found.weight, 1.0)
-        return replace(found, doubted=found.doubted & reachable, weight=weight)
+        weight = np.where(reachable, doubt.weight, 1.0)
+        return replace(doubt, doubted=doubt.doubted & reachable, weight=weight)
 
 
 @rule("too-fast", paper="Xia et al. 2011", needs=("seconds",))
@@ -186,12 +185,12 @@ class RandomSpam(Rule):
             f"squared distance to the others {{value:.3f}}{unit} "
             f"in {{n}} comparisons, at least {self.at_least:g}"
         )
-        found = above(value, far.comparisons, self.at_least, self.comparisons, words)
+        doubt = above(value, far.comparisons, self.at_least, self.comparisons, words)
         middle = np.nanmedian(far.ratio) if (far.comparisons > 0).any() else 0.0
         error = np.maximum(far.error, 0.5 / np.sqrt(np.maximum(evidence.single.per_assessor, 1)))
-        doubted = found.doubted & (far.ratio - middle > self.sure * error)
+        doubted = doubt.doubted & (far.ratio - middle > self.sure * error)
         left = np.clip(1 - np.nan_to_num(far.ratio, nan=0.0), 0, 1)
-        return replace(found, doubted=doubted, weight=np.where(doubted, left, 1.0))
+        return replace(doubt, doubted=doubted, weight=np.where(doubted, left, 1.0))
 
 
 @rule("uniform-spam", paper="Vuurens & De Vries 2012")
@@ -249,16 +248,16 @@ class Suspected(Rule):
 
     def doubts(self, evidence: Evidence) -> Doubt:
         """Whom this rule doubts."""
-        found = suspect(evidence)
-        doubted = np.isin(found.type.astype(str), self.types.split())
-        weight = np.where(doubted, np.clip(found.informedness, 0, 1), 1.0)
+        suspicion = suspect(evidence)
+        doubted = np.isin(suspicion.type.astype(str), self.types.split())
+        weight = np.where(doubted, np.clip(suspicion.informedness, 0, 1), 1.0)
         n = evidence.single.per_assessor.astype(np.float64)
 
         def say(k: int) -> str:
-            value, kind, by = found.informedness[k], found.type[k], found.reference[k]
-            return f"seems {kind}: informedness {value:.3f} against {by}"
+            value, reference = suspicion.informedness[k], suspicion.reference[k]
+            return f"seems {suspicion.type[k]}: informedness {value:.3f} against {reference}"
 
-        return Doubt(found.informedness, n, doubted, weight, say)
+        return Doubt(suspicion.informedness, n, doubted, weight, say)
 
 
 @rule("trust", paper="Piazzon 2019", uses=("gold",))
@@ -291,6 +290,6 @@ class Trust(Rule):
             f"trust {{value:.3f}} of what is usual over {{n}} judgements, below {self.at_least:g}"
         )
         if self.beta != evidence.beta:
-            evidence = dataclasses.replace(evidence, beta=self.beta)
+            evidence = replace(evidence, beta=self.beta)
         n = evidence.single.per_assessor.astype(np.float64)
         return below(evidence.relative_trust, n, self.at_least, self.judgements, words)

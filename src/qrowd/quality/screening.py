@@ -74,29 +74,27 @@ class Screened(Readable):
 
     def to_dict(self) -> dict[str, Any]:
         """The account as JSON has it, without the judgements."""
-        found: dict[str, Any] = plain(
-            {
-                "rules": self.rules,
-                "method": self.method,
-                "down_weight": self.weighed,
-                "change": asdict(self.change),
-                "per_rule": {rule: asdict(change) for rule, change in self.per_rule.items()},
-                "left_out": [asdict(one) for one in self.left_out],
-                "notes": self.notes,
-            }
-        )
-        return found
+        account = {
+            "rules": self.rules,
+            "method": self.method,
+            "down_weight": self.weighed,
+            "change": asdict(self.change),
+            "per_rule": {rule: asdict(change) for rule, change in self.per_rule.items()},
+            "left_out": [asdict(row) for row in self.left_out],
+            "notes": self.notes,
+        }
+        return dict(plain(account))
 
     def __str__(self) -> str:
         verb = "weighed down" if self.weighed else "left out"
         lines = [f"{len(self.left_out)} assessors {verb} by {', '.join(self.rules) or 'no rule'}"]
         lines += [f"all of them ({self.method}): {self.change}"]
         lines += [f"by {rule} alone: {change}" for rule, change in self.per_rule.items()]
-        for one in self.left_out:
-            weight = f", weight {one.weight:.3f}" if self.weighed else ""
-            change = f"; without: {one.change}" if one.change else ""
-            why = "; ".join(one.evidence)
-            lines.append(f"  {one.assessor} ({one.judgements} judgements{weight}): {why}{change}")
+        for row in self.left_out:
+            weight = f", weight {row.weight:.3f}" if self.weighed else ""
+            change = f"; without: {row.change}" if row.change else ""
+            why = "; ".join(row.evidence)
+            lines.append(f"  {row.assessor} ({row.judgements} judgements{weight}): {why}{change}")
         return "\n".join([*lines, *self.notes])
 
 
@@ -153,9 +151,14 @@ def screen(
     )
     specs = tuple(rule.spec for rule in made)
     method = repr(merge) if merge is not None else "votes"
-    notes = _notes(len(rows), len(changes), evidence, given)
+    notes = []
+    if len(changes) < len(rows):
+        n = len(changes)
+        notes.append(f"the change without each is told for {n} of {len(rows)}: raise `each`")
+    if given.gold is not None:
+        notes.append(f"gold is relevant from grade {gold_rel} on")
     change = effect.of(weight)
-    return Screened(kept, rows, specs, change, per_rule, method, down_weight, notes)
+    return Screened(kept, rows, specs, change, per_rule, method, down_weight, tuple(notes))
 
 
 def _left_out(
@@ -166,25 +169,16 @@ def _left_out(
     weight: float,
     change: Change | None,
 ) -> LeftOut:
-    found = [(r, d) for r, d in zip(rules, doubts, strict=True) if d.doubted[k]]
+    against = [(r, d) for r, d in zip(rules, doubts, strict=True) if d.doubted[k]]
     return LeftOut(
         str(evidence.judgements.assessors.names[k]),
         int(evidence.judgements.per_assessor[k]),
-        tuple(rule.spec for rule, _ in found),
-        tuple(float(doubt.value[k]) for _, doubt in found),
-        tuple(doubt.say(k) for _, doubt in found),
+        tuple(rule.spec for rule, _ in against),
+        tuple(float(doubt.value[k]) for _, doubt in against),
+        tuple(doubt.say(k) for _, doubt in against),
         weight,
         change,
     )
-
-
-def _notes(doubted: int, told: int, evidence: Evidence, given: Given) -> tuple[str, ...]:
-    notes = []
-    if told < doubted:
-        notes.append(f"the change without each is told for {told} of {doubted}: raise `each`")
-    if given.gold is not None:
-        notes.append(f"gold is relevant from grade {evidence.gold_rel} on")
-    return tuple(notes)
 
 
 def _without(judgements: Judgements, doubted: Mask) -> Judgements:

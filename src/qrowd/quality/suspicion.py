@@ -58,20 +58,14 @@ class Suspicion:
 
 def suspect(evidence: Evidence, enough: int = ENOUGH) -> Suspicion:
     """The suspected type of every assessor."""
-    compared = [one for one in (evidence.by_others, evidence.by_merged) if one is not None]
-    result: Suspicion | None = None
-    for reference in compared:  # the later, the better
-        result = _against(evidence, reference, enough)
-    assert result is not None
+    without_gold = _against(evidence, evidence.by_merged or evidence.by_others, enough)
     if evidence.given.gold is None:
-        return result
+        return without_gold
     by_gold = _against(evidence, evidence.by_gold, enough)
-    known = evidence.by_gold.n >= enough
+    plenty = evidence.by_gold.n >= enough
+    names = ("type", "informedness", "error", "reference")
     return Suspicion(
-        *(
-            np.where(known, getattr(by_gold, name), getattr(result, name))
-            for name in ("type", "informedness", "error", "reference")
-        )
+        *(np.where(plenty, getattr(by_gold, n), getattr(without_gold, n)) for n in names)
     )
 
 
@@ -95,9 +89,9 @@ def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion
         (surely_worse & (evidence.commonest >= SAME), "uniform"),
         (surely_worse, "random"),
     ]
-    conditions, names = [rule for rule, _ in rules], [name for _, name in rules]
-    found = np.select(conditions, names, "too little data").astype(object)
-    return Suspicion(found, value, error, np.full(len(found), reference.name, object))
+    conditions, names = zip(*rules, strict=True)
+    types = np.select(conditions, names, "too little data").astype(object)
+    return Suspicion(types, value, error, np.full(len(types), reference.name, object))
 
 
 def _sure(deviation: Floats, plenty: Array) -> Array:
