@@ -127,40 +127,6 @@ def sensitivity_specificity(table: AssessorTable) -> Figure | None:
     return None
 
 
-def speed(
-    seconds: Floats,
-    value: Floats,
-    judgements: Offsets,
-    kinds: Sequence[str],
-    what: str,
-    bound: float = 6.0,
-) -> Figure:
-    """Speed against accuracy: who is too fast to have read."""
-    size = 14 + 220 * judgements / max(int(judgements.max(initial=1)), 1)
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        axes.axvline(bound, **DASHED)
-        axes.set_xscale("log")
-        _mark_assessors(axes, seconds, value, size, kinds)
-        low, high = seconds.min(), seconds.max()
-        inside = [t for t in (0.5, 1, 2, 3, 6, 12, 25, 50, 100, 200, 400) if low <= t <= high]
-        ticks = sorted({*inside, bound})
-        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
-        axes.minorticks_off()
-        axes.set(xlabel="seconds per document (median)", ylabel=what, ylim=(-0.02, 1.02))
-        axes.grid()
-        _assessor_legend(axes)
-
-    quick = int((seconds < bound).sum())
-    alt = f"Scatter plot of {len(seconds)} assessors; {quick} take less than {bound:g} seconds."
-    caption = (
-        f"Seconds per document against {what}; each mark is an assessor, its size the number of "
-        f"judgements. Dashed: {bound:g} seconds."
-    )
-    return Figure(drawn("speed", 6.4, 4.0, draw), alt, caption)
-
-
 def speed_of(table: AssessorTable, bound: float = 6.0) -> Figure | None:
     """Speed against the best that is known of accuracy; nothing if no time is known.
 
