@@ -25,6 +25,8 @@ import psutil
 
 from benchmarks._benchmark import need
 
+IDLE = 3.0  # seconds; the server closes connections that nobody has used for five
+
 
 @dataclass
 class Server:
@@ -133,6 +135,7 @@ class Worker:
         self.connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         self.api = f"/api/campaigns/{campaign}"
         self.token = ""
+        self.used = time.monotonic()
 
     def ask(self, method: str, path: str, body: Any = None) -> Reply:
         """One request."""
@@ -140,9 +143,13 @@ class Worker:
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         text = None if body is None else json.dumps(body)
+        if time.monotonic() - self.used > IDLE:
+            self.connection.close()  # the next request opens it again
         self.connection.request(method, path, text, headers)
         reply = self.connection.getresponse()
-        return Reply(reply.status, reply.read(), dict(reply.getheaders()))
+        content = reply.read()
+        self.used = time.monotonic()
+        return Reply(reply.status, content, dict(reply.getheaders()))
 
     def enter(self, link: str) -> None:
         """Come in by a signed link."""
@@ -150,11 +157,11 @@ class Worker:
 
     def next_batch(self) -> dict[str, Any]:
         """The next batch."""
+        batch: dict[str, Any] | None
         batch = self.ask("POST", f"{self.api}/judging/next").json()["batch"]
         if batch is None:
             raise ValueError("nothing is left to judge: the campaign is too small for its load")
-        found: dict[str, Any] = batch
-        return found
+        return batch
 
     def save(self, key: str, place: str, position: int, grade: int) -> dict[str, Any]:
         """One answer."""
