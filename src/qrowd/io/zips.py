@@ -27,14 +27,8 @@ BROKEN = (
 @contextmanager
 def opened_zip(source: Path | BinaryIO, problem: str, *, file: str) -> Iterator[zipfile.ZipFile]:
     """A zip to read from; an error says the `problem`, its reason and the file."""
-    with refused_if_broken(problem, file=file), zipfile.ZipFile(source) as archive:
-        yield archive
-
-
-@contextmanager
-def refused_if_broken(problem: str, *, file: str) -> Iterator[None]:
-    """What a broken zip raises, as one error; for a part of it that is to be named."""
     try:
-        yield
+        with zipfile.ZipFile(source) as archive:
+            yield archive
     except BROKEN as error:
         raise FormatError(f"{problem}: {error}", file=file) from None

@@ -16,6 +16,7 @@ from qrowd.collection.plan.sections import Files, Plan
 from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import FormatError, InputError
 from qrowd.io.source import MOST_UNPACKED
+from qrowd.io.zips import BROKEN
 
 Upload = tuple[str, BinaryIO]
 LARGEST_PLAN = 2**20
@@ -27,7 +28,7 @@ def draft_of_files(
     """A draft from a plan file with its files, or a zip of them; and the files still wanted."""
     try:
         given = _unpacked(files)
-    except uploads.BROKEN_ZIP as error:
+    except BROKEN as error:
         message = f"this zip cannot be unpacked: {error}"
         raise FormatError(message, file=files[0][0]) from None
     name, text = _plan_text(given)

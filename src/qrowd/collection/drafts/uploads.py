@@ -8,10 +8,8 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
-import lzma
 import shutil
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +34,7 @@ from qrowd.io.anything import kind_of
 from qrowd.io.documents import are_files
 from qrowd.io.runs import read_runs
 from qrowd.io.source import refuse_bomb, sources
+from qrowd.io.zips import BROKEN
 
 WANTED = {
     "topics": "topics: TREC topics, JSON lines or TSV with topic and query",
@@ -50,10 +49,6 @@ WANTED = {
 }
 SEVERAL = ("runs", "documents")
 MOST_FILES, LARGEST = 200_000, 4 * 2**30  # of a folder that was zipped
-BROKEN_ZIP = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
-    *(OSError, RuntimeError, NotImplementedError, ValueError),
-)
 
 
 def take(draft: Draft, kind: str, files: Sequence[tuple[str, BinaryIO]]) -> Plan:
@@ -102,7 +97,7 @@ def _documents(place: Path, paths: list[Path]) -> Path:
     if len(paths) == 1 and zipfile.is_zipfile(paths[0]):
         try:
             return _unzipped(paths[0], place / f"{paths[0].stem}-folder")
-        except BROKEN_ZIP as error:
+        except BROKEN as error:
             raise FormatError(f"this zip cannot be unpacked: {error}") from None
     if len(paths) == 1:
         return paths[0]
@@ -138,7 +133,7 @@ def _unpack(packed: zipfile.ZipFile, one: zipfile.ZipInfo, target: Path) -> None
     try:
         with packed.open(one) as source, target.open("wb") as file:
             shutil.copyfileobj(source, file)
-    except BROKEN_ZIP as error:
+    except BROKEN as error:
         raise FormatError(f"{one.filename} cannot be unpacked: {error}") from None
     refuse_bomb(target)
 
