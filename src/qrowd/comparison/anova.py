@@ -68,10 +68,12 @@ class Anova(Framed):
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`term ss df ms f p strength size`."""
-        words: dict[str, Coded | Array] = {"term": np.array([t.name for t in self.terms], object)}
-        for name in ("ss", "df", "ms", "f", "p", "strength"):
-            words[name] = np.array([getattr(term, name) for term in self.terms])
-        return {**words, "size": np.array([term.size for term in self.terms], object)}
+        columns: dict[str, Coded | Array] = {}
+        for name in ("name", "ss", "df", "ms", "f", "p", "strength", "size"):
+            kind = object if name in ("name", "size") else None
+            column = "term" if name == "name" else name
+            columns[column] = np.array([getattr(term, name) for term in self.terms], kind)
+        return columns
 
 
 def anova(
@@ -98,8 +100,12 @@ def anova(
     grid.check()
     crossed = [name for name in grid.codes if name != subject]
     alone = [(name,) for name in ([subject] if subject else []) + crossed]
-    found = {pair: grid.term(pair) for pair in [*alone, *combinations(crossed, 2)]}
-    return _table(y, {pair: term for pair, term in found.items() if term[1]}, subject)
+    terms = {"*".join(names): grid.term(names) for names in [*alone, *combinations(crossed, 2)]}
+    terms = {name: (ss, df) for name, (ss, df) in terms.items() if df}
+    total = float(((y - y.mean()) ** 2).sum())
+    error = max(0.0, total - sum(ss for ss, _ in terms.values()))
+    left = len(y) - 1 - sum(df for _, df in terms.values())
+    return from_terms({**terms, "error": (error, left)}, len(y), subject)
 
 
 def from_terms(terms: Mapping[str, tuple[float, int]], n: int, subject: str = "") -> Anova:
@@ -178,11 +184,3 @@ class _Grid:
             effect = effect - effect.mean(axis=1, keepdims=True) - effect.mean(axis=0)
         ss = float((effect**2).sum()) * len(self.y) / effect.size
         return ss, math.prod(size - 1 for size in self._sizes(names))
-
-
-def _table(y: Floats, found: dict[tuple[str, ...], tuple[float, int]], subject: str) -> Anova:
-    total = float(((y - y.mean()) ** 2).sum())
-    left = len(y) - 1 - sum(df for _, df in found.values())
-    error = max(0.0, total - sum(ss for ss, _ in found.values()))
-    terms = {"*".join(names): term for names, term in found.items()}
-    return from_terms({**terms, "error": (error, left)}, len(y), subject)

@@ -196,13 +196,15 @@ def intervals(
     >>> found.probability("run01", "run02") + found.probability("run02", "run01")
     1.0
     """
-    chosen = over or _all_there_is(scores)
+    chosen = over or "topics"
+    if not over and scores.axis == "draw":
+        chosen = "both" if len(scores.topics) > 1 else "draws"
     _check(scores, chosen, level, containing)
     means = scores.means()
     sampled = list(means) if chosen == "draws" else _by_topics(scores, chosen, replicates, seed)
-    made = [
-        _of_measure(_defined(one), level, not (values < 0).any())
-        for one, values in zip(sampled, scores.values, strict=True)
+    by_measure = [
+        _of_measure(samples, level, not (values < 0).any())
+        for samples, values in zip(sampled, scores.values, strict=True)
     ]
     mean = means_of(means, axis=1)
     return Intervals(
@@ -210,7 +212,7 @@ def intervals(
         runs=scores.runs,
         mean=mean,
         place=places(mean),
-        contender=np.stack([_smallest_set(one["best"], containing) for one in made]),
+        contender=np.stack([_smallest_set(part["best"], containing) for part in by_measure]),
         over=chosen,
         level=level,
         containing=containing,
@@ -219,14 +221,8 @@ def intervals(
         topics=len(scores.topics),
         drawn=drawn,
         notes=scores.notes,
-        **{name: np.stack([one[name] for one in made]) for name in made[0]},
+        **{name: np.stack([part[name] for part in by_measure]) for name in by_measure[0]},
     )
-
-
-def _all_there_is(scores: Scores) -> str:
-    if scores.axis != "draw":
-        return "topics"
-    return "both" if len(scores.topics) > 1 else "draws"
 
 
 def _check(scores: Scores, over: str, level: float, containing: float) -> None:
@@ -257,8 +253,10 @@ def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Fl
     draws, count = len(scores.columns), len(scores.topics)
     size = -(-replicates // draws) * draws if over == "both" else replicates
     weights = topic_weights(count, size, seed, size=count - 1)
-    stretch = _stretch(count, size, seed)
-    made = []
+    # sqrt(nu / chi2_nu): it makes deviations of a mean over topics Student's, not normal
+    chi2 = np.random.default_rng([seed, count]).chisquare(count - 1, size)
+    stretch = np.sqrt((count - 1) / chi2)[:, None]
+    sampled = []
     for values in scores.values:
         expected = means_of(values, axis=0)
         centre = means_of(expected, axis=0)
@@ -266,45 +264,28 @@ def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Fl
         if over == "both":
             own = means_of(values, axis=1)
             drawn = drawn + np.tile(own - means_of(own, axis=0), (size // draws, 1))
-        made.append(np.asarray(drawn))
-    return made
-
-
-def _stretch(topics: int, samples: int, seed: int) -> Floats:
-    """sqrt(nu / chi2_nu): what makes deviations of a mean over topics Student's, not normal."""
-    random = np.random.default_rng([seed, topics])
-    return np.asarray(np.sqrt((topics - 1) / random.chisquare(topics - 1, samples)))[:, None]
-
-
-def _defined(samples: Floats) -> Floats:
-    """The samples in which every run has a score."""
-    kept = samples[~np.isnan(samples).any(axis=1)]
-    if not len(kept):
-        raise UsageError("no sample has a score for every run; are topics missing?")
-    return kept
+        sampled.append(np.asarray(drawn))
+    return sampled
 
 
 def _of_measure(samples: Floats, level: float, floor: bool) -> dict[str, Floats]:
     """What samples[sample, run] say; with a floor, of scores that are never below 0."""
+    samples = samples[~np.isnan(samples).any(axis=1)]
+    if not len(samples):
+        raise UsageError("no sample has a score for every run; are topics missing?")
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(samples, tails, axis=0)
     low = np.maximum(low, 0.0) if floor else low  # Student's tails know nothing of bounds
-    ranks = places(samples)
-    place_low, place_high = np.quantile(ranks, tails, axis=0, method="inverted_cdf")
+    place_low, place_high = np.quantile(places(samples), tails, axis=0, method="inverted_cdf")
+    top = samples == samples.max(axis=1, keepdims=True)
     return {
         "low": low,
         "high": high,
         "place_low": place_low,
         "place_high": place_high,
-        "best": _best(samples),
+        "best": (top / top.sum(axis=1, keepdims=True)).mean(axis=0),  # those that tie share
         "beats": _beats(samples),
     }
-
-
-def _best(samples: Floats) -> Floats:
-    """How often each run is the best one; those that tie share."""
-    top = samples == samples.max(axis=1, keepdims=True)
-    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def _beats(samples: Floats) -> Floats:

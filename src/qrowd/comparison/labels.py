@@ -169,11 +169,14 @@ def score_labels(
         raise InputError(
             "merged labels and gold have no pair in common; do topic and document names match?"
         )
-    seen = _given_mask(belief, given)[at] & labelled
-    scored = [_score(belief, truth, at, rows, bins, clip) for rows in (labelled & ~seen, seen)]
-    headline = scored[0]
+    shown = belief.given.copy()  # pairs whose gold the method had
+    if given is not None:
+        rows = belief.pairs.locate(given.pairs)
+        shown[rows[rows >= 0]] = True
+    seen = shown[at] & labelled
+    headline = _score(belief, truth, at, labelled & ~seen, bins, clip)
+    apart = _score(belief, truth, at, seen, bins, clip) if seen.any() else None
     notes = _notes(labelled, seen, belief, truth) + _one_sided(truth, labelled & ~seen)
-    apart = scored[1] if seen.any() else None
     return replace(headline, given=apart, notes=notes)
 
 
@@ -234,14 +237,6 @@ def _truth(gold: Qrels | SoftQrels, scale: Scale) -> _Labels:
     return _certain(gold.pairs, scale.codes_of_gold(gold.grade, "merged labels"), scale)
 
 
-def _given_mask(belief: _Labels, given: Qrels | None) -> Mask:
-    mask = belief.given.copy()
-    if given is not None:
-        at = belief.pairs.locate(given.pairs)
-        mask[at[at >= 0]] = True
-    return mask
-
-
 def _score(
     belief: _Labels, truth: _Labels, at: Codes, rows: Mask, bins: int, clip: float
 ) -> LabelScores:
@@ -290,15 +285,12 @@ def _title(scores: LabelScores) -> str:
 def _headline(scores: LabelScores) -> str:
     """Agreement beyond chance first: where one grade is common, accuracy says little."""
     constant = scores.overall["constant_accuracy"]
-    lines = [_with_interval(scores, name) for name in ("kappa", "balanced_accuracy", "accuracy")]
-    lines[-1] += f"; the best constant answer has {constant:.4f}"
-    return "\n".join(lines) + "\n"
-
-
-def _with_interval(scores: LabelScores, name: str) -> str:
-    line = f"{name.replace('_', ' ')} {scores.overall[name]:.4f}"
-    low, high = scores.interval(name)
-    return line if low != low else f"{line}, 95 % over topics [{low:.4f}, {high:.4f}]"
+    lines = []
+    for name in ("kappa", "balanced_accuracy", "accuracy"):
+        low, high = scores.interval(name)
+        ends = "" if np.isnan(low) else f", 95 % over topics [{low:.4f}, {high:.4f}]"
+        lines.append(f"{name.replace('_', ' ')} {scores.overall[name]:.4f}{ends}")
+    return "\n".join(lines) + f"; the best constant answer has {constant:.4f}\n"
 
 
 def _overall(scores: LabelScores) -> str:

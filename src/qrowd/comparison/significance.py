@@ -48,11 +48,7 @@ def paired_t(differences: Floats) -> Floats:
     """Student's paired t test; p = 1 where all differences are 0."""
     from scipy.special import stdtr
 
-    known = ~np.isnan(differences)
-    n = known.sum(axis=-1)
-    mean = np.where(known, differences, 0).sum(axis=-1) / np.maximum(n, 1)
-    square = np.where(known, (differences - mean[..., None]) ** 2, 0).sum(axis=-1)
-    error = np.sqrt(square / np.maximum(n - 1, 1) / np.maximum(n, 1))
+    n, mean, error = mean_error(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(np.maximum(n - 1, 1), -np.abs(mean / error))
     p = np.where(np.abs(mean) <= _NEAR, 1.0, np.where(error > 0, p, 0.0))
@@ -134,26 +130,28 @@ def smallest_p(test: str, topics: int, flips: int = FLIPS) -> float:
 def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
     """A family of p-values, corrected: `holm`, `bonferroni`, `fdr` (Benjamini-Hochberg), `none`.
 
+    Undefined ones stay so, uncounted.
+
     >>> corrected([0.01, 0.04, 0.03], "bonferroni").round(4).tolist()
     [0.03, 0.12, 0.09]
     >>> corrected([0.01, 0.04, 0.03], "fdr").round(4).tolist()
     [0.03, 0.04, 0.04]
     """
     p = np.asarray(p_values, np.float64)
+    if correction == "none":
+        return p
+    defined = np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")]
+    n = len(order)
     if correction == "holm":
-        return holm(p)
-    if correction == "bonferroni":
-        return np.asarray(np.minimum(p * (~np.isnan(p)).sum(), 1.0))
-    return _step_up(p) if correction == "fdr" else p
-
-
-def _step_up(p: Floats) -> Floats:
-    """Benjamini & Hochberg's step-up adjustment; undefined values stay so, uncounted."""
+        adjusted = np.maximum.accumulate(p[order] * (n - np.arange(n)))
+    elif correction == "fdr":
+        scaled = p[order] * n / np.arange(1, n + 1)
+        adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
+    else:
+        adjusted = p[order] * n
     result = np.full(p.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
-    result[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    result[order] = np.minimum(adjusted, 1.0)
     return result
 
 
@@ -206,13 +204,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
-    p = np.asarray(p_values, np.float64)
-    result = np.full(p.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    factors = len(order) - np.arange(len(order))
-    result[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
-    return result
+    return corrected(p_values, "holm")
 
 
 def jackknife_error(without_each: Floats) -> float:
@@ -238,6 +230,14 @@ def means_of(values: Floats, axis: int = -1) -> Floats:
     count = known.sum(axis=axis)
     total = np.where(known, values, 0.0).sum(axis=axis)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def mean_error(values: Floats) -> tuple[Array, Floats, Floats]:
+    """How many values of the last axis are defined, their means, and the means' standard errors."""
+    n = (~np.isnan(values)).sum(axis=-1)
+    mean = means_of(values)
+    square = np.nansum((values - mean[..., None]) ** 2, axis=-1)
+    return n, mean, np.sqrt(square / np.maximum(n - 1, 1) / np.maximum(n, 1))
 
 
 def weighted_means(weights: Floats, values: Floats) -> Floats:

@@ -12,7 +12,7 @@ from qrowd.comparison.significance import (
     CORRECTIONS,
     TESTS,
     beyond_reach,
-    means_of,
+    mean_error,
     pairwise_tests,
 )
 from qrowd.data.arrays import Array, Floats, Mask
@@ -100,10 +100,11 @@ class SystemComparison(Readable, Framed):
 
         It needs the booktabs package.
         """
-        rows = [
-            [_latex_name(self, run), *(_cell(self, m, run, digits) for m in range(len(self.mean)))]
-            for run in range(len(self.runs))
-        ]
+        rows = []
+        for run, name in enumerate(self.runs):
+            tag = "" if self.baseline else f"$^{{{letter(run)}}}$ "
+            cells = [_cell(self, m, run, digits) for m in range(len(self.mean))]
+            rows.append([tag + latex_text(name), *cells])
         caption = "\n".join([_legend(self), *self.notes])
         return latex(["", *map(latex_text, self.measures)], rows, caption)
 
@@ -201,10 +202,7 @@ def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Means over the last axis, and half of the width of their Student intervals."""
     from scipy.special import stdtrit
 
-    n = (~np.isnan(values)).sum(axis=-1)
-    mean = means_of(values)
-    square = np.nansum((values - mean[..., None]) ** 2, axis=-1)
-    error = np.sqrt(square / np.maximum(n - 1, 1) / np.maximum(n, 1))
+    n, mean, error = mean_error(values)
     half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
     return mean, np.where(n > 1, half, np.nan)
 
@@ -240,10 +238,11 @@ def _ranges(runs: list[int]) -> list[str]:
             blocks[-1].append(run)
         else:
             blocks.append([run])
-    long = [f"{letter(block[0])}-{letter(block[-1])}" for block in blocks]
     return [
-        whole if len(block) > 2 else " ".join(map(letter, block))
-        for block, whole in zip(blocks, long, strict=True)
+        f"{letter(block[0])}-{letter(block[-1])}"
+        if len(block) > 2
+        else " ".join(map(letter, block))
+        for block in blocks
     ]
 
 
@@ -252,7 +251,8 @@ def _table(comparison: SystemComparison, m: int) -> str:
     rows = []
     for run in np.argsort(-comparison.mean[m], kind="stable"):
         ends = f"[{cell(comparison.low[m, run])}, {cell(comparison.high[m, run])}]"
-        row = [_name(comparison, run), float(comparison.mean[m, run]), ends]
+        tag = "" if comparison.baseline else f"{letter(int(run))} "
+        row = [tag + comparison.runs[run], float(comparison.mean[m, run]), ends]
         if comparison.baseline:
             difference = float(comparison.mean[m, run] - comparison.mean[m, base])
             p = float(comparison.p_values[m, run, base])
@@ -260,19 +260,6 @@ def _table(comparison: SystemComparison, m: int) -> str:
         rows.append([*row, _marks(comparison, m, int(run))])
     extra = [f"to {comparison.baseline}", "p", ""] if comparison.baseline else ["better than"]
     return aligned([comparison.measures[m], "mean", f"{comparison.level:.0%}", *extra], rows)
-
-
-def _name(comparison: SystemComparison, run: int) -> str:
-    return (
-        comparison.runs[run]
-        if comparison.baseline
-        else f"{letter(int(run))} {comparison.runs[run]}"
-    )
-
-
-def _latex_name(comparison: SystemComparison, run: int) -> str:
-    name = latex_text(comparison.runs[run])
-    return name if comparison.baseline else f"$^{{{letter(run)}}}$ {name}"
 
 
 def _cell(comparison: SystemComparison, m: int, run: int, digits: int) -> str:
