@@ -103,11 +103,11 @@ def _on_dask(plan: Plan, tasks: Sequence[Task], on: str, workers: int) -> Iterat
 
 def compute_there(packed: str, task: Task) -> Done:
     """A task in another process, which reads the data once."""
-    return _timed(_material(packed), task)
+    return _timed(_inputs(packed), task)
 
 
 @lru_cache(maxsize=1)
-def _material(packed: str) -> Inputs:
+def _inputs(packed: str) -> Inputs:
     return load(Plan.unpacked(packed))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,13 +56,17 @@ class Inputs:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all data: names and numbers, not the form of the files."""
-        digest = hashlib.sha256()
-        parts = [*_bytes_of_crowd(self.crowd), *_bytes_of_pairs(self.gold.pairs)]
-        parts.append(self.gold.grade.tobytes())
+        crowd, gold = self.crowd, self.gold
+        parts = [*_parts_of(crowd.pairs), crowd.assessors, crowd.pair, crowd.assessor, crowd.grade]
+        parts += [*_parts_of(gold.pairs), gold.grade]
         for name in sorted(self.runs):
-            parts += [name.encode(), *_bytes_of_runs(self.runs[name])]
+            runs = self.runs[name]
+            parts += [name, runs.runs, runs.topics, runs.documents, runs.starts, runs.document]
+        digest = hashlib.sha256()
         for part in parts:
-            digest.update(hashlib.sha256(part).digest())
+            text = "\n".join(part.names) if isinstance(part, Index) else part
+            content = text.encode() if isinstance(text, str) else np.asarray(text).tobytes()
+            digest.update(hashlib.sha256(content).digest())
         return digest.hexdigest()[:16]
 
     # --- scores that many cells share -------------------------------------------------------------
@@ -112,6 +117,10 @@ class Inputs:
             self.random  # noqa: B018
 
 
+def _parts_of(pairs: Pairs) -> list[Any]:
+    return [pairs.topics, pairs.documents, pairs.topic, pairs.document]
+
+
 def load(plan: Plan) -> Inputs:
     """The data that a plan names, or made ones, checked against the plan before anything runs."""
     missing = _missing(plan)
@@ -141,8 +150,8 @@ def _with_runs(plan: Plan, made: bool) -> Inputs:
 def _made_crowd(plan: Plan) -> Inputs:
     """A crowd like that of TREC 2011, with gold for some of its pairs."""
     made = simulate("carpenter", seed=plan.data.seed)
-    told = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
-    return Inputs(plan, made.judgements, made.gold, {}, {"gold": told, "judgements": told})
+    source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
+    return Inputs(plan, made.judgements, made.gold, {}, {"gold": source, "judgements": source})
 
 
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
@@ -172,56 +181,30 @@ def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
         depth=min(1000, data.documents),
         seed=data.seed,
     )
-    pairs = Pairs(
-        topics, made.truth.pairs.documents, made.truth.pairs.topic, made.truth.pairs.document
-    )
-    name = next(iter(plan.runs), "made")
-    runs = {name: replace(made.runs, topics=topics)}
-    told = f"SIMULATED (the plan's files are not there; seed {data.seed})"
-    return Qrels(pairs, made.truth.grade), runs, {"runs": told, "gold": told}
+    pool = made.truth.pairs
+    gold = Qrels(Pairs(topics, pool.documents, pool.topic, pool.document), made.truth.grade)
+    runs = {next(iter(plan.runs), "made"): replace(made.runs, topics=topics)}
+    source = f"SIMULATED (the plan's files are not there; seed {data.seed})"
+    return gold, runs, {"runs": source, "gold": source}
 
 
 def _missing(plan: Plan) -> list[tuple[str, str, str]]:
     """The files that a plan names and that are not there: section, key, path."""
     named = [("data", "gold", plan.data.gold), ("data", "judgements", plan.data.judgements)]
-    named = [one for one in named if one[2]]
+    named = [file for file in named if file[2]]
     named += [("runs", name, path) for name, path in plan.runs.items()]
-    return [
-        (section, key, path)
-        for section, key, path in named
-        if not (found := _path(plan, path)).exists() and not _matches(found)
-    ]
-
-
-def _matches(path: Path) -> bool:
-    return any(path.parent.glob(path.name)) if path.parent.is_dir() else False
+    missing = []
+    for section, key, name in named:
+        path = _path(plan, name)
+        pattern = path.parent.is_dir() and any(path.parent.glob(path.name))
+        if not path.exists() and not pattern:
+            missing.append((section, key, name))
+    return missing
 
 
 def _path(plan: Plan, name: str) -> Path:
     """A path of a plan: relative to its folder; variables of the environment are filled in."""
     return Path(plan.folder) / Path(os.path.expandvars(name)).expanduser()
-
-
-# --- bytes that the fingerprint is made of --------------------------------------------------------
-
-
-def _joined(index: Index) -> bytes:
-    return "\n".join(index.names).encode()
-
-
-def _bytes_of_pairs(pairs: Pairs) -> list[bytes]:
-    codes = [np.asarray(pairs.topic).tobytes(), np.asarray(pairs.document).tobytes()]
-    return [_joined(pairs.topics), _joined(pairs.documents), *codes]
-
-
-def _bytes_of_crowd(crowd: Judgements) -> list[bytes]:
-    columns = [crowd.pair.tobytes(), crowd.assessor.tobytes(), crowd.grade.tobytes()]
-    return [*_bytes_of_pairs(crowd.pairs), _joined(crowd.assessors), *columns]
-
-
-def _bytes_of_runs(runs: RunSet) -> list[bytes]:
-    names = [_joined(runs.runs), _joined(runs.topics), _joined(runs.documents)]
-    return [*names, runs.starts.tobytes(), runs.document.tobytes()]
 
 
 def check(inputs: Inputs) -> None:
@@ -237,7 +220,10 @@ def check(inputs: Inputs) -> None:
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):
-        _check_grades(inputs)
+        for spec in plan.grid.approaches:
+            if plan.method(spec).card.grades == "binary":
+                message = f"{spec} takes two grades; the judgements have {crowd.scale}"
+                raise plan.wrong("grid", "approaches", message, spec)
     if plan.labels.folds:
         _check_gold(inputs)
 
@@ -254,15 +240,6 @@ def _check_topics(inputs: Inputs, group: str, one: TopicSet) -> None:
             if "reference" in plan.method(spec).card.needs:
                 message = f"a set has all topics, so that {spec} has none to learn from"
                 raise plan.wrong("topics", group, message)
-
-
-def _check_grades(inputs: Inputs) -> None:
-    """Methods for two grades only, on more: said before anything runs."""
-    plan = inputs.plan
-    for spec in plan.grid.approaches:
-        if plan.method(spec).card.grades == "binary":
-            message = f"{spec} takes two grades; the judgements have {inputs.crowd.scale}"
-            raise plan.wrong("grid", "approaches", message, spec)
 
 
 def _check_gold(inputs: Inputs) -> None:

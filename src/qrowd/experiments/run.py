@@ -26,11 +26,10 @@ from qrowd.errors import InputError, UsageError
 from qrowd.experiments.executors import computed, refuse_unknown
 from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
-from qrowd.experiments.tasks import Columns, Task, key_of, tasks_of
+from qrowd.experiments.tasks import Task, key_of, tasks_of
 from qrowd.io.atomic import made_folder, written
 from qrowd.kernel import threads
 
-Told = Callable[[str], None]
 _KEY = "qrowd.experiment"
 
 
@@ -49,26 +48,17 @@ class Book:
     def of(cls, inputs: Inputs, folder: str | Path) -> Book:
         """The book of an experiment that is to be run into a folder."""
         keys = tuple(key_of(task, inputs) for task in tasks_of(inputs.plan))
-        return cls(
-            Path(folder),
-            inputs.plan,
-            qrowd.__version__,
-            inputs.fingerprint,
-            inputs.caption,
-            keys,
-        )
+        version, fingerprint = qrowd.__version__, inputs.fingerprint
+        return cls(Path(folder), inputs.plan, version, fingerprint, inputs.caption, keys)
 
     @classmethod
     def read(cls, folder: str | Path) -> Book:
         """The book of a folder that an experiment was run into."""
         file = Path(folder) / "experiment.json"
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-            plan = Plan.unpacked(found["plan"])
-            keys = tuple(found["keys"])
-            return cls(
-                Path(folder), plan, found["version"], found["fingerprint"], found["caption"], keys
-            )
+            stored = json.loads(file.read_text(encoding="utf-8"))
+            about = (stored["version"], stored["fingerprint"], stored["caption"])
+            return cls(Path(folder), Plan.unpacked(stored["plan"]), *about, tuple(stored["keys"]))
         except OSError as error:
             message = f"cannot be read: {error.strerror}; name a folder of `experiment run`"
             raise InputError(message, file=str(file)) from None
@@ -81,7 +71,7 @@ class Book:
         if (self.folder / "experiment.json").exists():
             self._compare(Book.read(self.folder))
             return
-        found = {
+        stored = {
             "plan": self.plan.packed,
             "version": self.version,
             "keys": self.keys,
@@ -89,15 +79,15 @@ class Book:
             "caption": self.caption,
         }
         with written(self.folder / "experiment.json") as beside:
-            beside.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            beside.write_text(json.dumps(stored, indent=1), encoding="utf-8")
 
-    def _compare(self, there: Book) -> None:
-        if there.keys == self.keys:
+    def _compare(self, other: Book) -> None:
+        if other.keys == self.keys:
             return
         what = "another plan"
-        if there.version != self.version:
-            what = f"qrowd {there.version}, this is {self.version}"
-        elif there.fingerprint != self.fingerprint:
+        if other.version != self.version:
+            what = f"qrowd {other.version}, this is {self.version}"
+        elif other.fingerprint != self.fingerprint:
             what = "other data"
         message = f"holds the results of {what}; choose another folder with -o, or remove this one"
         raise UsageError(f"{self.folder}: {message}")
@@ -119,9 +109,11 @@ def run(
     on: str = "threads",
     workers: int = 0,
     part: tuple[int, int] = (1, 1),
-    told: Told = lambda line: None,
+    told: Callable[[str], None] = lambda line: None,
 ) -> Book:
     """Compute what a folder lacks of a plan's cells; then join them, if all are there."""
+    import polars as pl
+
     refuse_unknown(on)
     inputs = load(plan)
     book = Book.of(inputs, folder)
@@ -132,7 +124,8 @@ def run(
         told(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")
     clock = Clock(list(wanted))
     for done in computed(inputs, list(wanted), on, workers or threads()):
-        _write_part(book.part(wanted[done.task]), done.columns)
+        key = wanted[done.task]
+        _write_frame(book.part(key), pl.DataFrame(done.columns), key)
         clock.finish(done.task, done.seconds)
         told(clock.line(workers or threads()))
     if not book.missing:
@@ -144,13 +137,12 @@ def run(
 
 def join(book: Book, others: Sequence[str | Path] = ()) -> Path:
     """All parts of a folder, and of others of the same plan, as one Parquet file."""
-    for other in others:
-        there = Book.read(other)
-        book._compare(there)
+    for other in map(Book.read, others):
+        book._compare(other)
         for key in book.missing:
-            if there.part(key).exists():
+            if other.part(key).exists():
                 with written(book.part(key)) as beside:
-                    shutil.copyfile(there.part(key), beside)
+                    shutil.copyfile(other.part(key), beside)
     if book.missing:
         message = (
             f"{len(book.missing)} of {len(book.keys)} tasks are not finished; "
@@ -187,13 +179,7 @@ def _spread(plan: Plan, keys: Sequence[str]) -> list[tuple[Task, str]]:
     by_approach: dict[str, list[tuple[Task, str]]] = defaultdict(list)
     for task, key in zip(tasks_of(plan), keys, strict=True):
         by_approach[task.approach].append((task, key))
-    return [one for one in chain(*zip_longest(*by_approach.values())) if one is not None]
-
-
-def _write_part(path: Path, columns: Columns) -> None:
-    import polars as pl
-
-    _write_frame(path, pl.DataFrame(columns), path.stem)
+    return [task for task in chain(*zip_longest(*by_approach.values())) if task is not None]
 
 
 def _write_frame(path: Path, frame: Any, key: str) -> None:
