@@ -20,7 +20,7 @@ _HOMES = {
     "Collection": "simulation.collection",
     "Comparison": "comparison.compare",
     "Consensus": "data.consensus",
-    "Corrected": "comparison.corrected",
+    "Corrected": "comparison.prediction_powered",
     "Curves": "budget.curves",
     "Documents": "data.documents",
     "Fit": "data.merged",

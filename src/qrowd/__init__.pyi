@@ -12,7 +12,7 @@ from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
-from qrowd.comparison.corrected import Corrected as Corrected
+from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit

@@ -4,6 +4,7 @@ cell(0.61234)                      '0.6123'          what a person reads
 thousands(19033), grouped(19033)   '19,033'          in messages; with thin blanks on pages
 percent(0.612)                     '61%'
 counted(3, "topic")                '3 topics'
+between(0.4, 0.52, 2)              '[0.40, 0.52]'
 aligned(["run", "AP"], rows)                          columns under each other, for a terminal
 tsv({"run": [...], "AP": [...]})                      a table for programs; undefined is empty
 plain(value), to_json(value)                          JSON: undefined is null
@@ -64,6 +65,11 @@ def some_of(names: Sequence[str] | Any, noun: str, most: int = 3) -> str:
     """How many names there are, and the first of them: 4 topics (a, b, c, ...)."""
     more = ", ..." if len(names) > most else ""
     return f"{counted(len(names), noun)} ({', '.join(names[:most])}{more})"
+
+
+def between(low: float, high: float, digits: int = 4) -> str:
+    """An interval by its ends: [0.41, 0.52]."""
+    return f"[{cell(low, digits)}, {cell(high, digits)}]"
 
 
 def duration(hours: float) -> str:

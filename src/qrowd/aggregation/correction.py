@@ -11,10 +11,10 @@ import numpy as np
 
 from qrowd import registry
 from qrowd.aggregation.revision import recalibrate
-from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.correlation import places
 from qrowd.comparison.prediction_powered import (
     QUANTILES,
+    Corrected,
     Estimate,
     PairSample,
     rogan_gladen,

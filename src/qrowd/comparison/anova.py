@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from qrowd.data.arrays import Array, Floats, Names
 from qrowd.data.frames import Coded, Framed
-from qrowd.errors import InputError, ParameterError
+from qrowd.errors import InputError, ParameterError, require_choice
 
 SMALL, LARGE = 0.06, 0.14
 
@@ -94,9 +94,14 @@ def anova(
     (1, 15.125, 3)
     """
     y = np.asarray(values, np.float64).ravel()
-    grid = _Grid(y, {name: _codes(name, levels, len(y)) for name, levels in factors.items()})
-    if subject and subject not in grid.codes:
-        raise ParameterError(f"subject must be one of {', '.join(factors)}, got {subject!r}")
+    codes = {}
+    for name, levels in factors.items():
+        if len(levels) != len(y):
+            raise InputError(f"factor {name} has {len(levels)} levels for {len(y)} values")
+        codes[name] = np.unique(np.asarray(levels), return_inverse=True)[1]
+    grid = _Grid(y, codes)
+    if subject:
+        require_choice("subject", subject, factors)
     grid.check()
     crossed = [name for name in grid.codes if name != subject]
     alone = [(name,) for name in ([subject] if subject else []) + crossed]
@@ -137,12 +142,6 @@ def _line(name: str, ss: float, df: int, scale: float, error_df: int, n: int) ->
     p = float(fdtrc(df, error_df, f)) if error_df and not math.isnan(f) else math.nan
     association = strength(f, df, n) if n and math.isfinite(f) else math.nan
     return Term(name, ss, df, ss / df, f, p, association)
-
-
-def _codes(name: str, levels: Sequence[str] | Names | Array, length: int) -> Array:
-    if len(levels) != length:
-        raise InputError(f"factor {name} has {len(levels)} levels for {length} values")
-    return np.unique(np.asarray(levels), return_inverse=True)[1]
 
 
 @dataclass(frozen=True, eq=False)

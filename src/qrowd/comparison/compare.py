@@ -25,7 +25,18 @@ from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, UnknownNameError, UsageError, require_choice
-from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain, table_of, tsv
+from qrowd.rendering import (
+    Readable,
+    aligned,
+    between,
+    cell,
+    latex,
+    latex_text,
+    percent,
+    plain,
+    table_of,
+    tsv,
+)
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = {
@@ -166,21 +177,19 @@ class Comparison(Readable, Framed):
             {**row, "beats": [self.estimates[other] for other in self.beats(*at)]}
             for row, at in zip(self.rows(), np.ndindex(self.values.shape), strict=True)
         ]
-        described: dict[str, Any] = plain(
-            {
-                "topics": list(self.topics),
-                "runs": list(self.runs),
-                "level": self.level,
-                "bootstrap": self.samples.shape[-1],
-                "test": self.test,
-                "correction": self.correction,
-                "alpha": self.alpha,
-                "rows": rows,
-                "tests": pairs,
-                "notes": list(self.notes),
-            }
-        )
-        return described
+        account = {
+            "topics": list(self.topics),
+            "runs": list(self.runs),
+            "level": self.level,
+            "bootstrap": self.samples.shape[-1],
+            "test": self.test,
+            "correction": self.correction,
+            "alpha": self.alpha,
+            "rows": rows,
+            "tests": pairs,
+            "notes": list(self.notes),
+        }
+        return dict(plain(account))
 
 
 def compare(
@@ -317,13 +326,13 @@ def _cut(scores: Scores, measures: list[str], topics: Index, runs: Index) -> Sco
 def _refuse_empty(
     measures: list[str], topics: Index, runs: Index, everyone: Mapping[str, Scores]
 ) -> None:
-    for what, found in (("measure", measures), ("topic", topics), ("run", runs)):
-        if not len(found):
+    for noun, common in (("measure", measures), ("topic", topics), ("run", runs)):
+        if not len(common):
             have = "; ".join(
-                f"{name}: {', '.join(list(getattr(scores, f'{what}s'))[:3])}"
+                f"{name}: {', '.join(list(getattr(scores, f'{noun}s'))[:3])}"
                 for name, scores in everyone.items()
             )
-            raise InputError(f"no {what} is in all of the scores to compare ({have})")
+            raise InputError(f"no {noun} is in all of the scores to compare ({have})")
     if len(runs) < 2:
         raise InputError(f"comparing rankings needs at least two runs in common, got {len(runs)}")
 
@@ -331,11 +340,10 @@ def _refuse_empty(
 def _left_out(everyone: Mapping[str, Scores], cut: Mapping[str, Scores]) -> tuple[str, ...]:
     notes = []
     for name, scores in everyone.items():
-        kept = cut[name]
-        for what in ("measures", "runs", "topics"):
-            had, has = len(getattr(scores, what)), len(getattr(kept, what))
+        for axis in ("measures", "runs", "topics"):
+            had, has = len(getattr(scores, axis)), len(getattr(cut[name], axis))
             if has < had:
-                notes.append(f"{name}: {had - has} of {had} {what} not compared")
+                notes.append(f"{name}: {had - has} of {had} {axis} not compared")
     return tuple(notes)
 
 
@@ -352,7 +360,7 @@ def _legend(comparison: Comparison) -> str:
     replicates = comparison.samples.shape[-1]
     if replicates:
         lines.append(
-            f"[ ]: {comparison.level:.0%} interval over topics "
+            f"[ ]: {percent(comparison.level)} interval over topics "
             f"({replicates} bootstrap samples, recentred)."
         )
     if len(comparison.estimates) > 1 and len(comparison.topics) > 1:
@@ -389,11 +397,9 @@ def _figures(
 ) -> tuple[str, str, str]:
     """A value, the letters of the estimates that it is significantly better than, its interval."""
     digits = 1 if comparison.statistics[s] == "max_drop" else digits
-    value, low, high = (
-        cell(float(part[m, e, s]), digits)
-        for part in (comparison.values, comparison.low, comparison.high)
-    )
-    return value, "".join(map(letter, comparison.beats(m, e, s))), f"[{low}, {high}]"
+    value = cell(comparison.values[m, e, s], digits)
+    interval = between(comparison.low[m, e, s], comparison.high[m, e, s], digits)
+    return value, "".join(map(letter, comparison.beats(m, e, s))), interval
 
 
 def _latex_row(comparison: Comparison, m: int, e: int, digits: int) -> list[str]:

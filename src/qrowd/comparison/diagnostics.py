@@ -46,7 +46,7 @@ def ess_mean(draws: Array) -> Floats:
 
 def summarise(chains: Chains, level: float = 0.95) -> ParameterTable:
     """Mean, standard deviation, central interval and diagnostics of every parameter."""
-    parts = [(name, entries, draws) for name, entries, draws in chains.flat()]
+    parts = list(chains.flat())
     parameter = np.concatenate([np.full(len(e), name, object) for name, e, _ in parts])
     names = np.concatenate([entries for _, entries, _ in parts])
     columns = [_by_parameter(draws, lambda x: _summary(x, level)) for _, _, draws in parts]
@@ -131,31 +131,21 @@ def _ess(x: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = 1 - (mean_variance - covariance) / total
     correlation[0] = 1.0
-    pairs = _last_pair(n) + 1
+    last = n - 4 if (n - 4) % 2 else n - 5  # lags up to the largest odd number below n - 3
+    pairs = max((last + 1) // 2, 0) + 1
     even, odd = correlation[0 : 2 * pairs : 2], correlation[1 : 2 * pairs : 2]
-    found = _until_negative(even + odd)
+    stop = ~(even + odd > 0)  # at the first pair of lags whose sum is not positive
+    stop[-1] = True
+    end = np.asarray(stop.argmax(axis=0))
     sums = np.minimum.accumulate(even + odd, axis=0)
-    inside = np.arange(pairs)[:, None] < found
-    edge, partner = (np.take_along_axis(lags, found[None], axis=0)[0] for lags in (even, odd))
+    inside = np.arange(pairs)[:, None] < end
+    edge, partner = (np.take_along_axis(lags, end[None], axis=0)[0] for lags in (even, odd))
     edge = np.where(edge + partner >= 0, edge, np.maximum(edge, 0.0))
     tau = 2 * np.where(inside, sums, 0.0).sum(axis=0) - 1 + edge
     size = chains * n
     result = size / np.maximum(tau, 1 / np.log10(size))
     constant = np.ptp(x, axis=(0, 1)) < np.finfo(np.float64).resolution
     return np.where(constant, float(size), result)
-
-
-def _last_pair(n: int) -> int:
-    """The last pair of lags (2k, 2k + 1) that is looked at among n draws."""
-    last = n - 4 if (n - 4) % 2 else n - 5  # the largest odd number below n - 3
-    return (last + 1) // 2 if last >= 1 else 0
-
-
-def _until_negative(sums: Floats) -> Array:
-    """How many pair sums come before the first that is not positive; at most all but one."""
-    stop = ~(sums > 0)
-    stop[-1] = True
-    return np.asarray(stop.argmax(axis=0))
 
 
 def _autocovariance(x: Floats) -> Floats:

@@ -9,16 +9,14 @@ import numpy as np
 
 from qrowd.comparison.correlation import places
 from qrowd.comparison.significance import means_of, topic_weights, weighted_means
-from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UnknownNameError, UsageError, require_choice
-from qrowd.rendering import Readable, aligned, plain
+from qrowd.rendering import Readable, aligned, between, percent, plain
 
 OVER = ("draws", "topics", "both")
-
-
 _SHOWN = 8  # runs in the printed matrix
 _NO_SCORES = (
     "No intervals of scores are given over draws: with uncertain labels all scores come out too\n"
@@ -61,8 +59,8 @@ class Intervals(Readable, Framed):
 
     def __repr__(self) -> str:
         return (
-            f"Intervals({', '.join(self.measures)}: {len(self.runs)} runs, {self.level:.0%} over "
-            f"{self.source})"
+            f"Intervals({', '.join(self.measures)}: {len(self.runs)} runs, {percent(self.level)} "
+            f"over {self.source})"
         )
 
     def __str__(self) -> str:
@@ -104,8 +102,7 @@ class Intervals(Readable, Framed):
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per measure and run, the best first; `low` and `high` where they hold."""
-        order = [(m, run) for m, name in enumerate(self.measures) for run in self.order(name)]
-        m, run = (np.array(part, np.int32) for part in zip(*order, strict=True))
+        m, run = ranked_rows(self)
         ends = ("low", "high") if self.of_scores else ()
         figures = ("mean", *ends, "place", "place_low", "place_high", "best", "contender")
         return {
@@ -120,27 +117,25 @@ class Intervals(Readable, Framed):
         matrices = dict(zip(self.measures, self.beats, strict=True))
         about = ("over", "level", "containing", "samples", "draws", "topics")
         notes = [*self.notes, *([] if self.of_scores else [_NO_SCORES.replace("\n", " ")])]
-        result: dict[str, Any] = plain(
-            {name: getattr(self, name) for name in about}
-            | {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": notes}
-        )
-        return result
+        account = {name: getattr(self, name) for name in about}
+        account |= {"rows": rows, "runs": list(self.runs), "beats": matrices, "notes": notes}
+        return dict(plain(account))
 
     def _table(self, m: int) -> str:
-        of_score = [f"{self.level:.0%}"] if self.of_scores else []
+        level = percent(self.level)
+        of_score = [level] if self.of_scores else []
         rows = [
             [
                 f"{self.runs.names[at]}{' *' if self.contender[m, at] else ''}",
                 float(self.mean[m, at]),
-                *(f"[{self.low[m, at]:.4f}, {self.high[m, at]:.4f}]" for _ in of_score),
+                *(between(self.low[m, at], self.high[m, at]) for _ in of_score),
                 f"{self.place[m, at]:g}",
                 f"[{self.place_low[m, at]:g}, {self.place_high[m, at]:g}]",
                 f"{self.best[m, at]:.3f}",
             ]
             for at in self.order(self.measures[m])
         ]
-        header = [self.measures[m], "score", *of_score, "place", f"{self.level:.0%}", "P(best)"]
-        return aligned(header, rows)
+        return aligned([self.measures[m], "score", *of_score, "place", level, "P(best)"], rows)
 
     def _matrix(self, m: int) -> str:
         """P(row beats column) of the best runs; `beats` and JSON have all of them."""
@@ -156,14 +151,21 @@ class Intervals(Readable, Framed):
 
     def _legend(self) -> str:
         lines = [
-            f"Intervals of {self.level:.0%} over {self.source}.",
-            f"*: the fewest runs that hold the best one with {self.containing:.0%}.",
+            f"Intervals of {percent(self.level)} over {self.source}.",
+            f"*: the fewest runs that hold the best one with {percent(self.containing)}.",
             "P(beats): that the run of the row scores above that of the column"
             + (f"; the {_SHOWN} best runs, JSON has all." if len(self.runs) > _SHOWN else "."),
             *([] if self.of_scores else [_NO_SCORES]),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+
+def ranked_rows(figures: Any) -> tuple[Codes, Codes]:
+    """The measure and the run of each row: one per measure and run, in the measure's `order`."""
+    rows = [(m, run) for m, name in enumerate(figures.measures) for run in figures.order(name)]
+    m, run = (np.array(part, np.int32) for part in zip(*rows, strict=True))
+    return m, run
 
 
 def intervals(
@@ -192,8 +194,8 @@ def intervals(
     >>> made = q.simulate(topics=5, documents=30, runs=6, assessors=8, votes=3, seed=2)
     >>> merged = q.get("ds").fit(made.judgements)
     >>> by_draw = q.evaluate(made.runs, merged.draws(200), ["AP"])
-    >>> found = q.intervals(by_draw)
-    >>> found.probability("run01", "run02") + found.probability("run02", "run01")
+    >>> sure = q.intervals(by_draw)
+    >>> sure.probability("run01", "run02") + sure.probability("run02", "run01")
     1.0
     """
     chosen = over or "topics"
@@ -227,9 +229,9 @@ def intervals(
 
 def _check(scores: Scores, over: str, level: float, containing: float) -> None:
     require_choice("over", over, OVER)
-    for what, value in (("level", level), ("containing", containing)):
+    for name, value in (("level", level), ("containing", containing)):
         if not 0 < value < 1:
-            raise ParameterError(f"{what} must be a number above 0 and below 1, got {value}")
+            raise ParameterError(f"{name} must be a number above 0 and below 1, got {value}")
     if scores.axis == "assessor":
         raise UsageError("intervals need scores of draws or of topics, not of single assessors")
     if over != "topics" and scores.axis != "draw":

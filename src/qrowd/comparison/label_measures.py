@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qrowd.comparison.significance import wilson
-from qrowd.data.arrays import Array, Floats, over
+from qrowd.data.arrays import Array, Floats, Mask, over
 from qrowd.data.scale import Scale
 from qrowd.errors import ParameterError
 from qrowd.evaluation.expectation import Quadrature, worth_over_ideal
@@ -139,20 +139,13 @@ def lam(counts: Counts) -> Floats:
     A rate of 0 or 1 has no logit: there, half an error is added to the errors and to what was right
     ((FP + 1/2) / (N + 1) for N non-relevant pairs).
     """
-    logits = [
-        _logit(_smoothed(errors, errors + right))
-        for errors, right in ((counts.fp, counts.tn), (counts.fn, counts.tp))
-    ]
+    logits = []
+    for errors, right in ((counts.fp, counts.tn), (counts.fn, counts.tp)):
+        cases = errors + right
+        extreme = (errors <= 0) | (errors >= cases)
+        rate = over(errors + 0.5 * extreme, np.where(cases > 0, cases + 1.0 * extreme, 0.0))
+        logits.append(np.log(rate) - np.log1p(-rate))
     return np.asarray(1 / (1 + np.exp(-(logits[0] + logits[1]) / 2)))
-
-
-def _smoothed(errors: Floats, cases: Floats) -> Floats:
-    extreme = (errors <= 0) | (errors >= cases)
-    return over(errors + 0.5 * extreme, np.where(cases > 0, cases + 1.0 * extreme, 0.0))
-
-
-def _logit(rate: Floats) -> Floats:
-    return np.asarray(np.log(rate) - np.log1p(-rate))
 
 
 def log_losses(answer: Floats, truth: Floats, clip: float = CLIP) -> Floats:
@@ -349,9 +342,8 @@ class Scored:
         whole = {name: part.sum(axis=0, keepdims=True) for name, part in sums.items()}
         rest = {name: np.maximum(whole[name] - part, 0.0) for name, part in sums.items()}
         by_topic, pooled, without = (_measures(part, self.scale) for part in (sums, whole, rest))
-        one = np.zeros_like(self.group)
         by_topic["auc"] = auc(self.odds, self.truth, self.group, self.groups)
-        pooled["auc"] = auc(self.odds, self.truth, one, 1)
+        pooled["auc"] = auc(self.odds, self.truth, np.zeros_like(self.group), 1)
         without["auc"] = auc_without_each(self.odds, self.truth, self.group, self.groups)
         overall = {name: float(value[0]) for name, value in pooled.items()}
         ranked = {"map": self._map(), "ndcg": self._ndcg()}
@@ -395,8 +387,8 @@ class Scored:
         for topic in np.unique(self.group):
             rows = np.flatnonzero(self.group == topic)
             worth[rows] = worth_over_ideal(self.truth[rows], np.log2(np.arange(len(rows)) + 2.0))
-        found = discounted(self.rank, worth, self.group, self.groups)
-        return np.where(totals(self.truth, self.group, self.groups) > 0, found, np.nan)
+        expected = discounted(self.rank, worth, self.group, self.groups)
+        return np.where(totals(self.truth, self.group, self.groups) > 0, expected, np.nan)
 
 
 def _measures(sums: dict[str, Floats], scale: Scale) -> dict[str, Floats]:
@@ -404,16 +396,15 @@ def _measures(sums: dict[str, Floats], scale: Scale) -> dict[str, Floats]:
     confusion, relevant = sums["confusion"], scale.relevant
     size, gold = confusion.sum(axis=(1, 2)), confusion.sum(axis=2)
     right = np.trace(confusion, axis1=1, axis2=2)
+
+    def count(of_gold: Mask, merged: Mask) -> Floats:
+        return np.asarray(confusion[:, of_gold][:, :, merged].sum(axis=(1, 2)))
+
     hard = Counts(
-        *(
-            confusion[:, of_gold][:, :, said].sum(axis=(1, 2))
-            for of_gold, said in (
-                (relevant, relevant),
-                (~relevant, relevant),
-                (relevant, ~relevant),
-                (~relevant, ~relevant),
-            )
-        )
+        tp=count(relevant, relevant),
+        fp=count(~relevant, relevant),
+        fn=count(relevant, ~relevant),
+        tn=count(~relevant, ~relevant),
     )
     fractional = {"accuracy": over(sums["right"], size)}
     fractional |= rates(Counts(*sums["fractional"].T))
@@ -438,5 +429,5 @@ def mean_of_topics(values: Floats) -> float:
 
 def _means_without(values: Floats) -> Floats:
     """The mean of the other topics where it is defined, for each topic."""
-    known, defined = np.nan_to_num(values), ~np.isnan(values)
-    return over(known.sum() - known, defined.sum() - defined.astype(np.float64))
+    filled, defined = np.nan_to_num(values), ~np.isnan(values)
+    return over(filled.sum() - filled, defined.sum() - defined.astype(np.float64))

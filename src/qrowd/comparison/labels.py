@@ -17,7 +17,7 @@ from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UnknownNameError, UsageError
-from qrowd.rendering import Readable, aligned, plain
+from qrowd.rendering import Readable, aligned, between, plain
 
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
@@ -64,7 +64,7 @@ class LabelScores(Readable, Framed):
     def __str__(self) -> str:
         blocks = [_title(self), _headline(self), _overall(self)]
         if len(self.scale) > 2:
-            blocks.append(confusion_text(self))
+            blocks.append(_confusion(self))
         if self.given is not None:
             blocks.append(f"apart: {_title(self.given)}, gold given\n{_overall(self.given)}")
         blocks += [f"note: {note}" for note in self.notes]
@@ -108,26 +108,24 @@ class LabelScores(Readable, Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON would have it (undefined figures are None)."""
-        described: dict[str, Any] = plain(
-            {
-                "pairs": len(self),
-                "topics": len(self.topics),
-                "grades": list(self.scale.grades),
-                "overall": self.overall,
-                "standard_errors": self.errors,
-                "clip": self.clip,
-                "topic_means": self.topic_means,
-                "by_topic": {
-                    topic: {name: float(values[at]) for name, values in self.by_topic.items()}
-                    for at, topic in enumerate(self.topics)
-                },
-                "confusion": self.confusion,
-                "calibration": {"bins": self.calibration.rows(), **self.calibration.parts()},
-                "given": self.given.to_dict() if self.given is not None else None,
-                "notes": list(self.notes),
-            }
-        )
-        return described
+        account = {
+            "pairs": len(self),
+            "topics": len(self.topics),
+            "grades": list(self.scale.grades),
+            "overall": self.overall,
+            "standard_errors": self.errors,
+            "clip": self.clip,
+            "topic_means": self.topic_means,
+            "by_topic": {
+                topic: {name: float(values[at]) for name, values in self.by_topic.items()}
+                for at, topic in enumerate(self.topics)
+            },
+            "confusion": self.confusion,
+            "calibration": {"bins": self.calibration.rows(), **self.calibration.parts()},
+            "given": self.given.to_dict() if self.given is not None else None,
+            "notes": list(self.notes),
+        }
+        return dict(plain(account))
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per topic, one column per measure."""
@@ -176,8 +174,7 @@ def score_labels(
     seen = shown[at] & labelled
     headline = _score(belief, truth, at, labelled & ~seen, bins, clip)
     apart = _score(belief, truth, at, seen, bins, clip) if seen.any() else None
-    notes = _notes(labelled, seen, belief, truth) + _one_sided(truth, labelled & ~seen)
-    return replace(headline, given=apart, notes=notes)
+    return replace(headline, given=apart, notes=_notes(labelled, seen, belief, truth))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,17 +187,15 @@ class _Labels:
     code: Codes | Grades
     given: Mask
 
-    @property
-    def relevant(self) -> Floats:
-        return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
-
 
 def _belief(
     merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels, ties: str | None
 ) -> _Labels:
     if isinstance(merged, Qrels):
         grade = np.maximum(merged.grade, 0).astype(np.int8)
-        scale = _scale_of(grade, gold)
+        scale = Scale.of(grade)
+        if isinstance(gold, Qrels) and len(scale) > 2:  # merged labels may lack a grade by chance
+            scale = Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
         return _certain(merged.pairs, scale.codes(grade), scale)
     if isinstance(merged, SoftQrels):
         codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
@@ -213,13 +208,6 @@ def _belief(
     p = merged.posterior / merged.posterior.sum(axis=1, keepdims=True)
     codes = merged.scale.codes(merged.grades(ties)).astype(np.int32)
     return _Labels(merged.pairs, merged.scale, p, codes, merged.given)
-
-
-def _scale_of(grade: Grades, gold: Qrels | SoftQrels) -> Scale:
-    """The scale of hard labels; with more than two grades, one may be missing by chance."""
-    if isinstance(gold, Qrels) and len(Scale.of(grade)) > 2:
-        return Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
-    return Scale.of(grade)
 
 
 def _certain(pairs: Pairs, code: Grades, scale: Scale) -> _Labels:
@@ -253,26 +241,20 @@ def _score(
     )
 
 
-def _one_sided(truth: _Labels, rows: Mask) -> tuple[str, ...]:
-    """That nothing, or everything, is relevant in the gold that is scored on."""
-    relevant = truth.relevant[rows]
-    if not len(relevant) or (relevant.max() > 0 and relevant.min() < 1):
-        return ()
-    which = "not one pair" if relevant.max() == 0 else "every pair"
-    return (f"{which} of this gold is relevant: what needs both kinds is undefined (--gold-rel)",)
-
-
 def _notes(labelled: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:
     missing, without = int((~labelled).sum()), len(belief.pairs) - int(labelled.sum())
+    scored = labelled & ~seen
+    relevant = truth.p[:, truth.scale.relevant].sum(axis=1)[scored]
+    one_sided = "of this gold is relevant: what needs both kinds is undefined (--gold-rel)"
     lines = {
         f"{missing} gold pairs have no merged label and are not scored": missing,
         f"{without} merged pairs have no gold and are not scored": without,
-        f"{int(seen.sum())} pairs whose gold was given are left out": int(seen.sum()),
-        "every pair with gold was given: nothing is left to score": int(
-            not (labelled & ~seen).any()
-        ),
+        f"{seen.sum()} pairs whose gold was given are left out": seen.any(),
+        "every pair with gold was given: nothing is left to score": not scored.any(),
+        f"not one pair {one_sided}": scored.any() and not relevant.any(),
+        f"every pair {one_sided}": scored.any() and relevant.min() >= 1,
     }
-    return tuple(line for line, count in lines.items() if count)
+    return tuple(line for line, applies in lines.items() if applies)
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -288,7 +270,7 @@ def _headline(scores: LabelScores) -> str:
     lines = []
     for name in ("kappa", "balanced_accuracy", "accuracy"):
         low, high = scores.interval(name)
-        ends = "" if np.isnan(low) else f", 95 % over topics [{low:.4f}, {high:.4f}]"
+        ends = "" if np.isnan(low) else f", 95 % over topics {between(low, high)}"
         lines.append(f"{name.replace('_', ' ')} {scores.overall[name]:.4f}{ends}")
     return "\n".join(lines) + f"; the best constant answer has {constant:.4f}\n"
 
@@ -323,8 +305,7 @@ def per_topic_text(scores: LabelScores) -> str:
     return aligned(["topic", "pairs", *names], [*rows, mean], digits=3)
 
 
-def confusion_text(scores: LabelScores) -> str:
-    """Gold grades down, merged grades across."""
+def _confusion(scores: LabelScores) -> str:
     grades = scores.scale.grades
     rows = [
         [f"gold {grade}", *(f"{count:.10g}" for count in row)]
@@ -345,7 +326,6 @@ def calibration_text(table: Calibration) -> str:
         ]
         for row in table.rows()
     ]
-    head = aligned(["p", "pairs", "predicted", "observed", "90 % interval"], rows)
-    return (
-        head + "\n\n" + aligned(["part", "value"], [list(part) for part in table.parts().items()])
-    )
+    bins = aligned(["p", "pairs", "predicted", "observed", "90 % interval"], rows)
+    parts = aligned(["part", "value"], list(table.parts().items()))
+    return f"{bins}\n\n{parts}"

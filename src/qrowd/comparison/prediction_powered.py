@@ -1,14 +1,23 @@
-"""Means from few human and many machine labels: prediction-powered, and Rogan & Gladen's."""
+"""Means from few human and many machine labels: prediction-powered, and Rogan & Gladen's.
+
+`Corrected` are scores made so, the human-only ones beside them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.intervals import ranked_rows
 from qrowd.data.arrays import Array, Floats
+from qrowd.data.frames import Coded
+from qrowd.data.index import Index
+from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UsageError
+from qrowd.rendering import Readable, aligned, between, percent, plain
 
 WEAK = 0.1  # sensitivity + specificity - 1: below it the division makes noise
 
@@ -21,8 +30,8 @@ def rogan_gladen(
     `right` is (sensitivity, truly relevant items it was measured on), `left` is (specificity, truly
     non-relevant items). Values are cut to 0..1; the errors are those of the uncut ones.
 
-    >>> found = rogan_gladen(0.25, 1000, (0.9, 100), (0.8, 100))
-    >>> round(float(found.value), 4), round(float(found.error), 4)
+    >>> rate = rogan_gladen(0.25, 1000, (0.9, 100), (0.8, 100))
+    >>> round(float(rate.value), 4), round(float(rate.error), 4)
     (0.0714, 0.0566)
     """
     (sensitivity, n1), (specificity, n0) = right, left
@@ -74,8 +83,8 @@ class Estimate:
             return self._by_bootstrap(level, seed)
         tail = (1 + level) / 2
         finite = np.isfinite(self.freedom)
-        known = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
-        quantile = np.where(finite, stdtrit(known, tail), ndtri(tail))
+        freedom = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
+        quantile = np.where(finite, stdtrit(freedom, tail), ndtri(tail))
         return self.value - quantile * self.error, self.value + quantile * self.error
 
     def _by_bootstrap(self, level: float, seed: int) -> tuple[Floats, Floats]:
@@ -91,10 +100,10 @@ class Estimate:
         squares = (counts + 1) @ np.square(self.parts).T - (moved + self.parts.sum(axis=1)) ** 2 / n
         with np.errstate(invalid="ignore", divide="ignore"):
             scaled = np.where(squares > 0, moved / np.sqrt(squares), np.nan)
-        known = np.asarray(~np.isnan(scaled).all(axis=0))
+        defined = np.asarray(~np.isnan(scaled).all(axis=0))
         ends = np.full((2, len(self.value)), np.nan)
         tails = [(1 + level) / 2, (1 - level) / 2]
-        ends[:, known] = np.nanquantile(scaled[:, known], tails, axis=0)
+        ends[:, defined] = np.nanquantile(scaled[:, defined], tails, axis=0)
         return self.value - ends[0] * self.error, self.value - ends[1] * self.error
 
 
@@ -185,11 +194,9 @@ def _cross_fitted(chosen: Floats, sample: PairSample) -> tuple[Floats, Array]:
     worth = (1 - sample.probability) / sample.probability * (chosen != 0).any(axis=0)
     if judges == 0:
         return np.zeros((folds, 0)), fold
-    said = sample.machine[sample.at]
-    made = [
-        best_share(sample.human[fold != k], said[fold != k], worth[fold != k]) for k in range(folds)
-    ]
-    return np.stack(made), fold
+    machine, others = sample.machine[sample.at], [fold != k for k in range(folds)]
+    shares = [best_share(sample.human[rows], machine[rows], worth[rows]) for rows in others]
+    return np.stack(shares), fold
 
 
 def best_share(human: Floats, machine: Floats, worth: Floats) -> Floats:
@@ -241,9 +248,9 @@ def topic_means(human: Floats, machine: Floats, at: Array) -> Estimate:
     return Estimate(value, error, np.full(len(value), n - 1.0), shares.mean(axis=0), parts)
 
 
-def _topic_share(human: Floats, said: Floats, kept: Array) -> Floats:
+def _topic_share(human: Floats, machine: Floats, kept: Array) -> Floats:
     """The lambda of each judge from the kept topics: pooled over runs, each about its own mean."""
-    y, f = human[kept], said[kept]
+    y, f = human[kept], machine[kept]
     n, judges = f.shape[0], f.shape[1]
     if judges == 0 or n < judges + 3:
         return np.zeros(judges)
@@ -252,3 +259,127 @@ def _topic_share(human: Floats, said: Floats, kept: Array) -> Floats:
     slope = np.linalg.lstsq(f, y, rcond=1e-10)[0]
     slope = slope * _trust(float(y @ y), float(((y - f @ slope) ** 2).sum()), n, judges)
     return np.clip(slope, 0.0, 1.0) if judges == 1 else np.asarray(slope)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+_BESIDE = ("low", "high", "human", "human_low", "human_high", "place")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Corrected(Readable, Scores):
+    """Scores of runs, means over topics only, with intervals; a note says why where there is none.
+
+    `value[measure, run]` from `low` to `high` uses both kinds of labels; `human` from `human_low`
+    to `human_high` uses the human labels alone. `place` ranks the runs by recalibrated labels,
+    which order systems better than either. `labels` of `size` units (pairs or topics) were judged
+    by a human. Being scores, they go into `compare`, `report` and `save`.
+    """
+
+    low: Floats
+    high: Floats
+    human: Floats
+    human_low: Floats
+    human_high: Floats
+    place: Floats
+    method: str
+    level: float
+    unit: str
+    labels: int
+    size: int
+
+    @property
+    def value(self) -> Floats:
+        """The corrected scores, [measure, run]."""
+        return self.values[:, 0, 0]
+
+    def __repr__(self) -> str:
+        return (
+            f"Corrected({', '.join(self.measures)}: {len(self.runs)} runs by {self.method}, "
+            f"{self.labels} of {self.size} {self.unit}s judged by a human)"
+        )
+
+    def __str__(self) -> str:
+        tables = [self._table(m) for m in range(len(self.measures))]
+        legend = [
+            f"Intervals of {percent(self.level)}, for the scores that the whole pool would give if "
+            f"a human had judged it. {self.labels} of {self.size} {self.unit}s were judged.",
+            "Runs are in the order of recalibrated labels, which rank systems best.",
+            *(f"note: {note}" for note in self.notes),
+        ]
+        return "\n\n".join([*tables, "\n".join(legend)])
+
+    def _table(self, m: int) -> str:
+        def ends(low: float, high: float) -> str:
+            return "" if np.isnan(low) else between(low, high)
+
+        rows = [
+            [
+                str(self.runs.names[at]),
+                float(self.value[m, at]),
+                ends(self.low[m, at], self.high[m, at]),
+                float(self.human[m, at]),
+                ends(self.human_low[m, at], self.human_high[m, at]),
+            ]
+            for at in self.order(self.measures[m])
+        ]
+        level = percent(self.level)
+        return aligned([self.measures[m], self.method, level, "human only", level], rows)
+
+    def order(self, measure: str = "") -> Array:
+        """The runs' codes from the best place down."""
+        m = self.measures.index(measure) if measure else 0
+        return np.argsort(self.place[m], kind="stable")
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """`run measure value low high human human_low human_high`, in the order of places."""
+        m, run = ranked_rows(self)
+        figures = ("value", "low", "high", "human", "human_low", "human_high")
+        return {
+            "run": Coded(self.runs, run),
+            "measure": np.array(self.measures, object)[m],
+            **{name: getattr(self, name)[m, run] for name in figures},
+        }
+
+    def file_columns(self) -> dict[str, Coded | Array]:
+        """The same: there are no topics whose mean could be added."""
+        return self.frame_columns()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON has it."""
+        about = ("method", "level", "unit", "labels", "size")
+        account = {name: getattr(self, name) for name in about}
+        account |= {"rows": self.to_polars().to_dicts(), "notes": self.notes}
+        return dict(plain(account))
+
+    def measure(self, name: str) -> Corrected:
+        """The scores of one measure."""
+        chosen = super().measure(name)
+        assert isinstance(chosen, Corrected)
+        at = [self.measures.index(name)]
+        return replace(chosen, **{part: getattr(self, part)[at] for part in _BESIDE})
+
+    def of_runs(self, runs: Index) -> Corrected:
+        """The scores of these runs, in their order."""
+        chosen = super().of_runs(runs)
+        assert isinstance(chosen, Corrected)
+        at = self.runs.find(runs)
+        return replace(chosen, **{part: getattr(self, part)[:, at] for part in _BESIDE})
+
+    def labels_needed(self, half_width: float) -> dict[str, int]:
+        """How many pairs (topics) a human must judge until every run's interval is this narrow.
+
+        From the widest interval now: its square falls as 1/n - 1/size.
+        """
+        if not half_width > 0:
+            raise ParameterError(f"the half width must be above 0, got {half_width}")
+        result = {}
+        each = zip(self.measures, self.value, self.low, self.high, strict=True)
+        for name, value, low, high in each:
+            width = np.maximum(high - value, value - low)  # the longer side
+            if np.isnan(width).all() or self.labels >= self.size:
+                continue
+            now = 1 / self.labels - 1 / self.size
+            part = (half_width / float(np.nanmax(width))) ** 2 * now if np.nanmax(width) else now
+            result[name] = min(ceil(1 / (1 / self.size + part)), self.size)
+        return result

@@ -60,12 +60,12 @@ def wilcoxon(differences: Floats) -> Floats:
     from scipy import stats
 
     rows = differences.reshape(-1, differences.shape[-1])
-    found = np.full(len(rows), np.nan)
+    p = np.full(len(rows), np.nan)
     for at, row in enumerate(rows):
-        known = row[~np.isnan(row)]
-        if len(known) > 1:
-            found[at] = stats.wilcoxon(known).pvalue if (known != 0).any() else 1.0
-    return found.reshape(differences.shape[:-1])
+        defined = row[~np.isnan(row)]
+        if len(defined) > 1:
+            p[at] = stats.wilcoxon(defined).pvalue if (defined != 0).any() else 1.0
+    return p.reshape(differences.shape[:-1])
 
 
 def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> Floats:
@@ -76,8 +76,8 @@ def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> 
     made only for rows whose p is small so far.
     """
     rows = differences.reshape(-1, differences.shape[-1])
-    known = ~np.isnan(rows)
-    values = np.where(known, rows, 0.0)
+    defined = ~np.isnan(rows)
+    values = np.where(defined, rows, 0.0)
     exact = _enumerable(rows.shape[1], flips)
     total = 2 ** rows.shape[1] if exact else flips
     count, made = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
@@ -87,18 +87,14 @@ def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> 
     for first in range(0, total, block):
         size = min(block, total - first)
         signs = _signs(rows.shape[1], size, random, first if exact else None)
-        count[going_on] += _as_far(signs, values[going_on])
+        left = values[going_on]
+        seen = np.abs(left.sum(axis=1))  # and how many of these signs give a sum as far from 0
+        count[going_on] += (np.abs(signs @ left.T) >= seen * (1 - 1e-9) - _NEAR).sum(axis=0)
         made[going_on] += size
         if not exact and first + size >= FLIPS:
             going_on = going_on[count[going_on] < _SMALL * made[going_on]]
     p = count / made if exact else (count + 1) / (made + 1)
-    return np.where(known.sum(axis=1) > 1, p, np.nan).reshape(differences.shape[:-1])
-
-
-def _as_far(signs: Floats, values: Floats) -> npt.NDArray[np.int64]:
-    """How many of these signs give each row a sum as far from 0 as its own."""
-    seen = np.abs(values.sum(axis=1))
-    return np.asarray((np.abs(signs @ values.T) >= seen * (1 - 1e-9) - _NEAR).sum(axis=0))
+    return np.where(defined.sum(axis=1) > 1, p, np.nan).reshape(differences.shape[:-1])
 
 
 def _enumerable(n: int, flips: int) -> bool:
@@ -226,9 +222,9 @@ def topic_weights(topics: int, replicates: int, seed: int, size: int | None = No
 
 def means_of(values: Floats, axis: int = -1) -> Floats:
     """Means along an axis; undefined values are left out, and nothing but such gives NaN."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=axis)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
@@ -242,12 +238,13 @@ def mean_error(values: Floats) -> tuple[Array, Floats, Floats]:
 
 def weighted_means(weights: Floats, values: Floats) -> Floats:
     """means[replicates, runs] of values[topics, runs]; undefined values are left out of a mean."""
-    known = ~np.isnan(values)
-    if known.all():
+    defined = ~np.isnan(values)
+    if defined.all():
         return np.asarray(weights @ values / weights.sum(axis=1, keepdims=True))
-    below = weights @ known.astype(np.float64)
+    below = weights @ defined.astype(np.float64)
+    total = weights @ np.where(defined, values, 0.0)
     with np.errstate(invalid="ignore"):
-        return np.asarray(weights @ np.where(known, values, 0.0) / np.where(below, below, np.nan))
+        return np.asarray(total / np.where(below, below, np.nan))
 
 
 def interval(samples: Floats, level: float, axis: int = -1) -> tuple[Floats, Floats]:
@@ -255,17 +252,16 @@ def interval(samples: Floats, level: float, axis: int = -1) -> tuple[Floats, Flo
     if not 0 < level < 1:
         raise ParameterError(f"level must be a number above 0 and below 1, got {level}")
     tails = [(1 - level) / 2, (1 + level) / 2]
-    moved = np.moveaxis(samples, axis, -1)
-    if not np.isnan(moved).any():
-        low, high = np.quantile(moved, tails, axis=-1)
+    if not np.isnan(samples).any():
+        low, high = np.quantile(samples, tails, axis=axis)
         return low, high
-    rows = moved.reshape(-1, moved.shape[-1])
-    ends = np.full((2, len(rows)), np.nan)
-    for at, row in enumerate(rows):
-        known = row[~np.isnan(row)]
-        if len(known):
-            ends[:, at] = np.quantile(known, tails)
-    return ends[0].reshape(moved.shape[:-1]), ends[1].reshape(moved.shape[:-1])
+    moved = np.moveaxis(samples, axis, -1)
+    ends = np.full((2, *moved.shape[:-1]), np.nan)
+    for at in np.ndindex(moved.shape[:-1]):
+        defined = moved[at][~np.isnan(moved[at])]
+        if len(defined):
+            ends[:, *at] = np.quantile(defined, tails)
+    return ends[0], ends[1]
 
 
 def recentred(

@@ -20,7 +20,7 @@ from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, UsageError, require_choice
-from qrowd.rendering import Readable, aligned, cell, latex, latex_text, plain
+from qrowd.rendering import Readable, aligned, between, cell, latex, latex_text, percent, plain
 
 _CORRECTIONS = {
     "holm": ", Holm's correction over {} tests",
@@ -63,7 +63,7 @@ class SystemComparison(Readable, Framed):
 
     def __str__(self) -> str:
         tables = [_table(self, m) for m in range(len(self.measures))]
-        brackets = f"[ ]: {self.level:.0%} interval over topics."
+        brackets = f"[ ]: {percent(self.level)} interval over topics."
         notes = [f"note: {note}" for note in self.notes]
         return "\n\n".join([*tables, "\n".join([brackets, _legend(self), *notes])])
 
@@ -120,12 +120,9 @@ class SystemComparison(Readable, Framed):
             if a < b and not np.isnan(self.p_values[m, a, b])
         ]
         about = ("baseline", "level", "test", "correction", "alpha")
-        result: dict[str, Any] = plain(
-            {name: getattr(self, name) for name in about}
-            | {"topics": list(self.topics), "rows": self.rows(), "tests": tests}
-            | {"notes": list(self.notes)}
-        )
-        return result
+        account = {name: getattr(self, name) for name in about}
+        account |= {"topics": list(self.topics), "rows": self.rows(), "tests": tests}
+        return dict(plain(account | {"notes": list(self.notes)}))
 
 
 def compare_systems(
@@ -147,8 +144,8 @@ def compare_systems(
     >>> import qrowd as q
     >>> made = q.simulate(topics=12, documents=40, runs=5, seed=2)
     >>> scores = q.evaluate(made.runs, made.truth, ["AP"])
-    >>> found = q.compare_systems(scores, baseline="run03")
-    >>> [row["run"] for row in found.rows() if row["p"] < 0.05]
+    >>> comparison = q.compare_systems(scores, baseline="run03")
+    >>> [row["run"] for row in comparison.rows() if row["p"] < 0.05]
     ['run05', 'run01']
     """
     _check(scores, baseline, test, correction)
@@ -250,7 +247,7 @@ def _table(comparison: SystemComparison, m: int) -> str:
     base = comparison.runs.index(comparison.baseline) if comparison.baseline else -1
     rows = []
     for run in np.argsort(-comparison.mean[m], kind="stable"):
-        ends = f"[{cell(comparison.low[m, run])}, {cell(comparison.high[m, run])}]"
+        ends = between(comparison.low[m, run], comparison.high[m, run])
         tag = "" if comparison.baseline else f"{letter(int(run))} "
         row = [tag + comparison.runs[run], float(comparison.mean[m, run]), ends]
         if comparison.baseline:
@@ -259,7 +256,7 @@ def _table(comparison: SystemComparison, m: int) -> str:
             row += ["", ""] if run == base else [f"{difference:+.4f}", cell(p)]
         rows.append([*row, _marks(comparison, m, int(run))])
     extra = [f"to {comparison.baseline}", "p", ""] if comparison.baseline else ["better than"]
-    return aligned([comparison.measures[m], "mean", f"{comparison.level:.0%}", *extra], rows)
+    return aligned([comparison.measures[m], "mean", percent(comparison.level), *extra], rows)
 
 
 def _cell(comparison: SystemComparison, m: int, run: int, digits: int) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 import qrowd
 from qrowd.comparison.compare import Comparison
-from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
+from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged

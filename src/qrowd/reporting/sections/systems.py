@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
-from qrowd.comparison.corrected import Corrected
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
+from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.rendering import percent
