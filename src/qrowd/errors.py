@@ -60,6 +60,12 @@ class UnknownNameError(UsageError):
         return cls(f"no {what} {name!r}; {hint}")
 
 
+def require_name(noun: str, name: str, names: Collection[str]) -> None:
+    """Refuse a name that is none of these; the error says which was perhaps meant."""
+    if name not in names:
+        raise UnknownNameError.among(noun, name, names)
+
+
 class MissingExtraError(UsageError):
     """An optional dependency is not installed; says how to install it."""
 

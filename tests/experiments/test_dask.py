@@ -53,7 +53,7 @@ def test_a_worker_of_a_cluster_is_killed_and_nothing_is_lost(tmp_path: Path) -> 
             for number in killed:
                 os.kill(number, signal.SIGKILL)
 
-        book = run.run(plan, tmp_path / "out", on=address, told=told)
+        book = run.run(plan, tmp_path / "out", on=address, report=told)
 
     assert len(killed) == 1
     assert 0 < len(kept) < len(book.keys)

@@ -12,12 +12,11 @@ import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import InputError, UnknownNameError
 from qrowd.experiments import run
-from qrowd.experiments.cells import folds_of
+from qrowd.experiments.cells import folds_of, tasks_of
 from qrowd.experiments.inputs import load
 from qrowd.experiments.plan import FIGURES, Plan, parse_plan
 from qrowd.experiments.presets import preset
 from qrowd.experiments.results import LabelResults
-from qrowd.experiments.tasks import tasks_of
 
 PLAN = """[experiment]
 name = "labels"

@@ -14,7 +14,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import InputError, UsageError
-from qrowd.experiments import cells, run, tasks
+from qrowd.experiments import cells, run
 from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan, parse_plan
 
@@ -163,10 +163,10 @@ def test_finished_tasks_are_kept(
     plan: Plan, whole: run.Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped in the middle, then resumed: the same cells, and nothing is computed twice."""
-    done: list[tasks.Task] = []
+    done: list[cells.Task] = []
     compute = cells.compute
 
-    def stopping(inputs: Inputs, task: tasks.Task) -> tasks.Columns:
+    def stopping(inputs: Inputs, task: cells.Task) -> cells.Columns:
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(task)
@@ -179,15 +179,15 @@ def test_finished_tasks_are_kept(
     assert len(kept.keys) - len(kept.missing) == 3
     (tmp_path / "out" / "parts" / ".half.parquet.1.part").write_bytes(b"not whole")
 
-    def recording(inputs: Inputs, task: tasks.Task) -> tasks.Columns:
+    def recording(inputs: Inputs, task: cells.Task) -> cells.Columns:
         done.append(task)
         return compute(inputs, task)
 
     monkeypatch.setattr("qrowd.experiments.executors.compute", recording)
     told: list[str] = []
-    book = run.run(kept.plan, tmp_path / "out", workers=1, told=told.append)
+    book = run.run(kept.plan, tmp_path / "out", workers=1, report=told.append)
     assert told[0] == "3 of 7 tasks were finished before"
-    assert sorted(done, key=str) == sorted(tasks.tasks_of(plan), key=str)
+    assert sorted(done, key=str) == sorted(cells.tasks_of(plan), key=str)
     assert run.cells(book).equals(run.cells(whole))
 
 
@@ -271,15 +271,15 @@ def test_a_damaged_part_is_told(plan: Plan, tmp_path: Path) -> None:
 def test_keys_depend_on_parameters_data_and_version(
     inputs: Inputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = tasks.Task("mv", (2,))
-    key = tasks.key_of(task, inputs)
+    task = cells.Task("mv", (2,))
+    key = cells.key_of(task, inputs)
     seeded = replace(inputs.plan.panels, seed=9)
-    assert tasks.key_of(task, replace(inputs, plan=replace(inputs.plan, panels=seeded))) != key
+    assert cells.key_of(task, replace(inputs, plan=replace(inputs.plan, panels=seeded))) != key
     flipped = replace(inputs.gold, grade=1 - inputs.gold.grade)
-    assert tasks.key_of(task, replace(inputs, gold=flipped)) != key
-    assert tasks.key_of(tasks.Task("binmv", (2,)), inputs) != key
+    assert cells.key_of(task, replace(inputs, gold=flipped)) != key
+    assert cells.key_of(cells.Task("binmv", (2,)), inputs) != key
     monkeypatch.setattr(q, "__version__", "9")
-    assert tasks.key_of(task, inputs) != key
+    assert cells.key_of(task, inputs) != key
 
 
 def test_pairs_that_a_panel_did_not_judge_are_not_judged(tmp_path: Path, plan: Plan) -> None:

@@ -11,7 +11,7 @@ from qrowd.comparison.significance import interval, topic_weights, wilcoxon
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
-from qrowd.errors import ParameterError, UnknownNameError
+from qrowd.errors import ParameterError, require_name
 
 LEVEL = 0.95
 _REPLICATES = 2000
@@ -52,8 +52,7 @@ class Curves(Framed):
         return int(points[0])
 
     def _code(self, method: str) -> int:
-        if method not in self.methods:
-            raise UnknownNameError.among("method of these curves", method, self.methods)
+        require_name("method of these curves", method, self.methods)
         return self.methods.index(method)
 
     def mean(self, method: str) -> Floats:

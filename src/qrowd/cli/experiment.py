@@ -194,7 +194,7 @@ def _compute(
     from qrowd.experiments import run
 
     book = run.run(
-        plan, folder, on=on, workers=workers or 0, part=_part(part), told=_progress(quiet)
+        plan, folder, on=on, workers=workers or 0, part=_part(part), report=_progress(quiet)
     )
     say(f"\r{book.caption}" if sys.stderr.isatty() else book.caption, quiet)
     left = len(book.missing)

@@ -24,7 +24,7 @@ from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, UnknownNameError, UsageError, require_choice
+from qrowd.errors import InputError, UsageError, require_choice, require_name
 from qrowd.rendering import (
     Readable,
     aligned,
@@ -225,8 +225,7 @@ def compare(
     require_choice("test", test, TESTS)
     require_choice("correction", correction, CORRECTIONS)
     for name in statistics:
-        if name not in STATISTICS:
-            raise UnknownNameError.among("statistic", name, STATISTICS)
+        require_name("statistic", name, STATISTICS)
     aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
     tuned = STATISTICS | {"tau_ap": partial(tau_ap, over=over, ties=ties), "rbo": partial(rbo, p=p)}
     count = len(truth.topics)

@@ -13,7 +13,7 @@ from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
-from qrowd.errors import ParameterError, UnknownNameError, UsageError, require_choice
+from qrowd.errors import ParameterError, UsageError, require_choice, require_name
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
 OVER = ("draws", "topics", "both")
@@ -96,9 +96,9 @@ class Intervals(Readable, Framed):
         return np.argsort(-self.mean[self._measure(measure)], kind="stable")
 
     def _measure(self, name: str) -> int:
-        if name and name not in self.measures:
-            raise UnknownNameError.among("measure in these intervals", name, self.measures)
-        return self.measures.index(name) if name else 0
+        name = name or self.measures[0]
+        require_name("measure in these intervals", name, self.measures)
+        return self.measures.index(name)
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """One row per measure and run, the best first; `low` and `high` where they hold."""

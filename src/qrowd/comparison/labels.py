@@ -16,7 +16,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.errors import InputError, UsageError, require_name
 from qrowd.rendering import Readable, aligned, between, plain
 
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
@@ -49,8 +49,7 @@ class LabelScores(Readable, Framed):
     clip: float = lm.CLIP
 
     def __getitem__(self, measure: str) -> float:
-        if measure not in self.overall:
-            raise UnknownNameError.among("measure of labels", measure, self.overall)
+        require_name("measure of labels", measure, self.overall)
         return self.overall[measure]
 
     def __len__(self) -> int:

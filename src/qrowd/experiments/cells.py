@@ -1,4 +1,8 @@
-"""The cells of a grid: what a task computes.
+"""The cells of a grid, and the tasks that compute them apart from each other.
+
+A task is one approach and the panel sizes that are cheapest to do together: every size by itself
+for approaches that merge judgements, all sizes at once for those that merge scores. In a plan of
+labels it is one approach and one part of the gold that is held out.
 
 A merge of judgements is made once for a panel, and scored on all topic sets, measures and run sets.
 Where scores are merged, accuracies are learned once for a topic set (once for all sets, where those
@@ -7,11 +11,15 @@ of a topic do not depend on the other topics); then all panels are one weighted 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+import qrowd
 from qrowd.aggregation.gaps import judged_topics, varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
 from qrowd.comparison.correlation import rmse, tau_ap, tau_b
@@ -20,13 +28,73 @@ from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Index
 from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
+from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import Plan, TopicSet
-from qrowd.experiments.tasks import Columns, Task
 
+Columns = dict[str, Any]
 STATISTIC = {"tau_ap": tau_ap, "tau": tau_b, "rmse": rmse}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One approach on panels of these sizes; or with this part of the gold held out.
+
+    Part 0 is all of it, for approaches that are given no gold.
+    """
+
+    approach: str
+    sizes: tuple[int, ...] = ()
+    fold: int = 0
+
+    def __str__(self) -> str:
+        if not self.sizes:
+            return f"{self.approach} ({self.fold or 'no gold'})"
+        sizes = f"{self.sizes[0]}" if len(self.sizes) == 1 else f"{len(self.sizes)} sizes"
+        return f"{self.approach} ({sizes})"
+
+
+def tasks_of(plan: Plan) -> list[Task]:
+    """All tasks of a plan, in the order of its approaches and sizes."""
+    tasks: list[Task] = []
+    for name in plan.grid.approaches:
+        method = plan.method(name)
+        if plan.labels.folds:
+            folds = range(1, plan.labels.folds + 1) if method.clamp else [0]
+            tasks += [Task(name, fold=fold) for fold in folds]
+        elif method.card.level == "scores":
+            tasks.append(Task(name, plan.panels.sizes))
+        else:
+            tasks += [Task(name, (size,)) for size in plan.panels.sizes]
+    return tasks
+
+
+def key_of(task: Task, inputs: Inputs) -> str:
+    """A hash of all that a task's figures depend on: parameters, plan, data, version."""
+    plan = inputs.plan
+    grid, method = plan.grid, plan.method(task.approach)
+    parts = [
+        task.approach,
+        method.card.id,
+        {param.name: repr(getattr(method, param.name)) for param in method.card.params},
+        task.sizes,
+        task.fold,
+        asdict(plan.labels),
+        plan.panels.each,
+        plan.panels.seed,
+        grid.measures,
+        grid.statistics,
+        grid.gold,
+        grid.p_rel,
+        grid.p_nonrel,
+        grid.replicates,
+        inputs.groups,
+        inputs.fingerprint,
+        qrowd.__version__,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def panels_of(plan: Plan, assessors: int, size: int) -> Array:
@@ -57,11 +125,9 @@ def _from_judgements(inputs: Inputs, method: Any, task: Task) -> Iterator[SetMea
         for at, members in enumerate(panels_of(inputs.plan, len(inputs.crowd.assessors), size))
     ]
     for name, runs in inputs.runs.items():
-        scores = _scores_of(
-            inputs, merged, lambda one, runs=runs: evaluate(runs, one, inputs.measures)
-        )
-        for group, at, one in _sets(inputs):
-            yield name, group, at, scores[Index.of(one.test)].means()
+        scores = _scores_of(inputs, merged, runs)
+        for group, at, topic_set in _sets(inputs):
+            yield name, group, at, scores[Index.of(topic_set.test)].means()
 
 
 def _relevance(inputs: Inputs, method: Any, members: Array, at: int) -> Qrels | SoftQrels:
@@ -79,19 +145,18 @@ def _relevance(inputs: Inputs, method: Any, members: Array, at: int) -> Qrels | 
     return Qrels(pairs, relevance.grade[judged])
 
 
-def _scores_of(inputs: Inputs, merged: list[Qrels | SoftQrels], score: Any) -> Scores:
+def _scores_of(inputs: Inputs, merged: list[Qrels | SoftQrels], runs: RunSet) -> Scores:
     """The scores under each merge, along an axis of draws; certain ones all at once."""
-    if all(isinstance(one, Qrels) for one in merged):
+    if all(isinstance(qrels, Qrels) for qrels in merged):
         pool = inputs.crowd.pairs
         grades = np.full((len(pool), len(merged)), NOT_JUDGED, np.int8)
-        for at, one in enumerate(merged):
-            where = slice(None) if len(one) == len(pool) else pool.locate(one.pairs)
-            grades[where, at] = one.grade  # type: ignore[union-attr]
-        found: Scores = score(QrelsSet.of_draws(pool, grades))
-        return found
-    each = [score(one) for one in merged]
+        for at, qrels in enumerate(merged):
+            rows = slice(None) if len(qrels) == len(pool) else pool.locate(qrels.pairs)
+            grades[rows, at] = qrels.grade  # type: ignore[union-attr]
+        return evaluate(runs, QrelsSet.of_draws(pool, grades), inputs.measures)
+    each = [evaluate(runs, qrels, inputs.measures) for qrels in merged]
     names = Index.of(f"{at:06d}" for at in range(len(each)))
-    values = np.concatenate([one.values for one in each], axis=1)
+    values = np.concatenate([scores.values for scores in each], axis=1)
     return Scores(each[0].measures, "draw", names, each[0].topics, each[0].runs, values)
 
 
@@ -105,11 +170,11 @@ def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[SetMeans]:
         panels[row[:, None], of_size] = 1.0
     for name in inputs.runs:
         shared = _topic_accuracies(inputs, method, name)
-        for group, at, one in _sets(inputs):
-            test = Index.of(one.test)
+        for group, at, topic_set in _sets(inputs):
+            test = Index.of(topic_set.test)
             scores = inputs.by_each[name][test]
             accuracies = (
-                _accuracies(inputs, method, name, one)
+                _accuracies(inputs, method, name, topic_set)
                 if shared is None
                 else shared[:, :, inputs.by_each[name].topics.find(test)]
             )
@@ -137,23 +202,23 @@ def _ranked(random: Scores) -> bool:
     return all(ranks[kinds == kind].any(axis=0).all() for ranks in each for kind in set(kinds))
 
 
-def _accuracies(inputs: Inputs, method: Any, name: str, one: TopicSet) -> Floats:
+def _accuracies(inputs: Inputs, method: Any, name: str, topic_set: TopicSet) -> Floats:
     """Accuracies[measure, assessor, topic] on a set's topics; gold is seen on the others only."""
-    scores, test = inputs.by_each[name], Index.of(one.test)
+    scores, test = inputs.by_each[name], Index.of(topic_set.test)
     if "reference" not in method.card.needs:
         random = inputs.random[name] if "random" in method.card.needs else None
         return np.asarray(method.accuracies(scores[test], Given(random=random)))
-    train = Index.of(inputs.training(one))
+    train = Index.of(inputs.training(topic_set))
     reference = inputs.references[name, "certain"][train]
     both = scores[Index.of([*test, *train])]
-    found = method.accuracies(both, Given(reference=reference))
-    return np.asarray(found[:, :, both.topics.find(test)])
+    accuracies = method.accuracies(both, Given(reference=reference))
+    return np.asarray(accuracies[:, :, both.topics.find(test)])
 
 
 def _sets(inputs: Inputs) -> Iterator[tuple[str, int, TopicSet]]:
     for group, sets in inputs.groups.items():
-        for at, one in enumerate(sets):
-            yield group, at + 1, one
+        for at, topic_set in enumerate(sets, 1):
+            yield group, at, topic_set
 
 
 def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Floats) -> Columns:
@@ -178,7 +243,7 @@ def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Flo
                 "size": size.astype(np.int16),
                 "panel": panel.astype(np.int16),
             }
-            row |= {one: STATISTIC[one](values, reference) for one in grid.statistics}
+            row |= {key: STATISTIC[key](values, reference) for key in grid.statistics}
             cells.append(row)
     return {key: np.concatenate([cell[key] for cell in cells]) for key in cells[0]}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -33,99 +34,89 @@ def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -
     plan = book.plan
     statistics = [statistic] if statistic else list(plan.grid.statistics)
     groups = [group] if group else list(plan.topics) or ["all"]
-    found: dict[str, Figure] = {}
-    for one in statistics:
-        several = [Results.of(book, one, name) for name in groups]
+    drawings: dict[str, Figure] = {}
+    for statistic in statistics:
+        several = [Results.of(book, statistic, name) for name in groups]
         for results in several:
-            found |= {
-                f"{one}-{results.group}-{name}": figure for name, figure in figures(results).items()
-            }
+            for name, figure in figures(results).items():
+                drawings[f"{statistic}-{results.group}-{name}"] = figure
         if len(several) > 1:
-            found[f"{one}-topics"] = by_topics(several)
-        found |= {
-            f"{one}-{name}": figure for name, figure in of_singles(several[0], inputs).items()
-        }
-    return found
+            drawings[f"{statistic}-topics"] = by_topics(several)
+        for name, figure in of_singles(several[0], inputs).items():
+            drawings[f"{statistic}-{name}"] = figure
+    return drawings
 
 
 def figures(results: Results) -> dict[str, Figure]:
     """The effects on one statistic in one group of topic sets, by name."""
     several = [name for name in FACTORS if results.frame[name].n_unique() > 1]
-    found = {f"main-{name}": main_effect(results, name) for name in several}
-    found["main-size"] = lines(results, "")
-    for name in several:
-        found[f"{name}-size"] = lines(results, name)
-    for at, first in enumerate(several):
-        for second in several[at + 1 :]:
-            found[f"{first}-{second}"] = interaction(results, first, second)
-    return found
+    effects = {f"main-{name}": main_effect(results, name) for name in several}
+    effects["main-size"] = lines(results, "")
+    effects |= {f"{name}-size": lines(results, name) for name in several}
+    for first, second in combinations(several, 2):
+        effects[f"{first}-{second}"] = interaction(results, first, second)
+    return effects
 
 
 def main_effect(results: Results, factor: str) -> Figure:
     """The mean of every level of a factor, a dot each."""
-    means = results.means([factor])
-    levels, values = means[factor].to_list(), means[results.statistic].to_list()
-    found = {"mean": dict(zip(levels, values, strict=True))}
-    return _dots(results.statistic, f"main-{factor}", found, results.caption)
+    means = {"mean": dict(results.means([factor]).iter_rows())}
+    return _dots(results.statistic, f"main-{factor}", means, results.caption)
 
 
 def interaction(results: Results, first: str, second: str) -> Figure:
     """The means of two factors together: a row per level of the first, a mark per the second."""
     means: dict[str, dict[str, float]] = {}
-    for one, other, value in results.means([first, second]).iter_rows():
-        means.setdefault(other, {})[one] = value
+    for level, series, value in results.means([first, second]).iter_rows():
+        means.setdefault(series, {})[level] = value
     return _dots(results.statistic, f"{first}-{second}", means, results.caption)
 
 
 def lines(results: Results, factor: str) -> Figure:
     """Means by panel size, a line per level of a factor, or one line of all."""
-    found: dict[str, dict[float, float]] = {}
+    means: dict[str, dict[float, float]] = {}
     for row in results.means([factor, "size"] if factor else ["size"]).iter_rows():
-        name, at, value = row if factor else ("all", *row)
-        found.setdefault(name, {})[float(at)] = value
-    return _lines(results, f"{factor or 'main'}-size", "assessors merged", found, results.caption)
+        name, size, value = row if factor else ("all", *row)
+        means.setdefault(name, {})[float(size)] = value
+    return _lines(results, f"{factor or 'main'}-size", "assessors merged", means, results.caption)
 
 
 def by_topics(several: Sequence[Results]) -> Figure:
     """Means against the number of topics that are scored, a line per approach."""
-    found: dict[str, dict[float, float]] = {}
-    ordered = sorted(several, key=lambda one: len(one.sets[0].test))
+    means: dict[str, dict[float, float]] = {}
+    ordered = sorted(several, key=lambda results: len(results.sets[0].test))
     for results in ordered:
         for approach, value in results.means(["approach"]).iter_rows():
-            found.setdefault(approach, {})[float(len(results.sets[0].test))] = value
+            means.setdefault(approach, {})[float(len(results.sets[0].test))] = value
     first = ordered[0]
     caption = (
         f"{first.statistic} by the number of topics that are scored; the others are learned from; "
         f"{first.book.plan.legend}{first.book.caption}"
     )
-    return _lines(first, "topics", "topics that are scored", found, caption)
+    return _lines(first, "topics", "topics that are scored", means, caption)
 
 
 def of_singles(results: Results, inputs: Inputs) -> dict[str, Figure]:
     """Every assessor's figure against gold on all topics: overall, by measure, by run set."""
-    found = {
-        (name, measure): dict(zip(inputs.crowd.assessors, values.tolist(), strict=True))
-        for name in inputs.runs
-        for measure, values in zip(
-            inputs.measures,
-            Singles.of(inputs, name).figures(results.statistic, KINDS[0]),
-            strict=True,
-        )
-    }
+    by_assessor = {}
+    for name in inputs.runs:
+        table = Singles.of(inputs, name).figures(results.statistic, KINDS[0])
+        for measure, values in zip(inputs.measures, table.tolist(), strict=True):
+            by_assessor[name, measure] = dict(zip(inputs.crowd.assessors, values, strict=True))
     caption = f"Single assessors against gold, all topics; {results.book.caption}"
-    parts: dict[str, dict[str, dict[str, float]]] = {"single": {"mean": _mean([*found.values()])}}
+    parts = {"single": {"mean": _mean([*by_assessor.values()])}}
     for at, factor in enumerate(("runs", "measure")):
-        levels = sorted({key[at] for key in found})
+        levels = sorted({key[at] for key in by_assessor})
         if len(levels) > 1:
             parts[f"single-{factor}"] = {
-                level: _mean([means for key, means in found.items() if key[at] == level])
+                level: _mean([means for key, means in by_assessor.items() if key[at] == level])
                 for level in levels
             }
     return {name: _dots(results.statistic, name, means, caption) for name, means in parts.items()}
 
 
 def _mean(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([one[name] for one in several])) for name in several[0]}
+    return {name: float(np.mean([means[name] for means in several])) for name in several[0]}
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -154,70 +145,64 @@ def families(plan: Plan, names: Sequence[str]) -> list[list[str]]:
     return lots
 
 
-def _lines(results: Results, name: str, along: str, found: Means, caption: str) -> Figure:
-    lots = families(results.book.plan, list(found))
+def _lines(results: Results, name: str, along: str, means: Means, caption: str) -> Figure:
+    lots = families(results.book.plan, list(means))
     columns = min(len(lots), 2)
     rows = math.ceil(len(lots) / columns)
 
     def draw(figure: Any) -> None:
         every = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, lot in zip(every, lots, strict=False):
-            _draw_lot(axes, found, lot)
+            _draw_lot(axes, means, lot)
             axes.set(xlabel=along, ylabel=results.statistic)
         for axes in every[len(lots) :]:
             axes.set_visible(False)
 
-    ends = ", ".join(f"{label} {list(means.values())[-1]:.3f}" for label, means in found.items())
+    ends = ", ".join(f"{label} {list(line.values())[-1]:.3f}" for label, line in means.items())
     alt = f"Lines of {results.statistic} by {along}; at the right end: {ends}."
     note = "; each part has a scale of its own" if len(lots) > 1 else ""
     return Figure(drawn(f"experiment-{name}", 5.4 * columns, 3.3 * rows, draw), alt, caption + note)
 
 
-def _draw_lot(axes: Any, found: Means, lot: Sequence[str]) -> None:
+def _draw_lot(axes: Any, means: Means, lot: Sequence[str]) -> None:
     """Some lines in full, with their names; the others thin behind them, where they come in."""
-    for label, means in found.items():
+    behind = {"color": INK["muted"], "linewidth": 0.5, "alpha": 0.45}
+    for label, line in means.items():
         if label not in lot:
-            axes.plot(
-                list(means), list(means.values()), color=INK["muted"], linewidth=0.5, alpha=0.45
-            )
+            axes.plot(list(line), list(line.values()), **behind)
     for at, label in enumerate(lot):
-        means = found[label]
-        axes.plot(
-            list(means),
-            list(means.values()),
-            **_look(at),
-            markersize=4,
-            markevery=(at * 2, 11) if len(means) > 11 else 1,
-        )
-    places = sorted({place for label in lot for place in found[label]})
-    if len(places) < 6:
-        axes.set_xticks(places, [f"{place:g}" for place in places])
-    values = np.array([value for label in lot for value in found[label].values()])
+        line = means[label]
+        every = (at * 2, 11) if len(line) > 11 else 1
+        axes.plot(list(line), list(line.values()), **_look(at), markersize=4, markevery=every)
+    ticks = sorted({x for label in lot for x in means[label]})
+    if len(ticks) < 6:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    values = np.array([value for label in lot for value in means[label].values()])
     margin = 0.06 * max(float(np.ptp(values)), 1e-3)
     axes.set_ylim(values.min() - margin, values.max() + margin)
     axes.margins(x=0.02)
     axes.grid()
-    _name_ends(axes, {label: list(found[label].values())[-1] for label in lot})
+    _name_ends(axes, {label: list(means[label].values())[-1] for label in lot})
 
 
 def _name_ends(axes: Any, ends: Mapping[str, float]) -> None:
     """The name of each line at its right end, moved apart where they would touch."""
     low, high = axes.get_ylim()
     wanted = np.array([(value - low) / (high - low) for value in ends.values()])
-    for at, (label, place) in enumerate(zip(ends, _apart(wanted, _NEAR), strict=True)):
-        look = _look(at) | {"marker": ""}
-        line = {name: look[name] for name in ("color", "linestyle")}
+    for at, (label, height) in enumerate(zip(ends, _apart(wanted, _NEAR), strict=True)):
+        look = _look(at)
         axes.annotate(
             label,
             (1.0, wanted[at]),
-            xytext=(1.1, place),
+            xytext=(1.1, height),
             xycoords="axes fraction",
             textcoords="axes fraction",
             va="center",
             fontsize=8.5,
             color=look["color"],
             arrowprops={
-                **line,
+                "color": look["color"],
+                "linestyle": look["linestyle"],
                 "arrowstyle": "-",
                 "linewidth": 1.2,
                 "relpos": (0.0, 0.5),
@@ -227,14 +212,14 @@ def _name_ends(axes: Any, ends: Mapping[str, float]) -> None:
         )
 
 
-def _apart(places: Floats, least: float) -> Floats:
-    """Places in 0..1, moved so that neighbours are `least` apart and none is above 1."""
-    order = np.argsort(places, kind="stable")
-    steps = np.arange(len(places)) * least
-    level = places[order] - steps
+def _apart(heights: Floats, least: float) -> Floats:
+    """Heights in 0..1, moved so that neighbours are `least` apart and none is above 1."""
+    order = np.argsort(heights, kind="stable")
+    steps = np.arange(len(heights)) * least
+    level = heights[order] - steps
     rising = np.maximum.accumulate(level)
     falling = np.minimum.accumulate(level[::-1])[::-1]
-    result = np.empty(len(places))
+    result = np.empty(len(heights))
     result[order] = np.minimum((rising + falling) / 2 + steps, 1.0 - steps[::-1])
     return result
 
@@ -277,9 +262,9 @@ def _dots(
         if len(means) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
 
-    told = "; ".join(
+    listed = "; ".join(
         f"{label}: " + ", ".join(f"{level} {values[level]:.3f}" for level in levels)
         for label, values in means.items()
     )
-    height, alt = 1.0 + 0.25 * len(levels), f"Means of {statistic}. {told}."
+    height, alt = 1.0 + 0.25 * len(levels), f"Means of {statistic}. {listed}."
     return Figure(drawn(f"experiment-{name}", 6.4, height, draw), alt, caption)

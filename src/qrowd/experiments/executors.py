@@ -20,10 +20,9 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from qrowd.errors import InputError, MissingExtraError, UsageError
-from qrowd.experiments.cells import compute
+from qrowd.experiments.cells import Columns, Task, compute
 from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
-from qrowd.experiments.tasks import Columns, Task
 
 RETRIES = 5  # of a task whose Dask worker died
 

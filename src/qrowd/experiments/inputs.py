@@ -48,10 +48,10 @@ class Inputs:
         """The groups of topic sets; one of all topics where the plan has none."""
         return dict(self.plan.topics) or {"all": (TopicSet(tuple(self.gold.topics)),)}
 
-    def training(self, one: TopicSet) -> tuple[str, ...]:
+    def training(self, topic_set: TopicSet) -> tuple[str, ...]:
         """The topics to learn from: those of the set, or all others that gold and crowd have."""
         shared = self.gold.topics.intersection(self.crowd.topics)
-        return one.train or tuple(name for name in shared if name not in one.test)
+        return topic_set.train or tuple(name for name in shared if name not in topic_set.test)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -127,10 +127,14 @@ def load(plan: Plan) -> Inputs:
     if missing and not plan.data.made:
         section, key, path = missing[0]
         raise plan.wrong(section, key, f"there is no {path or 'file'}; name one that is there")
-    if (missing or not plan.data.gold) and plan.data.pools == "trec11":
-        inputs = _made_crowd(plan)
+    made, seed = bool(missing) or not plan.data.gold, plan.data.seed
+    if made and plan.data.pools == "trec11":  # a crowd with gold for some of its pairs, no runs
+        crowd = simulate("carpenter", seed=seed)
+        source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {seed})"
+        sources = {"gold": source, "judgements": source}
+        inputs = Inputs(plan, crowd.judgements, crowd.gold, {}, sources)
     else:
-        inputs = _with_runs(plan, bool(missing) or not plan.data.gold)
+        inputs = _with_runs(plan, made)
     check(inputs)
     return inputs
 
@@ -147,18 +151,11 @@ def _with_runs(plan: Plan, made: bool) -> Inputs:
     return Inputs(plan, crowd, gold, runs, sources)
 
 
-def _made_crowd(plan: Plan) -> Inputs:
-    """A crowd like that of TREC 2011, with gold for some of its pairs."""
-    made = simulate("carpenter", seed=plan.data.seed)
-    source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
-    return Inputs(plan, made.judgements, made.gold, {}, {"gold": source, "judgements": source})
-
-
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     gold = read_qrels(_path(plan, plan.data.gold))
     gold = gold.binary(plan.data.gold_rel) if plan.data.gold_rel else gold
     runs = {name: read_runs(_path(plan, path)) for name, path in plan.runs.items()}
-    named = ", ".join(f"{name} ({len(found)} runs)" for name, found in runs.items())
+    named = ", ".join(f"{name} ({len(run_set)} runs)" for name, run_set in runs.items())
     sources = {"runs": f"as in {named}"} if runs else {}
     sources["gold"] = f"as in {Path(plan.data.gold).name}"
     return gold, runs, sources
@@ -166,10 +163,8 @@ def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
 
 def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     """A made collection with the plan's topics."""
-    named = sorted(
-        {name for sets in plan.topics.values() for one in sets for half in one for name in half}
-    )
-    topics = Index.of(named or TOPICS)
+    halves = [half for sets in plan.topics.values() for topic_set in sets for half in topic_set]
+    topics = Index.of(sorted({name for half in halves for name in half}) or TOPICS)
     data = plan.data
     made = simulate(
         topics=len(topics),
@@ -196,8 +191,7 @@ def _missing(plan: Plan) -> list[tuple[str, str, str]]:
     missing = []
     for section, key, name in named:
         path = _path(plan, name)
-        pattern = path.parent.is_dir() and any(path.parent.glob(path.name))
-        if not path.exists() and not pattern:
+        if not path.exists() and not any(path.parent.glob(path.name)):  # a pattern may match
             missing.append((section, key, name))
     return missing
 
@@ -215,8 +209,8 @@ def check(inputs: Inputs) -> None:
         message = f"a panel of {most} is larger than the crowd of {len(crowd.assessors)}"
         raise plan.wrong("panels", "sizes", message)
     for group, sets in plan.topics.items():
-        for one in sets:
-            _check_topics(inputs, group, one)
+        for topic_set in sets:
+            _check_topics(inputs, group, topic_set)
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):
@@ -228,14 +222,14 @@ def check(inputs: Inputs) -> None:
         _check_gold(inputs)
 
 
-def _check_topics(inputs: Inputs, group: str, one: TopicSet) -> None:
+def _check_topics(inputs: Inputs, group: str, topic_set: TopicSet) -> None:
     plan, gold, crowd = inputs.plan, inputs.gold.topics, inputs.crowd.topics
-    for name in (*one.test, *one.train):
-        for what, known in (("gold", gold), ("judgements", crowd)):
-            if name not in known:
-                message = str(UnknownNameError.among(f"topic in the {what}", name, known))
+    for name in (*topic_set.test, *topic_set.train):
+        for source, topics in (("gold", gold), ("judgements", crowd)):
+            if name not in topics:
+                message = str(UnknownNameError.among(f"topic in the {source}", name, topics))
                 raise plan.wrong("topics", group, message, name)
-    if not inputs.training(one):
+    if not inputs.training(topic_set):
         for spec in plan.grid.approaches:
             if "reference" in plan.method(spec).card.needs:
                 message = f"a set has all topics, so that {spec} has none to learn from"

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qrowd import registry
-from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.errors import InputError, UnknownNameError, UsageError, require_name
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.plan_files import PlanText, file_text, line_of, parsed_toml
 from qrowd.registry import param, params_of
@@ -175,8 +175,7 @@ class Plan:
     def only(self, groups: tuple[str, ...]) -> Plan:
         """The plan with these groups of topic sets only; all of them if none is named."""
         for name in groups:
-            if name not in self.topics:
-                raise UnknownNameError.among("group of topic sets", name, self.topics)
+            require_name("group of topic sets", name, self.topics)
         kept = {name: sets for name, sets in self.topics.items() if not groups or name in groups}
         return replace(self, topics=kept)
 
@@ -315,21 +314,21 @@ def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
     reader = PlanText(text, file)
     tables = parsed_toml(text, file)
-    known = [*SECTIONS, "names", "runs", "topics"]
+    sections = [*SECTIONS, "names", "runs", "topics"]
     for name, table in tables.items():
-        if name not in known:
-            raise reader.error(UnknownNameError.among("section", name, known), name)
+        if name not in sections:
+            raise reader.error(UnknownNameError.among("section", name, sections), name)
         reader.refuse_value(name, table)
     parts: dict[str, Any] = {
         name: kind(**reader.values(name, tables.get(name, {}), params_of(kind)))
         for name, kind in SECTIONS.items()
     }
     # sections whose keys are free and whose values are texts
-    for section, what in (("names", "a method, as a spec string"), ("runs", "a file or a folder")):
+    for section, kind in (("names", "a method, as a spec string"), ("runs", "a file or a folder")):
         parts[section] = tables.get(section, {})
         for name, value in parts[section].items():
             if not isinstance(value, str):
-                raise reader.error(f"[{section}]: {name} must be {what}", section, name)
+                raise reader.error(f"[{section}]: {name} must be {kind}", section, name)
     topics = _topics(tables.get("topics", {}), reader)
     plan = Plan(**parts, topics=topics, text=text, file=file)
     check(plan)

@@ -26,7 +26,7 @@ from qrowd.data.arrays import Floats
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
+from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError, require_name
 from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSets
@@ -65,12 +65,10 @@ class Results:
             raise UsageError(f"{book.folder} has labels, and no panels: see qrowd experiment table")
         grid = book.plan.grid
         statistic = statistic or grid.statistics[0]
-        if statistic not in grid.statistics:
-            raise UnknownNameError.among("statistic of this plan", statistic, grid.statistics)
+        require_name("statistic of this plan", statistic, grid.statistics)
         groups = list(book.plan.topics) or ["all"]
         group = group or groups[0]
-        if group not in groups:
-            raise UnknownNameError.among("group of topic sets", group, groups)
+        require_name("group of topic sets", group, groups)
         return cls(book, statistic, group, cells(book, group))
 
     @property
@@ -92,10 +90,10 @@ class Results:
         """Means of the statistic by these columns, over topic sets, then panels; in plan order."""
         import polars as pl
 
-        known = [name for name in self.frame.columns if name not in self.book.plan.grid.statistics]
+        statistics = self.book.plan.grid.statistics
+        columns = [name for name in self.frame.columns if name not in statistics]
         for name in by:
-            if name not in known:
-                raise UnknownNameError.among("column of the cells", name, known)
+            require_name("column of the cells", name, columns)
         return self.frame.group_by(by, maintain_order=True).agg(pl.col(self.statistic).mean())
 
     def anova(self) -> Anova:
@@ -131,9 +129,9 @@ class Results:
     @cached_property
     def _without(self) -> dict[str, list[int]]:
         """The topic sets that do not score a topic, by topic; none if one is in all sets."""
-        topics = sorted({name for one in self.sets for name in one.test})
+        topics = sorted({name for test, _ in self.sets for name in test})
         left = {
-            name: [at for at, one in enumerate(self.sets, 1) if name not in one.test]
+            name: [at for at, (test, _) in enumerate(self.sets, 1) if name not in test]
             for name in topics
         }
         return left if all(left.values()) else {}
@@ -149,7 +147,7 @@ class Results:
 
     def above(self, other: Results, approach: str, **where: Any) -> Estimate:
         """An approach's mean on these topic sets less its mean on others', with an interval."""
-        mine, theirs = (one._by_set({approach: 1.0}, where) for one in (self, other))
+        mine, theirs = (side._by_set({approach: 1.0}, where) for side in (self, other))
         left = [
             mine[np.array(sets) - 1].mean() - theirs[np.array(other._without[name]) - 1].mean()
             for name, sets in self._without.items()
@@ -164,12 +162,11 @@ class Results:
         chosen = self.frame.filter(pl.col("approach").is_in(list(weights)))
         for name, values in where.items():
             listed = values if isinstance(values, list) else [values]
-            known = self.frame[name].drop_nulls().unique().to_list()
+            present = self.frame[name].drop_nulls().unique().to_list()
             for value in listed:
-                if value not in known:
-                    raise UnknownNameError.among(
-                        f"{name} of this plan", str(value), map(str, known)
-                    )
+                if value not in present:
+                    noun = f"{name} of this plan"
+                    raise UnknownNameError.among(noun, str(value), map(str, present))
             chosen = chosen.filter(pl.col(name).is_in(listed) | pl.col(name).is_null())
         table = chosen.group_by("approach", "set").agg(pl.col(self.statistic).mean())
         by_set = np.full((len(weights), max(len(self.sets), 1)), np.nan)
@@ -177,8 +174,8 @@ class Results:
         for approach, at, value in table.iter_rows():
             by_set[names.index(approach), at - 1] = value
         if np.isnan(by_set).any():
-            what = "".join(f", {name} {values}" for name, values in where.items())
-            raise ParameterError(f"undefined figures among those of {', '.join(names)}{what}")
+            chosen_by = "".join(f", {name} {values}" for name, values in where.items())
+            raise ParameterError(f"undefined figures among those of {', '.join(names)}{chosen_by}")
         return np.asarray(np.array(list(weights.values())) @ by_set)
 
 
@@ -200,7 +197,7 @@ def jackknifed(value: float, left: Floats) -> Estimate:
 def against(results: Results, baseline: str, **where: Any) -> Table:
     """Every approach less a baseline, with intervals, as a table."""
     approaches = [*results.book.plan.grid.approaches, *results.extra]
-    if baseline not in approaches:
+    if baseline not in approaches:  # single assessors may be meant: `with_singles` adds them
         raise UnknownNameError.among("approach of this plan", baseline, [*approaches, SINGLE])
     rows = [
         (name, *results.estimate({name: 1.0, baseline: -1.0}, **where))
@@ -226,8 +223,8 @@ def by_size(results: Results) -> Table:
         for name in ("runs", "gold", "measure", "approach")
         if name == "approach" or results.frame[name].n_unique() > 1
     ]
-    found = results.means([*rows, "size"]).pivot("size", index=rows, values=results.statistic)
-    ordered = found.select([*rows, *map(str, plan.panels.sizes)])
+    means = results.means([*rows, "size"]).pivot("size", index=rows, values=results.statistic)
+    ordered = means.select([*rows, *map(str, plan.panels.sizes)])
     return {name: ordered[name].to_list() for name in ordered.columns}
 
 
@@ -283,17 +280,12 @@ def _significant(certain: Floats, random: Floats, level: float) -> list[float]:
     both = strict[0] & strict[1]
     turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
     pairs = len(both)
-    left = [
-        _more(np.delete(certain, at, 0), np.delete(random, at, 0), level)
-        for at in range(len(certain))
-    ]
-    more = jackknifed((plain[1] - plain[0]) / pairs, np.array(left))
-    return [pairs, *plain, *more, *(int(one.sum()) for one in (*strict, both, turned))]
-
-
-def _more(certain: Floats, random: Floats, level: float) -> float:
-    counts = [(_pairwise(values)[1] < level).mean() for values in (certain, random)]
-    return float(counts[1] - counts[0])
+    left = []  # the share that random gold adds, without each topic in turn
+    for at in range(len(certain)):
+        rest = [_pairwise(np.delete(values, at, 0))[1] for values in (certain, random)]
+        left.append((rest[1] < level).mean() - (rest[0] < level).mean())
+    added = jackknifed((plain[1] - plain[0]) / pairs, np.array(left))
+    return [pairs, *plain, *added, *(int(side.sum()) for side in (*strict, both, turned))]
 
 
 def _pairwise(values: Floats) -> tuple[Floats, Floats]:
@@ -356,10 +348,8 @@ class LabelResults:
         """Every approach less a baseline that answers likewise, with intervals."""
         grid = self.book.plan.grid
         statistic = statistic or grid.statistics[0]
-        if baseline not in grid.approaches:
-            raise UnknownNameError.among("approach of this plan", baseline, grid.approaches)
-        if statistic not in grid.statistics:
-            raise UnknownNameError.among("statistic of this plan", statistic, grid.statistics)
+        require_name("approach of this plan", baseline, grid.approaches)
+        require_name("statistic of this plan", statistic, grid.statistics)
         rows = []
         for name, answers in self._rows():
             if name != baseline:
@@ -375,5 +365,5 @@ class LabelResults:
     def _figure(self, statistic: str, answers: str) -> str:
         """Rankings and losses are of probabilities, whichever way labels are answered."""
         name = f"fractional_{statistic}"
-        known = next(iter(self.scores.values())).overall
-        return name if answers == "fractional" and name in known else statistic
+        figures = next(iter(self.scores.values())).overall
+        return name if answers == "fractional" and name in figures else statistic

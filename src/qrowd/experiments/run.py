@@ -23,10 +23,10 @@ from typing import Any
 
 import qrowd
 from qrowd.errors import InputError, UsageError
+from qrowd.experiments.cells import Task, key_of, tasks_of
 from qrowd.experiments.executors import computed, refuse_unknown
 from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
-from qrowd.experiments.tasks import Task, key_of, tasks_of
 from qrowd.io.atomic import made_folder, written
 from qrowd.kernel import threads
 
@@ -84,12 +84,12 @@ class Book:
     def _compare(self, other: Book) -> None:
         if other.keys == self.keys:
             return
-        what = "another plan"
+        kind = "another plan"
         if other.version != self.version:
-            what = f"qrowd {other.version}, this is {self.version}"
+            kind = f"qrowd {other.version}, this is {self.version}"
         elif other.fingerprint != self.fingerprint:
-            what = "other data"
-        message = f"holds the results of {what}; choose another folder with -o, or remove this one"
+            kind = "other data"
+        message = f"holds the results of {kind}; choose another folder with -o, or remove this one"
         raise UsageError(f"{self.folder}: {message}")
 
     def part(self, key: str) -> Path:
@@ -109,7 +109,7 @@ def run(
     on: str = "threads",
     workers: int = 0,
     part: tuple[int, int] = (1, 1),
-    told: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
 ) -> Book:
     """Compute what a folder lacks of a plan's cells; then join them, if all are there."""
     import polars as pl
@@ -121,13 +121,13 @@ def run(
     tasks = _spread(plan, book.keys)[part[0] - 1 :: part[1]]
     wanted = {task: key for task, key in tasks if not book.part(key).exists()}
     if len(wanted) < len(tasks):
-        told(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")
+        report(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")
     clock = Clock(list(wanted))
     for done in computed(inputs, list(wanted), on, workers or threads()):
         key = wanted[done.task]
         _write_frame(book.part(key), pl.DataFrame(done.columns), key)
         clock.finish(done.task, done.seconds)
-        told(clock.line(workers or threads()))
+        report(clock.line(workers or threads()))
     if not book.missing:
         join(book)
     elif part == (1, 1):
@@ -151,7 +151,12 @@ def join(book: Book, others: Sequence[str | Path] = ()) -> Path:
         raise InputError(message, file=str(book.folder))
     import polars as pl
 
-    frames = [_read_part(book.part(key)) for key in book.keys]
+    frames = []
+    for part in map(book.part, book.keys):
+        try:
+            frames.append(pl.read_parquet(part))
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError("is damaged; remove it and resume", file=str(part)) from None
     target = book.folder / "cells.parquet"
     _write_frame(target, pl.concat(frames), book.keys[0])
     return target
@@ -190,15 +195,6 @@ def _write_frame(path: Path, frame: Any, key: str) -> None:
         beside.write_bytes(memory.getbuffer())
 
 
-def _read_part(path: Path) -> Any:
-    import polars as pl
-
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError):
-        raise InputError("is damaged; remove it and resume", file=str(path)) from None
-
-
 @dataclass
 class Clock:
     """How long the rest will take, from what finished tasks of the same approaches took."""
@@ -215,17 +211,17 @@ class Clock:
     def left(self, workers: int) -> tuple[float, int]:
         """Seconds left, and how many approaches they leave out because none of it is done yet."""
         means = {name: sum(took) / len(took) for name, took in self.took.items()}
-        known = sum(means.get(task.approach, 0.0) for task in self.tasks)
-        unknown = {task.approach for task in self.tasks if task.approach not in means}
-        return known / workers, len(unknown)
+        seconds = sum(means.get(task.approach, 0.0) for task in self.tasks)
+        untimed = {task.approach for task in self.tasks if task.approach not in means}
+        return seconds / workers, len(untimed)
 
     def line(self, workers: int) -> str:
         """One line of progress."""
         done = sum(map(len, self.took.values()))
-        seconds, unknown = self.left(workers)
-        more = f", and {unknown} approach{'es' * (unknown > 1)} not timed yet" if unknown else ""
+        seconds, untimed = self.left(workers)
+        rest = f", and {untimed} approach{'es' * (untimed > 1)} not timed yet" if untimed else ""
         passed = time.monotonic() - self.started
         return (
             f"{done} of {done + len(self.tasks)} tasks in {passed:.0f} s; "
-            f"about {seconds:.0f} s left{more}"
+            f"about {seconds:.0f} s left{rest}"
         )

@@ -91,8 +91,8 @@ def single_differences(inputs: Inputs) -> Table:
 
 def _difference(singles: Singles, statistic: str, kind: Kind, measure: int) -> Estimate:
     def value(topics: Sequence[str] = ()) -> float:
-        both = [singles.figures(statistic, one, topics)[measure].mean() for one in (kind, KINDS[0])]
-        return float(both[0] - both[1])
+        own, certain = (singles.figures(statistic, k, topics)[measure] for k in (kind, KINDS[0]))
+        return float(own.mean() - certain.mean())
 
     every = list(singles.topics)
     left = [value([name for name in every if name != out]) for out in every]
@@ -105,8 +105,8 @@ def with_singles(results: Results, inputs: Inputs) -> Results:
 
     rows: list[dict[str, Any]] = []
     for name, singles in _all(inputs):
-        for at, one in enumerate(results.sets or [TopicSet(())], 1):
-            found = singles.figures(results.statistic, KINDS[0], one.test)
+        for at, topic_set in enumerate(results.sets or [TopicSet(())], 1):
+            figures = singles.figures(results.statistic, KINDS[0], topic_set.test)
             rows += [
                 {
                     "runs": name,
@@ -118,7 +118,7 @@ def with_singles(results: Results, inputs: Inputs) -> Results:
                     "panel": number,
                     results.statistic: value,
                 }
-                for measure, values in zip(inputs.measures, found, strict=True)
+                for measure, values in zip(inputs.measures, figures, strict=True)
                 for number, value in enumerate(values.tolist(), 1)
             ]
     certain = results.frame.filter(pl.col("gold") == "certain")

@@ -18,7 +18,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import Scale
 from qrowd.data.topics import Topics
-from qrowd.errors import ParameterError, UnknownNameError
+from qrowd.errors import ParameterError, require_name
 from qrowd.registry import params_of
 from qrowd.simulation import corpus
 from qrowd.simulation.carpenter import carpenter
@@ -141,13 +141,11 @@ def _like_carpenter(setting: Setting) -> Collection:
 
 def _changed(preset: str | Setting, changes: Mapping[str, Any]) -> Setting:
     if isinstance(preset, str):
-        if preset not in PRESETS:
-            raise UnknownNameError.among("preset", preset, PRESETS)
+        require_name("preset", preset, PRESETS)
         preset = PRESETS[preset]
     names = [parameter.name for parameter in params_of(Setting)]
     for name in changes:
-        if name not in names:
-            raise UnknownNameError.among("parameter of simulate", name, names)
+        require_name("parameter of simulate", name, names)
     return replace(preset, **changes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from qrowd.errors import UnknownNameError
+from qrowd.errors import require_name
 from qrowd.experiments.plan import Plan, parse_plan, read_plan
 
 _HERE = Path(__file__).parent
@@ -18,8 +18,7 @@ def names() -> list[str]:
 
 def preset(name: str) -> Plan:
     """The plan of a preset; its relative paths, if any, are those of the working folder."""
-    if name not in names():
-        raise UnknownNameError.among("preset", name, names())
+    require_name("preset", name, names())
     text = (_HERE / f"{name}.toml").read_text(encoding="utf-8")
     return replace(parse_plan(text, name), folder=str(Path.cwd()))
 
