@@ -1,1 +1,1 @@
-"""The wizard: a plan that is being made, question by question, up to launch."""
+"""The wizard: a plan that is being made, step by step, up to launch."""

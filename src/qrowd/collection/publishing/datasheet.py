@@ -5,12 +5,11 @@ The questions are those of Gebru et al. (2021), as far as the plan and the figur
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books.progress import status
@@ -20,12 +19,6 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import Merger
 from qrowd.io.judgements import read_judgements
 from qrowd.quality.agreement import agreement
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    pass
 
 NOT_SAID = "The organisers have not said."
 _WAYS = {
@@ -39,6 +32,22 @@ _CHECKS = {
     "ndcg": "NDCG on check questions",
     "seconds": "active seconds per document",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """How the campaign's figures are made, so that a reader of the release gets the same."""
+
+    merge: Merger
+    method: str
+    measures: tuple[str, ...] = ("AP", "nDCG@10")
+    draws: int = 300
+    level: float = 0.9
+    informed: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return {name: value for name, value in vars(self).items() if name != "merge"}
 
 
 def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> str:
@@ -58,10 +67,9 @@ def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figure
     return "\n\n".join(parts) + "\n"
 
 
-def _table(head: tuple[str, str], cells: Mapping[str, Any]) -> str:
-    lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in cells.items()]
-    return "\n".join(lines)
+def _table(name: str, value: str, cells: Mapping[str, str]) -> str:
+    rows = [f"| {name} | {value} |", "|---|---|", *(f"| {k} | {v} |" for k, v in cells.items())]
+    return "\n".join(rows)
 
 
 def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
@@ -84,23 +92,24 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
         for code, grade in enumerate(scale.grades):
             counts[f"judgements that say {grade}"] = f"{int((crowd.grade == code).sum()):,}"
     texts = "with their texts" if plan.release.text else "as ids only"
-    said = (
+    about = (
         f"Grades: {names}; {scale.relevant_from} and higher count as relevant. "
         f"Documents are included {texts}. Assessors are numbers drawn at random for this release; "
         "there are no times, reasons or personal data."
     )
-    return [_table(("what", "count"), counts), said]
+    return [_table("what", "count", counts), about]
 
 
 def _collection(work: Work) -> list[str]:
-    plan, found = work.plan, status(work)
-    when = [clarification.day(at) for at in (found.first_at, found.last_at) if at is not None]
+    plan, progress = work.plan, status(work)
+    times = (progress.first_at, progress.last_at)
+    days = dict.fromkeys(clarification.day(time) for time in times if time is not None)
     pay = f"{plan.pay.hit:.{plan.pay.digits}f} {plan.pay.currency}"
     documents = plan.hit.sets * plan.sets.size
     lines = [
-        f"Collected {' to '.join(dict.fromkeys(when)) or 'on unknown days'} with qrowd. "
+        f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
         f"{_WAYS[plan.campaign.way]} {plan.sets.target} judgements were wanted of every document; "
-        f"people gave {found.held:,} of {found.wanted:,}.",
+        f"people gave {progress.held:,} of {progress.wanted:,}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
@@ -114,18 +123,21 @@ def _collection(work: Work) -> list[str]:
 
 
 def _checks(plan: Plan) -> list[str]:
-    found = [(_CHECKS[name], getattr(plan.checks, name)) for name in _CHECKS]
+    checks = [(words, getattr(plan.checks, name)) for name, words in _CHECKS.items()]
     return [
         f"{words} at least {check.at_least:g} (else: {check.action})"
-        for words, check in found
+        for words, check in checks
         if check.action != "none" and check.at_least > 0
     ] or ["none"]
 
 
 def _clarified(work: Work) -> list[str]:
     """Topics whose instructions were changed while the campaign ran."""
-    found = [(one.at, json.loads(one.details)) for one in clarification.clarifications(work)]
-    lines = [f"- {clarification.day(at)}, topic {d['topic']}: {d['text']}" for at, d in found]
+    lines = []
+    for row in clarification.clarifications(work):
+        details = clarification.words_of(row)
+        day = clarification.day(row.at)
+        lines.append(f"- {day}, topic {details['topic']}: {details['text']}")
     if not lines:
         return []
     return [
@@ -148,10 +160,13 @@ def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
     lines = []
     if rows["judgements.tsv"]:
         crowd = read_judgements(folder / "judgements.tsv", scale=work.plan.scale.scale)
-        found = agreement(crowd, resample="topics")
-        known = {name: str(one) for name, one in found.overall.items() if not math.isnan(one.value)}
-        told = "Agreement of assessors, with 95 % intervals over topics:"
-        lines = [told, _table(("coefficient", "value"), known)] if known else []
+        overall = agreement(crowd, resample="topics").overall
+        cells = {name: str(cell) for name, cell in overall.items() if not math.isnan(cell.value)}
+        if cells:
+            lines = [
+                "Agreement of assessors, with 95 % intervals over topics:",
+                _table("coefficient", "value", cells),
+            ]
     rate = expert_sample.error_rate(work)
     if rate.judged and not math.isnan(rate.rate):
         lines.append(
@@ -172,19 +187,3 @@ def _uses(plan: Plan) -> list[str]:
 def _sharing(plan: Plan) -> list[str]:
     licence, contact = plan.release.licence, plan.release.contact
     return [f"Licence: {licence or NOT_SAID}", f"Contact: {contact or NOT_SAID}"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figures:
-    """How the campaign's figures are made, so that a reader of the release gets the same."""
-
-    merge: Merger
-    method: str
-    measures: tuple[str, ...] = ("AP", "nDCG@10")
-    draws: int = 300
-    level: float = 0.9
-    informed: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """As the manifest has it."""
-        return {name: value for name, value in vars(self).items() if name != "merge"}

@@ -7,15 +7,16 @@ per assessor, one assignment each, a place per set, an event per row. All of it,
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, text
 
 from qrowd.collection.database.schema import assignment, worker
-from qrowd.collection.database.store import Work, analyze, new_id
+from qrowd.collection.database.store import Work, analyze
 from qrowd.collection.people.workers import new_worker
 from qrowd.errors import FormatError, InputError, RuleError
 
@@ -32,19 +33,6 @@ class Imported:
     unknown: int
 
 
-@dataclass(frozen=True)
-class Row:
-    """One judgement of a file, with its line."""
-
-    line: int
-    topic: str
-    doc: str
-    assessor: str
-    grade: int
-    milliseconds: int
-    at: int
-
-
 def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Imported:
     """Judgements of a TSV file with a header (topic, doc, assessor, grade, seconds, time)."""
     if kind not in ("machine", "expert"):
@@ -54,17 +42,24 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
         "CREATE TEMPORARY TABLE incoming (line BIGINT, topic TEXT, doc TEXT, assessor TEXT, "
         "grade SMALLINT, ms BIGINT, said_at BIGINT)"
     )
-    total = sum(_stage(db, chunk) for chunk in _chunks(_rows(work, Path(path))))
+    stage = text(
+        "INSERT INTO incoming VALUES (:line, :topic, :doc, :assessor, :grade, :milliseconds, :at)"
+    )
+    total, rows = 0, _rows(work, Path(path))
+    while chunk := list(islice(rows, CHUNK)):
+        db.execute(stage, chunk)
+        total += len(chunk)
     _refuse_twice(db, path)
     assessors = _workers(work, kind)
     analyze(db, "incoming", "worker", "assignment")
     _refuse_known(work, kind, path)
-    known = _store(work, kind)
+    stored = _store(work, kind)
+    _close(work, kind)
     db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
-    return Imported(known, assessors, total - known)
+    return Imported(stored, assessors, total - stored)
 
 
-def _rows(work: Work, path: Path) -> Iterator[Row]:
+def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
     try:
         file = path.open(encoding="utf-8", newline="")
     except OSError as error:
@@ -79,7 +74,7 @@ def _rows(work: Work, path: Path) -> Iterator[Row]:
             yield _row(work, row, header, str(path), line)
 
 
-def _row(work: Work, row: list[str], header: list[str], file: str, line: int) -> Row:
+def _row(work: Work, row: list[str], header: list[str], file: str, line: int) -> dict[str, Any]:
     if len(row) != len(header):
         message = f"has {len(row)} columns, the header {len(header)}; fix this line"
         raise FormatError(message, file=file, line=line)
@@ -94,56 +89,51 @@ def _row(work: Work, row: list[str], header: list[str], file: str, line: int) ->
     if grade not in work.plan.scale.grades:
         listed = " ".join(map(str, work.plan.scale.grades))
         raise InputError(f"grade {grade} is not on the scale {listed}", file=file, line=line)
-    names = (values["topic"], values["doc"], values["assessor"])
-    return Row(line, *names, grade, max(0, milliseconds), at)
-
-
-def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    source = iter(rows)
-    while chunk := list(islice(source, CHUNK)):
-        yield chunk
-
-
-def _stage(db: Connection, chunk: list[Row]) -> int:
-    db.execute(
-        text(
-            "INSERT INTO incoming VALUES "
-            "(:line, :topic, :doc, :assessor, :grade, :milliseconds, :at)"
-        ),
-        [vars(row) for row in chunk],
-    )
-    return len(chunk)
+    return {
+        "line": line,
+        "topic": values["topic"],
+        "doc": values["doc"],
+        "assessor": values["assessor"],
+        "grade": grade,
+        "milliseconds": max(0, milliseconds),
+        "at": at,
+    }
 
 
 def _refuse_twice(db: Connection, path: str | Path) -> None:
-    query = "SELECT max(line), topic, doc, assessor FROM incoming GROUP BY topic, doc, assessor"
-    found = db.execute(text(f"{query} HAVING count(*) > 1 ORDER BY 1 LIMIT 1")).first()
-    if found is not None:
-        message = f"assessor {found[3]} judges {found[1]} {found[2]} twice; keep one line"
-        raise InputError(message, file=str(path), line=found[0])
+    query = """
+        SELECT max(line), topic, doc, assessor FROM incoming GROUP BY topic, doc, assessor
+        HAVING count(*) > 1 ORDER BY 1 LIMIT 1
+    """
+    row = db.execute(text(query)).first()
+    if row is not None:
+        line, topic, doc, assessor = row
+        message = f"assessor {assessor} judges {topic} {doc} twice; keep one line"
+        raise InputError(message, file=str(path), line=line)
 
 
 def _workers(work: Work, kind: str) -> int:
-    """A worker and an assignment for each assessor of the file, made or found."""
+    """A worker and an open assignment for each assessor of the file; how many."""
     names = list(work.db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
-    w = worker.c
+    w, a = worker.c, assignment.c
     own = select(w.name, w.id).where(w.campaign_id == work.campaign, w.kind == kind)
-    known = {row.name: row.id for row in work.db.execute(own)}
+    ids = {row.name: row.id for row in work.db.execute(own)}
     for name in names:
-        number = known.get(name) or new_worker(work, kind, name)
-        _assignment(work, number, kind)
+        number = ids.get(name) or new_worker(work, kind, name)
+        mine = (a.worker_id == number) & (a.kind == kind) & (a.state == "active")
+        if work.db.scalar(select(a.id).where(mine)) is None:
+            work.db.execute(
+                insert(assignment).values(
+                    campaign_id=work.campaign,
+                    worker_id=number,
+                    key=work.key(),
+                    kind=kind,
+                    leased_at=work.now,
+                    expires_at=work.now,
+                    latest_end=work.now,
+                )
+            )
     return len(names)
-
-
-def _assignment(work: Work, worker_id: int, kind: str) -> int:
-    a = assignment.c
-    batch = (a.worker_id == worker_id) & (a.kind == kind) & (a.state == "active")
-    found = work.db.scalar(select(a.id).where(batch))
-    if found is not None:
-        return int(found)
-    values = {"campaign_id": work.campaign, "worker_id": worker_id, "key": work.key(), "kind": kind}
-    times = {"leased_at": work.now, "expires_at": work.now, "latest_end": work.now}
-    return new_id(work.db.execute(insert(assignment).values(**values, **times)))
 
 
 _PAIRS = """
@@ -165,11 +155,14 @@ def _refuse_known(work: Work, kind: str, path: str | Path) -> None:
         JOIN answer s ON s.place_id = p.id AND s.position = m.position
         ORDER BY i.line LIMIT 1
     """
-    found = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
-    if found is not None:
-        message = f"{found[3]} judged {found[1]} {found[2]} in an earlier import; leave this line"
+    row = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
+    if row is not None:
+        line, topic, doc, assessor = row
         raise InputError(
-            f"{message} out, or give the assessor another name", file=str(path), line=found[0]
+            f"{assessor} judged {topic} {doc} in an earlier import; leave this line out, or give "
+            "the assessor another name",
+            file=str(path),
+            line=line,
         )
 
 
@@ -198,18 +191,12 @@ def _store(work: Work, kind: str) -> int:
         FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
         ORDER BY i.line, m.set_id
     """)
-    stored = int(work.db.execute(done, names).rowcount)
-    _close(work, kind)
-    return stored
+    return int(work.db.execute(done, names).rowcount)
 
 
 def _close(work: Work, kind: str) -> None:
     """Imported assignments end as accepted: nothing more is said in them."""
-    for source, target in (
-        ("active", "finished"),
-        ("finished", "submitted"),
-        ("submitted", "accepted"),
-    ):
+    for source, target in pairwise(("active", "finished", "submitted", "accepted")):
         finished = ", finished_at = :now" if target == "finished" else ""
         work.db.execute(
             text(

@@ -11,12 +11,11 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from qrowd import __version__
 from qrowd.collection.database.schema import (
@@ -28,7 +27,7 @@ from qrowd.collection.database.schema import (
     topic,
     worker,
 )
-from qrowd.collection.database.schema import audit as acts
+from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Found, Store, Work
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
@@ -36,10 +35,6 @@ from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
 from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION, sha256_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
 _NAMED = ("topic", "doc", "assessor")
@@ -70,7 +65,11 @@ def release(
     if not sure:
         raise RuleError("ask-twice", "a release cannot be taken back; confirm it")
     path = Path(target)
-    _refuse_occupied(path)
+    # a release never replaces another
+    if path.is_dir() and any(path.iterdir()):
+        raise RuleError("conflict", f"{path} is not empty; name a new folder, or a .zip")
+    if path.is_file():
+        raise RuleError("conflict", f"there is a file {path} already; name another")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) if path.suffix == ".zip" else made_folder(path)
         with store.read(name) as work:
@@ -91,36 +90,29 @@ def release(
 
 def releases(work: Work) -> list[Found]:
     """The releases so far, the oldest first: rows of the audit."""
-    own = (acts.c.campaign_id == work.campaign) & (acts.c.act == "release")
-    return list(work.db.execute(select(acts).where(own).order_by(acts.c.id)))
+    a = audit_table.c
+    own = (a.campaign_id == work.campaign) & (a.act == "release")
+    return list(work.db.execute(select(audit_table).where(own).order_by(a.id)))
 
 
 def voided_by(work: Work, worker_id: int) -> list[Found]:
     """The releases that hold answers of this worker: voiding these would make them disagree."""
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
     first = work.db.scalar(select(func.min(assignment.c.ended_at)).where(mine))
-    return [] if first is None else [one for one in releases(work) if one.at >= first]
-
-
-def _refuse_occupied(path: Path) -> None:
-    """A release never replaces another."""
-    if path.is_dir() and any(path.iterdir()):
-        raise RuleError("conflict", f"{path} is not empty; name a new folder, or a .zip")
-    if path.is_file():
-        raise RuleError("conflict", f"there is a file {path} already; name another")
+    return [] if first is None else [row for row in releases(work) if row.at >= first]
 
 
 def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as made:
         inside = Path(made)
-        found = {one.name: one.rows for one in export(work, inside, merge=figures.merge)}
-        if not found["judgements.tsv"] and not found["orders.tsv"]:
+        exported = {file.name: file.rows for file in export(work, inside, merge=figures.merge)}
+        if not exported["judgements.tsv"] and not exported["orders.tsv"]:
             raise RuleError("no-judgements", "there are no judgements to release yet")
         rows = _without_people(work, inside, folder)
         for name in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
-            if name in found:
+            if name in exported:
                 shutil.move(inside / name, folder / name)  # perhaps to another disk
-                rows[name] = found[name]
+                rows[name] = exported[name]
     rows |= _material(work, folder) | _copied_runs(work, folder, runs)
     rows["consent.txt"] = _put(folder / "consent.txt", _consent(work))
     rows["datasheet.md"] = _put(folder / "datasheet.md", [datasheet(work, folder, rows, figures)])
@@ -128,7 +120,7 @@ def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> 
     return rows
 
 
-def _put(path: Path, lines: Sequence[str] | Iterator[str]) -> int:
+def _put(path: Path, lines: Iterable[str]) -> int:
     """Write lines, their ends included; how many."""
     number = 0
     with written(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
@@ -143,43 +135,37 @@ def _put(path: Path, lines: Sequence[str] | Iterator[str]) -> int:
 
 def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
     """Judgements and orders under new numbers, sorted by them, without times."""
-    tables = {name: _read(source / name) for name in ("judgements.tsv", "orders.tsv")}
-    seen = sorted({name for one in tables.values() for name in one["assessor"].unique()})
-    numbers = _numbers(work, seen)
+    import polars as pl
+
+    tables = {
+        name: pl.read_csv(source / name, separator="\t", infer_schema=False, quote_char=None)
+        for name in ("judgements.tsv", "orders.tsv")
+    }
+    assessors = {name for table in tables.values() for name in table["assessor"].unique()}
+    numbers = {"assessor": _numbers(work, sorted(assessors))}
     ballots = sorted(tables["orders.tsv"]["ballot"].unique())
     mixed = work.random.sample(range(1, len(ballots) + 1), len(ballots))
-    ballot = {old: f"b{number}" for old, number in zip(ballots, mixed, strict=True)}
+    numbers["ballot"] = {old: f"b{new}" for old, new in zip(ballots, mixed, strict=True)}
     rows = {}
     for name, table in tables.items():
-        kept = [one for one in table.columns if one not in ("seconds", "time")]
-        changed = table.select(kept).with_columns(_renamed("assessor", numbers))
-        if "ballot" in kept:
-            changed = changed.with_columns(_renamed("ballot", ballot))
-        order = [one for one in ("ballot", *_NAMED) if one in kept]
-        changed.sort(order).write_csv(folder / name, separator="\t", quote_style="never")
-        rows[name] = len(changed)
+        anonymous = table.drop("seconds", "time", strict=False).with_columns(
+            pl.col(column).replace_strict(names, return_dtype=pl.String)
+            for column, names in numbers.items()
+            if column in table.columns
+        )
+        order = [column for column in ("ballot", *_NAMED) if column in table.columns]
+        anonymous.sort(order).write_csv(folder / name, separator="\t", quote_style="never")
+        rows[name] = len(table)
     return rows
 
 
-def _read(path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
-
-
-def _renamed(column: str, names: Mapping[str, str]) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(column).replace_strict(names, return_dtype=pl.String)
-
-
-def _numbers(work: Work, seen: Sequence[str]) -> dict[str, str]:
+def _numbers(work: Work, assessors: Sequence[str]) -> dict[str, str]:
     """New names of assessors; machines keep theirs."""
     w = worker.c
     own = (w.campaign_id == work.campaign) & (w.kind == "machine")
     machines = set(work.db.scalars(select(w.name).where(own)))
-    people = [name for name in seen if name not in machines]
-    letter = "a"
+    people = [name for name in assessors if name not in machines]
+    letter = "a"  # doubled until no machine's name begins like a number
     while any(name.startswith(letter) for name in machines):
         letter += "a"
     mixed = work.random.sample(range(1, len(people) + 1), len(people))
@@ -204,8 +190,8 @@ def _material(work: Work, folder: Path) -> dict[str, int]:
 def _topics(work: Work) -> Iterator[str]:
     query = select(topic).where(topic.c.campaign_id == work.campaign).order_by(topic.c.name)
     for row in work.db.execute(query).mappings():
-        known = {"topic": row["name"], **{name: row[name] for name in _TEXTS if row[name]}}
-        yield json.dumps(known, ensure_ascii=False) + "\n"
+        texts = {name: row[name] for name in _TEXTS if row[name]}
+        yield json.dumps({"topic": row["name"], **texts}, ensure_ascii=False) + "\n"
 
 
 def _pool(work: Work) -> Iterator[str]:
@@ -217,32 +203,32 @@ def _pool(work: Work) -> Iterator[str]:
     yield from sorted(f"{row.name}\t{row.doc}\n" for row in work.db.execute(mine))
 
 
-def _in_pool(work: Work) -> Any:
+def _in_pool(work: Work) -> ColumnElement[bool]:
     pairs = select(pair.c.document_id).where(pair.c.campaign_id == work.campaign)
     return document.c.id.in_(pairs.where(pair.c.in_pool == 1))
 
 
 def _ids(work: Work) -> Iterator[str]:
+    names = work.db.scalars(select(document.c.name).where(_in_pool(work)))
     yield "doc\n"
-    yield from sorted(
-        f"{name}\n" for name in work.db.scalars(select(document.c.name).where(_in_pool(work)))
-    )
+    yield from sorted(f"{name}\n" for name in names)
 
 
 def _with_text(work: Work) -> Iterator[str]:
     d = document.c
     joined = document.outerjoin(content, content.c.hash == d.content)
     query = select(d.name, d.title, d.url, d.media_type, content.c.body).select_from(joined)
-    rows = work.db.execution_options(yield_per=200).execute(
-        query.where(_in_pool(work)).order_by(d.name)
-    )
-    for row in rows:
-        known = {"doc": row.name, "title": row.title, "url": row.url, "media": row.media_type}
-        known["text"] = (row.body or b"").decode("utf-8", "replace")
-        yield (
-            json.dumps({key: value for key, value in known.items() if value}, ensure_ascii=False)
-            + "\n"
-        )
+    ordered = query.where(_in_pool(work)).order_by(d.name)
+    for row in work.db.execution_options(yield_per=200).execute(ordered):
+        texts = {
+            "doc": row.name,
+            "title": row.title,
+            "url": row.url,
+            "media": row.media_type,
+            "text": (row.body or b"").decode("utf-8", "replace"),
+        }
+        filled = {name: text for name, text in texts.items() if text}
+        yield json.dumps(filled, ensure_ascii=False) + "\n"
 
 
 def _copied_runs(work: Work, folder: Path, runs: Sequence[Path]) -> dict[str, int]:
@@ -263,10 +249,10 @@ def _consent(work: Work) -> Iterator[str]:
     people = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
     query = select(c.version, c.text, func.count(c.worker_id.distinct()).label("people"))
     given = query.where(c.worker_id.in_(people)).group_by(c.version, c.text).order_by(c.version)
-    found = work.db.execute(given).all()
-    for row in found:
+    versions = work.db.execute(given).all()
+    for row in versions:
         yield f"Version {row.version}, accepted by {row.people:,} people:\n\n{row.text}\n\n"
-    if not found:
+    if not versions:
         yield f"{work.plan.people.consent or 'No consent was asked for.'}\n"
 
 
@@ -298,9 +284,8 @@ def _write_manifest(work: Work, folder: Path, rows: Mapping[str, int], figures: 
 def _pack(folder: Path, path: Path) -> None:
     """All files in one zip, without the times at which they were written."""
     with written(path) as beside, zipfile.ZipFile(beside, "w") as archive:
-        for one in sorted(folder.rglob("*")):
-            if one.is_file():
-                name = one.relative_to(folder).as_posix()
-                entry = zipfile.ZipInfo(name, _TIMELESS)
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _TIMELESS)
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, one.read_bytes())
+                archive.writestr(entry, file.read_bytes())
