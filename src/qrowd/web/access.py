@@ -23,7 +23,7 @@ from fastapi import Depends, Request, Response
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from qrowd.collection.database.schema import account, campaign, member_role, token
-from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.database.store import Row, Store, Work
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 
@@ -334,7 +334,7 @@ def administrator(bearer: Signed) -> Bearer:
 Administrator = Annotated[Bearer, Depends(administrator)]
 
 
-def roles_of(db: Connection, account_id: int) -> list[Found]:
+def roles_of(db: Connection, account_id: int) -> list[Row]:
     """An account's roles: rows of campaign (its name), number, role."""
     named = (campaign.c.name.label("campaign"), campaign.c.id.label("number"), member_role.c.role)
     joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)

@@ -16,7 +16,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from qrowd.collection.database.schema import account, campaign, member_role, rate, token
-from qrowd.collection.database.store import Found, Store, Work, new_id
+from qrowd.collection.database.store import Row, Store, Work, new_id
 from qrowd.collection.people import workers
 from qrowd.errors import RuleError
 from qrowd.web.access import new_token, roles_of
@@ -50,7 +50,7 @@ class Account:
     login: str
     administrator: bool
     made_at: int
-    roles: list[Found]
+    roles: list[Row]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def accounts(db: Connection) -> list[Account]:
     joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
     named = campaign.c.name.label("campaign")
     query = select(member_role.c.account_id, named, member_role.c.role).select_from(joined)
-    roles: dict[int, list[Found]] = defaultdict(list)
+    roles: dict[int, list[Row]] = defaultdict(list)
     for row in db.execute(query.order_by(named, member_role.c.role)):
         roles[row.account_id].append(row)
     return [

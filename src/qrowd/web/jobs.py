@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from qrowd.collection.database.schema import job
-from qrowd.collection.database.store import Found, Store, Work, new_id
+from qrowd.collection.database.store import Row, Store, Work, new_id
 from qrowd.errors import RuleError
 
 KINDS = ("decisions", "export", "merge", "quality", "release", "systems")
@@ -52,7 +52,7 @@ def ask(work: Work, kind: str, parameters: Mapping[str, Any]) -> int:
     return new_id(work.db.execute(row))
 
 
-def state_of(work: Work, number: int) -> Found:
+def state_of(work: Work, number: int) -> Row:
     """A job of this campaign."""
     own = (job.c.id == number) & (job.c.campaign_id == work.campaign)
     row = work.db.execute(select(job).where(own)).one_or_none()
@@ -78,7 +78,7 @@ def latest(work: Work, kind: str) -> Result | None:
     )
 
 
-def newest(work: Work, kind: str) -> Found | None:
+def newest(work: Work, kind: str) -> Row | None:
     """The newest job of a kind, whatever its state."""
     query = select(job).where(_own(work, kind)).order_by(job.c.id.desc()).limit(1)
     return work.db.execute(query).one_or_none()
@@ -105,7 +105,7 @@ def ask_for_draft(db: Connection, now: int, draft: str, parameters: Mapping[str,
     return new_id(db.execute(row))
 
 
-def of_draft(db: Connection, draft: str) -> Found | None:
+def of_draft(db: Connection, draft: str) -> Row | None:
     """The newest dry run of a draft."""
     query = select(job).where(_rehearsals(draft)).order_by(job.c.id.desc()).limit(1)
     return db.execute(query).one_or_none()
@@ -118,7 +118,7 @@ def _rehearsals(draft: str) -> ColumnElement[bool]:
 # --- for the process that does them ---------------------------------------------------------------
 
 
-def take(store: Store) -> Found | None:
+def take(store: Store) -> Row | None:
     """Lease the oldest job that waits, or whose process died."""
     now = store.clock()
     dead = (job.c.state == "running") & (job.c.leased_until < now)

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from qrowd.collection.adjudication import cases
 from qrowd.collection.database.schema import content, document, pair
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
@@ -75,7 +75,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     )
 
 
-def _documents(work: Work, pair_id: int) -> list[Found]:
+def _documents(work: Work, pair_id: int) -> list[Row]:
     same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
     joined = pair.join(document, document.c.id == pair.c.document_id)
     joined = joined.outerjoin(content, content.c.hash == document.c.content)
@@ -85,7 +85,7 @@ def _documents(work: Work, pair_id: int) -> list[Found]:
     return list(work.db.execute(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1)))
 
 
-def words_of(row: Found) -> str:
+def words_of(row: Row) -> str:
     """A document's words, without its markup; nothing of pictures and the like."""
     media = row.media_type.partition(";")[0].strip().lower()
     if not row.body or not (media.startswith("text/") or media == "application/xhtml+xml"):

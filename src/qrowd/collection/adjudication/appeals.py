@@ -23,7 +23,7 @@ from qrowd.collection.database.schema import (
     topic,
     worker,
 )
-from qrowd.collection.database.store import Found, Work, new_id
+from qrowd.collection.database.store import Row, Work, new_id
 from qrowd.collection.judging.assignments import by_id, by_key, kept, move
 from qrowd.collection.judging.offer import order_of
 from qrowd.collection.people.workers import worker_of
@@ -44,7 +44,7 @@ def appeal_refusal(work: Work, worker_id: int, key: str, words: str) -> int:
     return _open(work, worker_id, words, kind="refusal", assignment_id=row.id)
 
 
-def in_time(work: Work, row: Found) -> bool:
+def in_time(work: Work, row: Row) -> bool:
     """Whether the refusal of a batch can still be appealed."""
     until = (row.ended_at or 0) + work.plan.pay.appeal_days * DAY
     return bool(row.state == "refused" and work.now <= until)
@@ -90,7 +90,7 @@ def _open(work: Work, worker_id: int, words: str, **about: Any) -> int:
     return number
 
 
-def open_appeals(work: Work) -> list[Found]:
+def open_appeals(work: Work) -> list[Row]:
     """Appeals without a reply, the oldest first."""
     joined = appeal.join(worker, worker.c.id == appeal.c.worker_id)
     query = select(appeal, worker.c.number).select_from(joined)
@@ -98,13 +98,13 @@ def open_appeals(work: Work) -> list[Found]:
     return list(work.db.execute(own.order_by(appeal.c.id)))
 
 
-def appeals_of(work: Work, worker_id: int) -> list[Found]:
+def appeals_of(work: Work, worker_id: int) -> list[Row]:
     """A worker's own appeals with their replies."""
     mine = select(appeal).where(appeal.c.worker_id == worker_id).order_by(appeal.c.id)
     return list(work.db.execute(mine))
 
 
-def disputed_question(work: Work, row: Found) -> Found:
+def disputed_question(work: Work, row: Row) -> Row:
     """The check question that an appeal is about: set, topic, doc, the expert's grade, the own."""
     joined = (
         place.join(

@@ -30,7 +30,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert
 from qrowd.collection.record.audit import perform
@@ -85,7 +85,7 @@ class Waiting:
 
     sampled: int
     disputed: int
-    pairs: tuple[Found, ...]
+    pairs: tuple[Row, ...]
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -99,12 +99,12 @@ def waiting(work: Work) -> Waiting:
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 
-def queue(work: Work) -> list[Found]:
+def queue(work: Work) -> list[Row]:
     """The pairs that wait."""
     return list(waiting(work).pairs)
 
 
-def of_topic(work: Work, topic_name: str) -> list[Found]:
+def of_topic(work: Work, topic_name: str) -> list[Row]:
     """All pairs of a topic's pool: id, doc, title."""
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
@@ -113,7 +113,7 @@ def of_topic(work: Work, topic_name: str) -> list[Found]:
     return list(work.db.execute(mine.where(pair.c.in_pool == 1).order_by(document.c.name)))
 
 
-def topics(work: Work, expert_number: int) -> list[Found]:
+def topics(work: Work, expert_number: int) -> list[Row]:
     """Topics with how many pairs they have, and how many of them this expert has decided."""
     mine = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
     own = func.count().filter(pair.c.id.in_(mine)).label("own")
@@ -140,7 +140,7 @@ def seen_as(work: Work, worker_id: int | None, name: str) -> int:
     return int(work.db.scalar(query) or 0)
 
 
-def own_decision(work: Work, expert_number: int, pair_id: int) -> Found | None:
+def own_decision(work: Work, expert_number: int, pair_id: int) -> Row | None:
     """The last decision of this expert on a pair."""
     mine = and_(decision.c.pair_id == pair_id, decision.c.expert_id == expert_number)
     query = select(decision).where(mine).order_by(decision.c.id.desc()).limit(1)
@@ -170,7 +170,7 @@ def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
     return sorted(votes, key=lambda vote: (vote.grade is None, vote.grade or 0, vote.reasons))
 
 
-def _answers(work: Work) -> Select[Found]:
+def _answers(work: Work) -> Select[Row]:
     """The answers that count, with what was said instead of a grade."""
     counted = and_(
         assignment.c.campaign_id == work.campaign,
@@ -240,7 +240,7 @@ def decisions(
 # --- "I disagree" ---------------------------------------------------------------------------------
 
 
-def disagreements(work: Work) -> list[Found]:
+def disagreements(work: Work) -> list[Row]:
     """Objections to gold without a reply: id, at, pair, set, topic, doc, title."""
     return list(work.db.execute(_objections(work).order_by(appeal.c.id)))
 
@@ -287,7 +287,7 @@ def answer_disagreement(
         notices.tell(work, "gold-wrong", f"{text}; look at who failed by it", str(row.set_id))
 
 
-def _objections(work: Work) -> Select[Found]:
+def _objections(work: Work) -> Select[Row]:
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
     about = (appeal.c.id, appeal.c.at, pair.c.id.label("pair"), place.c.set_id, *names)
     query = select(*about, appeal.c.text, appeal.c.place_id, appeal.c.position)
@@ -298,7 +298,7 @@ def _objections(work: Work) -> Select[Found]:
     )
 
 
-def _objection(work: Work, number: int) -> Found:
+def _objection(work: Work, number: int) -> Row:
     row = work.db.execute(_objections(work).where(appeal.c.id == number)).one_or_none()
     if row is None:
         raise RuleError("not-found", f"there is no open objection {number}")

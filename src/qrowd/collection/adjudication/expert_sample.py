@@ -26,7 +26,7 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.people.workers import expert
 from qrowd.comparison.significance import wilson
 from qrowd.errors import RuleError
@@ -134,7 +134,7 @@ def with_pairs(rows: Table) -> Join:
     )
 
 
-def to_judge(work: Work) -> list[Found]:
+def to_judge(work: Work) -> list[Row]:
     """Sampled pairs without a decision: topic, doc, shown without anybody's grade (blind)."""
     decided = select(decision.c.pair_id)
     query = select(pair.c.id, topic.c.name.label("topic"), document.c.name.label("doc")).distinct()
@@ -142,7 +142,7 @@ def to_judge(work: Work) -> list[Found]:
     return list(work.db.execute(own.where(pair.c.id.not_in(decided)).order_by(pair.c.id)))
 
 
-def disputed(work: Work, limit: int = 100) -> list[Found]:
+def disputed(work: Work, limit: int = 100) -> list[Row]:
     """Pairs whose judges disagree most: rows of topic, doc, votes, relevant votes."""
     votes = func.count()
     yes = func.count().filter(event.c.grade >= work.plan.scale.relevant_from)

@@ -45,7 +45,6 @@ from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import MissingExtraError, RuleError, StoreError
 
 Row: TypeAlias = Any  # a row of a query; its columns are attributes
-Found: TypeAlias = Row  # the name that other rooms still use
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1

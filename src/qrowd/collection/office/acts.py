@@ -28,7 +28,7 @@ from qrowd.collection.database.schema import (
     topic,
     worker,
 )
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
 from qrowd.collection.judging.assignments import by_id, kept, move
 from qrowd.collection.material import clarification
@@ -191,7 +191,7 @@ def _use_gold(work: Work, number: int, in_use: int) -> None:
     work.db.execute(update(judging_set).where(judging_set.c.id == number).values(open=in_use))
 
 
-def _gold_set(work: Work, number: int) -> Found:
+def _gold_set(work: Work, number: int) -> Row:
     s = judging_set.c
     own = and_(s.id == number, s.campaign_id == work.campaign, s.role != "pool")
     row = work.db.execute(select(judging_set).where(own)).one_or_none()
@@ -261,7 +261,7 @@ def _set_worker(work: Work, details: Details, state: str) -> Details:
     return {"before": row.state}
 
 
-def _ongoing(work: Work, worker_id: int) -> list[Found]:
+def _ongoing(work: Work, worker_id: int) -> list[Row]:
     a = assignment.c
     own = (a.worker_id == worker_id) & a.state.in_(("active", "finished"))
     return list(work.db.execute(select(assignment).where(own).order_by(a.id)))
@@ -371,12 +371,12 @@ def _foretell_refuse(work: Work, details: Details) -> Consequence:
     return Consequence(f"Refuse this batch of {owner}?", "Refuse", follows, cost)
 
 
-def _batch_and_owner(work: Work, details: Details) -> tuple[Found, str]:
+def _batch_and_owner(work: Work, details: Details) -> tuple[Row, str]:
     row = by_id(work, int(details["assignment"]))
     return row, f"worker w{workers.worker_of(work, row.worker_id).number}"
 
 
-def _judged_again(work: Work, row: Found) -> tuple[str, int]:
+def _judged_again(work: Work, row: Row) -> tuple[str, int]:
     """What is judged again where a batch is void, and what that costs."""
     held = (place.c.assignment_id == row.id) & (place.c.held == 1)
     sets = int(work.db.scalar(select(func.count()).select_from(place).where(held)) or 0)

@@ -30,7 +30,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.states import OPEN
-from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.database.store import Row, Store, Work
 from qrowd.collection.judging.assignments import by_id, move
 from qrowd.collection.material import clarification
 from qrowd.collection.people.workers import fingerprint, worker_of
@@ -69,7 +69,7 @@ def ask(work: Work, worker_id: int) -> bool:
     return not _unsettled(work, worker_id)
 
 
-def waiting(work: Work) -> list[Found]:
+def waiting(work: Work) -> list[Row]:
     """Workers who asked to be forgotten and are not yet."""
     own = (worker.c.campaign_id == work.campaign) & worker.c.forget_asked.is_not(None)
     query = select(worker).where(own, worker.c.forgotten_at.is_(None)).order_by(worker.c.id)
@@ -133,7 +133,7 @@ def scrub(store: Store) -> None:
         bare.execute(text("CHECKPOINT"))
 
 
-def _worker(work: Work, number: int) -> Found:
+def _worker(work: Work, number: int) -> Row:
     own = (worker.c.number == number) & (worker.c.campaign_id == work.campaign)
     row = work.db.execute(select(worker).where(own)).one_or_none()
     if row is None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import appeal, assignment, notice, worker
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
 from qrowd.collection.office.pace import Pace
 from qrowd.collection.plan.sections import DAY
@@ -88,7 +88,7 @@ def _by_hand(work: Work) -> Iterator[Need]:
         yield Need(f"{waiting} to be accepted.", page="/batches")
 
 
-def weak_gold(rows: list[Found]) -> Iterator[Found]:
+def weak_gold(rows: list[Row]) -> Iterator[Row]:
     """Of the pass rates of gold sets: those in use that most workers miss."""
     for row in rows:
         if row.open and row.tried >= TRIED and row.passed < MISSED * row.tried:

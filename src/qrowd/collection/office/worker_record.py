@@ -24,7 +24,7 @@ from qrowd.collection.database.schema import (
     topic,
     worker,
 )
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.people import workers
 
 BATCHES = 50  # that are shown, the newest
@@ -53,14 +53,14 @@ class Standing:
     the worker's row of `workers.listed`.
     """
 
-    line: Found
+    line: Row
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
     batches: tuple[BatchLine, ...]
-    reasons: tuple[Found, ...]
-    messages: tuple[Found, ...]
-    appeals: tuple[Found, ...]
+    reasons: tuple[Row, ...]
+    messages: tuple[Row, ...]
+    appeals: tuple[Row, ...]
     unsettled: int
 
     @property
@@ -70,7 +70,7 @@ class Standing:
         return right, sum(self.confusion.values())
 
 
-def lines(work: Work, numbers: Sequence[int]) -> list[Found]:
+def lines(work: Work, numbers: Sequence[int]) -> list[Row]:
     """These workers, in this order: rows of `workers.listed`."""
     rows = {row.number: row for row in workers.listed(work, numbers=numbers)}
     return [rows[number] for number in numbers if number in rows]
@@ -152,7 +152,7 @@ def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     ]
 
 
-def _reasons(work: Work, worker_id: int) -> list[Found]:
+def _reasons(work: Work, worker_id: int) -> list[Row]:
     """The last reasons and marked passages: topic, doc, grade, kind, text."""
     e, p = event.c, place.c
     joined = (

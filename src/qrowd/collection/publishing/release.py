@@ -28,7 +28,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.schema import audit as audit_table
-from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.database.store import Row, Store, Work
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
@@ -88,14 +88,14 @@ def release(
     return Released(rows, sha, rows["judgements.tsv"], act)
 
 
-def releases(work: Work) -> list[Found]:
+def releases(work: Work) -> list[Row]:
     """The releases so far, the oldest first: rows of the audit."""
     a = audit_table.c
     own = (a.campaign_id == work.campaign) & (a.act == "release")
     return list(work.db.execute(select(audit_table).where(own).order_by(a.id)))
 
 
-def voided_by(work: Work, worker_id: int) -> list[Found]:
+def voided_by(work: Work, worker_id: int) -> list[Row]:
     """The releases that hold answers of this worker: voiding these would make them disagree."""
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
     first = work.db.scalar(select(func.min(assignment.c.ended_at)).where(mine))

@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import func, insert, select
 
 from qrowd.collection.database.schema import audit
-from qrowd.collection.database.store import Found, Work, new_id
+from qrowd.collection.database.store import Row, Work, new_id
 from qrowd.collection.record.act import checked, known_acts, subject_of
 from qrowd.errors import RuleError, UnknownNameError
 
@@ -109,7 +109,7 @@ def last_act(work: Work) -> int:
     return int(work.db.scalar(newest) or 0)
 
 
-def act_numbered(work: Work, number: int) -> Found:
+def act_numbered(work: Work, number: int) -> Row:
     """An act of this campaign by its number."""
     own = (audit.c.id == number) & (audit.c.campaign_id == work.campaign)
     row = work.db.execute(select(audit).where(own)).one_or_none()
@@ -118,7 +118,7 @@ def act_numbered(work: Work, number: int) -> Found:
     return row
 
 
-def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Found]:
+def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Row]:
     """What was done, the newest first; `before` is the number of the last one known."""
     own = select(audit).where(audit.c.campaign_id == work.campaign)
     if before is not None:
@@ -126,7 +126,7 @@ def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Found]
     return list(work.db.execute(own.order_by(audit.c.id.desc()).limit(limit)))
 
 
-def reversible(work: Work, rows: list[Found]) -> set[int]:
+def reversible(work: Work, rows: list[Row]) -> set[int]:
     """The numbers of those acts that can still be undone, as far as other acts tell."""
     acts = known_acts()
     able = [row for row in rows if row.act in acts and acts[row.act].undo is not None]
@@ -145,13 +145,13 @@ def reversible(work: Work, rows: list[Found]) -> set[int]:
     }
 
 
-def _since(work: Work, number: int) -> list[Found]:
+def _since(work: Work, number: int) -> list[Row]:
     """The acts from a number on, the oldest first."""
     own = (audit.c.campaign_id == work.campaign) & (audit.c.id >= number)
     return list(work.db.execute(select(audit).where(own).order_by(audit.c.id)))
 
 
-def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> list[Found]:
+def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> list[Row]:
     """Acts after one on the same thing, the oldest first; with `undone`, also undos and undone."""
     rows = _since(work, number + 1)
     if not undone:
@@ -160,7 +160,7 @@ def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> li
     return [row for row in rows if subject and _subject(work, row) == subject]
 
 
-def _subject(work: Work, row: Found) -> str:
+def _subject(work: Work, row: Row) -> str:
     """What an act changed; of an undo, what the act it undoes changed."""
     source = row if row.undoes is None else act_numbered(work, row.undoes)
     return subject_of(source.act, json.loads(source.details))

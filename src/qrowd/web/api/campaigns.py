@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import campaign
-from qrowd.collection.database.store import Found, Store
+from qrowd.collection.database.store import Row, Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import gather
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
@@ -100,7 +100,7 @@ def listed(bearer: Signed, store: TheStore) -> list[Listed]:
     return open_to(bearer, store)
 
 
-def open_to(bearer: Bearer, store: Store) -> list[Found]:
+def open_to(bearer: Bearer, store: Store) -> list[Row]:
     """The campaigns that are open to somebody: rows of name, state."""
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
     with store.snapshot() as db:

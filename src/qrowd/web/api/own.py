@@ -11,7 +11,7 @@ from sqlalchemy import select
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import assignment
-from qrowd.collection.database.store import Found
+from qrowd.collection.database.store import Row
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.people.visits import leave
@@ -137,7 +137,7 @@ def own_page(worker: Worker) -> dict[str, Any]:
         }
 
 
-def _batch(row: Found, can_appeal: bool) -> Batch:
+def _batch(row: Row, can_appeal: bool) -> Batch:
     return Batch(
         key=row.key,
         kind="judge" if row.kind == "second" else row.kind,  # which of both it is stays hidden

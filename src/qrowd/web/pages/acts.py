@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.schema import assignment, outcome, worker
-from qrowd.collection.database.store import Found, Work
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.office import extension
 from qrowd.collection.office.acts import ACTS, consequence
 from qrowd.collection.plan.rows import CampaignRows
@@ -156,7 +156,7 @@ def record(visit: ReaderVisit, before: int | None = None) -> Response:
     return visit.show("organiser/acts.html.j2", lines=lines, older=older, **data)
 
 
-def _words(row: Found) -> str:
+def _words(row: Row) -> str:
     """The details of an act in a few words."""
     details: dict[str, Any] = json.loads(row.details)
     words = ", ".join(
@@ -192,7 +192,7 @@ def open_appeals(visit: KeeperVisit) -> Response:
     return visit.show("organiser/appeals.html.j2", **data)
 
 
-def _about(work: Work, row: Found) -> dict[str, Any]:
+def _about(work: Work, row: Row) -> dict[str, Any]:
     """What an appeal is about: the batch, or the check question with both grades."""
     if row.kind != "refusal":
         return {"question": appeals.disputed_question(work, row)}
@@ -209,7 +209,7 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
         joined = assignment.join(worker, worker.c.id == a.worker_id)
         query = select(assignment, worker.c.number).select_from(joined).where(own)
         rows = list(work.db.execute(query.order_by(a.id).limit(PAGE)))
-        checks: dict[int, list[Found]] = {row.id: [] for row in rows}
+        checks: dict[int, list[Row]] = {row.id: [] for row in rows}
         mine = select(outcome).where(outcome.c.assignment_id.in_(checks))
         for check in work.db.execute(mine.order_by(outcome.c.id)):
             checks[check.assignment_id].append(check)

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.books.notices import notices
 from qrowd.collection.books.progress import coverage
-from qrowd.collection.database.store import Found
+from qrowd.collection.database.store import Row
 from qrowd.collection.drafts.draft import all_drafts
 from qrowd.errors import RuleError
 from qrowd.web import access, accounts
@@ -239,7 +239,7 @@ def home(visit: Visiting) -> Response:
     )
 
 
-def _line(visit: Visit, row: Found) -> Line:
+def _line(visit: Visit, row: Row) -> Line:
     with visit.store.read(row.name) as work:
         money, pay = balance(work), work.plan.pay
         wanted, held = coverage(work)

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import document, gold, pair, topic
-from qrowd.collection.database.store import Found, Store, Work
+from qrowd.collection.database.store import Row, Store, Work
 from qrowd.collection.people import visits
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
@@ -30,7 +30,7 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
-    def drawn(row: Found) -> int:
+    def drawn(row: Row) -> int:
         names = f"{work.plan.campaign.seed} {row.topic} {row.doc}"
         chance = int.from_bytes(hashlib.sha256(names.encode()).digest()[:7]) / 2**56
         side = high if chance < prevalence else low
@@ -50,7 +50,7 @@ def by_content(work: Work, truth: Qrels) -> Truth:
     return {(row.query, row.content): grades[row.topic, row.doc] for row in _documents(work)}
 
 
-def _documents(work: Work) -> Sequence[Found]:
+def _documents(work: Work) -> Sequence[Row]:
     joined = pair.join(topic, topic.c.id == pair.c.topic_id)
     joined = joined.join(document, document.c.id == pair.c.document_id)
     joined = joined.outerjoin(gold, gold.c.pair_id == pair.c.id)
