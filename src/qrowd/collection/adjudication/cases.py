@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import Select, and_, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
+    CURRENT_ANSWERS,
+    NAMED_PAIRS,
+    PAIR_NAMES,
+    PLACED_ANSWERS,
     answer,
     appeal,
     assignment,
@@ -27,6 +31,7 @@ from qrowd.collection.database.schema import (
     pair,
     place,
     topic,
+    with_pairs,
     worker,
 )
 from qrowd.collection.database.states import VALID
@@ -35,6 +40,7 @@ from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert
 from qrowd.collection.record.audit import perform
 from qrowd.errors import RuleError
+from qrowd.rendering import thousands
 
 
 @dataclass(frozen=True)
@@ -106,21 +112,25 @@ def queue(work: Work) -> list[Row]:
 
 def of_topic(work: Work, topic_name: str) -> list[Row]:
     """All pairs of a topic's pool: id, doc, title."""
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(pair.c.id, document.c.name.label("doc"), document.c.title).select_from(joined)
-    mine = query.where(pair.c.campaign_id == work.campaign, topic.c.name == topic_name)
-    return list(work.db.execute(mine.where(pair.c.in_pool == 1).order_by(document.c.name)))
+    query = (
+        select(pair.c.id, document.c.name.label("doc"), document.c.title)
+        .select_from(NAMED_PAIRS)
+        .where(work.own(pair), pair.c.in_pool == 1, topic.c.name == topic_name)
+    )
+    return work.rows(query.order_by(document.c.name))
 
 
 def topics(work: Work, expert_number: int) -> list[Row]:
     """Topics with how many pairs they have, and how many of them this expert has decided."""
     mine = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
     own = func.count().filter(pair.c.id.in_(mine)).label("own")
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    query = select(topic.c.name, topic.c.query, func.count().label("pairs"), own)
-    here = query.select_from(joined).where(pair.c.campaign_id == work.campaign, pair.c.in_pool == 1)
-    return list(work.db.execute(here.group_by(topic.c.name, topic.c.query).order_by(topic.c.name)))
+    query = (
+        select(topic.c.name, topic.c.query, func.count().label("pairs"), own)
+        .join_from(pair, topic, topic.c.id == pair.c.topic_id)
+        .where(work.own(pair), pair.c.in_pool == 1)
+        .group_by(topic.c.name, topic.c.query)
+    )
+    return work.rows(query.order_by(topic.c.name))
 
 
 # --- blind first ----------------------------------------------------------------------------------
@@ -135,16 +145,14 @@ def seen_as(work: Work, worker_id: int | None, name: str) -> int:
     """The same for reading only: 0 for somebody who has decided nothing yet."""
     if worker_id is not None:
         return worker_id
-    named = and_(worker.c.campaign_id == work.campaign, worker.c.name == name)
-    query = select(worker.c.id).where(named, worker.c.kind == "expert")
-    return int(work.db.scalar(query) or 0)
+    same = (worker.c.name == name) & (worker.c.kind == "expert")
+    return work.number(select(worker.c.id).where(work.own(worker), same))
 
 
 def own_decision(work: Work, expert_number: int, pair_id: int) -> Row | None:
     """The last decision of this expert on a pair."""
     mine = and_(decision.c.pair_id == pair_id, decision.c.expert_id == expert_number)
-    query = select(decision).where(mine).order_by(decision.c.id.desc()).limit(1)
-    return work.db.execute(query).one_or_none()
+    return work.row(select(decision).where(mine).order_by(decision.c.id.desc()).limit(1))
 
 
 def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
@@ -158,7 +166,7 @@ def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
 def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
     """What judges said of a pair, the lowest grade first; only after one's own judgement."""
     refuse_before_own(work, expert_number, pair_id)
-    rows = work.db.execute(_answers(work).where(member.c.pair_id == pair_id)).all()
+    rows = work.rows(_answers(work).where(member.c.pair_id == pair_id))
     notes = notes_of(work, [row.id for row in rows])
 
     def texts(event_id: int, kind: str) -> tuple[str, ...]:
@@ -172,14 +180,14 @@ def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
 
 def _answers(work: Work) -> Select[Row]:
     """The answers that count, with what was said instead of a grade."""
-    counted = and_(
-        assignment.c.campaign_id == work.campaign,
+    counted = (
+        work.own(assignment),
         assignment.c.state.in_(VALID),
         place.c.kind == "count",
         event.c.kind.in_(("grade", "cannot-tell", "broken")),
     )
     query = select(event.c.id, event.c.kind, event.c.grade, member.c.pair_id)
-    return query.select_from(expert_sample.ANSWERED_PAIRS).where(counted).order_by(event.c.id)
+    return query.select_from(PLACED_ANSWERS).where(*counted).order_by(event.c.id)
 
 
 # --- decisions ------------------------------------------------------------------------------------
@@ -190,7 +198,7 @@ def decide(
 ) -> bool:
     """A decision of this expert, unless it says what the last one said; whether it was new."""
     if len(reason) > LONGEST or "\0" in reason:
-        raise RuleError("malformed", f"a reason has at most {LONGEST:,} characters")
+        raise RuleError("malformed", f"a reason has at most {thousands(LONGEST)} characters")
     last = own_decision(work, expert_number, pair_id)
     if last is not None and (last.grade, last.reason, last.code) == (grade, reason, code):
         return False
@@ -205,36 +213,32 @@ def decisions(
 
     For an expert: of the pairs that this expert has judged, as others' must be judged blind.
     """
-    standing = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
-    joined = (
-        decision.join(pair, pair.c.id == decision.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-        .join(worker, worker.c.id == decision.c.expert_id)
+    d = decision.c
+    joined = NAMED_PAIRS.join(decision, d.pair_id == pair.c.id)
+    joined = joined.join(worker, worker.c.id == d.expert_id)
+    columns = (  # as `Decided` has them
+        d.pair_id,
+        *PAIR_NAMES,
+        document.c.title,
+        d.grade,
+        d.reason,
+        d.code,
+        d.at,
+        func.coalesce(worker.c.name, ""),
+        d.expert_id == (expert_number or 0),
     )
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
-    query = select(decision, *names, worker.c.name.label("expert")).select_from(joined)
-    query = query.where(pair.c.campaign_id == work.campaign, decision.c.id.in_(standing))
-    if topic_name is not None:
-        query = query.where(topic.c.name == topic_name)
-    if expert_number is not None:
-        judged = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
-        query = query.where(decision.c.pair_id.in_(judged))
-    return [
-        Decided(
-            pair=row.pair_id,
-            topic=row.topic,
-            doc=row.doc,
-            title=row.title,
-            grade=row.grade,
-            reason=row.reason,
-            code=row.code,
-            at=row.at,
-            expert=row.expert or "",
-            own=row.expert_id == expert_number,
+    judged = select(d.pair_id).where(d.expert_id == expert_number)
+    query = (
+        select(*columns)
+        .select_from(joined)
+        .where(
+            work.own(pair),
+            d.id.in_(expert_sample.STANDING),
+            true() if topic_name is None else topic.c.name == topic_name,
+            true() if expert_number is None else d.pair_id.in_(judged),
         )
-        for row in work.db.execute(query.order_by(decision.c.id.desc()))
-    ]
+    )
+    return [Decided(*row) for row in work.rows(query.order_by(d.id.desc()))]
 
 
 # --- "I disagree" ---------------------------------------------------------------------------------
@@ -242,7 +246,7 @@ def decisions(
 
 def disagreements(work: Work) -> list[Row]:
     """Objections to gold without a reply: id, at, pair, set, topic, doc, title."""
-    return list(work.db.execute(_objections(work).order_by(appeal.c.id)))
+    return work.rows(_objections(work).order_by(appeal.c.id))
 
 
 def objected_to(work: Work, number: int) -> int:
@@ -256,7 +260,7 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     refuse_before_own(work, expert_number, row.pair)
     checked = work.db.execute(select(gold).where(gold.c.pair_id == row.pair)).one()
     disputed = and_(answer.c.place_id == row.place_id, answer.c.position == row.position)
-    said = select(event.c.grade).join_from(answer, event, event.c.id == answer.c.event_id)
+    own_grade = select(event.c.grade).select_from(CURRENT_ANSWERS).where(disputed)
     return Disagreement(
         number=number,
         pair=row.pair,
@@ -267,7 +271,7 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
         at=row.at,
         gold=checked.grade,
         reason=checked.reason,
-        said=work.db.scalar(said.where(disputed)),
+        said=work.db.scalar(own_grade),
     )
 
 
@@ -278,7 +282,7 @@ def answer_disagreement(
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
     if not reply.strip() or len(reply) > LONGEST or "\0" in reply:
-        raise RuleError("malformed", f"an answer has 1 to {LONGEST:,} characters")
+        raise RuleError("malformed", f"an answer has 1 to {thousands(LONGEST)} characters")
     answer_appeal(work, who, number, won=right, reply=reply)
     open_set = select(judging_set.c.open).where(judging_set.c.id == row.set_id)
     if right and work.db.scalar(open_set):
@@ -288,18 +292,14 @@ def answer_disagreement(
 
 
 def _objections(work: Work) -> Select[Row]:
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"), document.c.title)
-    about = (appeal.c.id, appeal.c.at, pair.c.id.label("pair"), place.c.set_id, *names)
-    query = select(*about, appeal.c.text, appeal.c.place_id, appeal.c.position)
-    return query.select_from(expert_sample.with_pairs(appeal)).where(
-        appeal.c.kind == "gold",
-        appeal.c.answered_at.is_(None),
-        pair.c.campaign_id == work.campaign,
-    )
+    about = (pair.c.id.label("pair"), place.c.set_id, *PAIR_NAMES, document.c.title)
+    waiting = (appeal.c.kind == "gold") & appeal.c.answered_at.is_(None)
+    query = select(*appeal.c, *about).select_from(with_pairs(appeal))
+    return query.where(work.own(pair), waiting)
 
 
 def _objection(work: Work, number: int) -> Row:
-    row = work.db.execute(_objections(work).where(appeal.c.id == number)).one_or_none()
+    row = work.row(_objections(work).where(appeal.c.id == number))
     if row is None:
         raise RuleError("not-found", f"there is no open objection {number}")
     return row

@@ -11,9 +11,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Join, Table, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, and_, delete, func, insert, select
 
 from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
+    PAIR_NAMES,
+    PLACED_ANSWERS,
     answer,
     assignment,
     decision,
@@ -24,6 +27,7 @@ from qrowd.collection.database.schema import (
     place,
     sampled,
     topic,
+    with_pairs,
 )
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Row, Work
@@ -54,16 +58,8 @@ class ErrorRate:
     high: float
 
 
-# Answers that stand, with the pairs that they are about.
-ANSWERED_PAIRS = (
-    answer.join(event, event.c.id == answer.c.event_id)
-    .join(place, place.c.id == answer.c.place_id)
-    .join(assignment, assignment.c.id == place.c.assignment_id)
-    .join(
-        member,
-        and_(member.c.set_id == place.c.set_id, member.c.position == answer.c.position),
-    )
-)
+# The decision that stands of each pair: the last one.
+STANDING = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
 
 
 def draw_sample(work: Work, size: int | None = None) -> int:
@@ -90,31 +86,24 @@ def put_back(work: Work, details: dict[str, Any]) -> None:
 def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
     """The judgements that are added, each a place and a position in it."""
     a = answer.c
-    query = select(a.place_id, a.position).select_from(ANSWERED_PAIRS).where(_counted(work))
-    judgements = [
-        (row.place_id, row.position) for row in work.db.execute(query.order_by(a.event_id))
-    ]
-    already = {(row.place_id, row.position) for row in work.db.execute(select(sampled))}
+    query = select(a.place_id, a.position).select_from(PLACED_ANSWERS).where(_counted(work))
+    judgements = [(row.place_id, row.position) for row in work.rows(query.order_by(a.event_id))]
+    already = {(row.place_id, row.position) for row in work.rows(select(sampled))}
     left = [judgement for judgement in judgements if judgement not in already]
     if size is None:
         size = round(work.plan.techniques.expert_share * len(judgements))
     wanted = max(0, size - (len(judgements) - len(left)))
     drawn = sorted(work.random.sample(left, min(wanted, len(left))))
     if drawn:
-        work.db.execute(
-            insert(sampled),
-            [
-                {"place_id": place_id, "position": position, "at": work.now}
-                for place_id, position in drawn
-            ],
-        )
+        rows = [{"place_id": number, "position": at, "at": work.now} for number, at in drawn]
+        work.db.execute(insert(sampled), rows)
     return drawn
 
 
 def _counted(work: Work) -> ColumnElement[bool]:
-    """The condition that an answer of ANSWERED_PAIRS is a grade that counts."""
+    """The condition that an answer of PLACED_ANSWERS is a grade that counts."""
     return and_(
-        assignment.c.campaign_id == work.campaign,
+        work.own(assignment),
         assignment.c.state.in_(VALID),
         place.c.kind == "count",
         place.c.surplus == 0,
@@ -122,24 +111,12 @@ def _counted(work: Work) -> ColumnElement[bool]:
     )
 
 
-def with_pairs(rows: Table) -> Join:
-    """Rows that name a place and a position in it, joined to the pair that stands there."""
-    here = and_(member.c.set_id == place.c.set_id, member.c.position == rows.c.position)
-    return (
-        rows.join(place, place.c.id == rows.c.place_id)
-        .join(member, here)
-        .join(pair, pair.c.id == member.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-    )
-
-
 def to_judge(work: Work) -> list[Row]:
     """Sampled pairs without a decision: topic, doc, shown without anybody's grade (blind)."""
     decided = select(decision.c.pair_id)
-    query = select(pair.c.id, topic.c.name.label("topic"), document.c.name.label("doc")).distinct()
-    own = query.select_from(with_pairs(sampled)).where(pair.c.campaign_id == work.campaign)
-    return list(work.db.execute(own.where(pair.c.id.not_in(decided)).order_by(pair.c.id)))
+    query = select(pair.c.id, *PAIR_NAMES).distinct().select_from(with_pairs(sampled))
+    undecided = query.where(work.own(pair), pair.c.id.not_in(decided))
+    return work.rows(undecided.order_by(pair.c.id))
 
 
 def disputed(work: Work, limit: int = 100) -> list[Row]:
@@ -151,7 +128,7 @@ def disputed(work: Work, limit: int = 100) -> list[Row]:
     # names are joined afterwards, to these few
     split = (
         select(number, votes.label("votes"), yes.label("relevant"), margin.label("margin"))
-        .select_from(ANSWERED_PAIRS)
+        .select_from(PLACED_ANSWERS)
         .where(_counted(work), number.not_in(select(decision.c.pair_id)))
         .group_by(number)
         .having(and_(yes > 0, yes < votes))
@@ -159,27 +136,18 @@ def disputed(work: Work, limit: int = 100) -> list[Row]:
         .limit(limit)
         .subquery()
     )
-    joined = (
-        split.join(pair, pair.c.id == split.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-    )
-    names = (pair.c.id, topic.c.name.label("topic"), document.c.name.label("doc"))
-    query = select(*names, split.c.votes, split.c.relevant).select_from(joined)
-    order = (split.c.margin, split.c.votes.desc(), pair.c.id)
-    return list(work.db.execute(query.order_by(*order)))
+    joined = NAMED_PAIRS.join(split, split.c.pair_id == pair.c.id)
+    query = select(pair.c.id, *PAIR_NAMES, split.c.votes, split.c.relevant).select_from(joined)
+    return work.rows(query.order_by(split.c.margin, split.c.votes.desc(), pair.c.id))
 
 
 def pair_named(work: Work, topic_name: str, doc: str) -> int:
     """The number of a pair by its names."""
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
     named = and_(topic.c.name == topic_name, document.c.name == doc)
-    query = select(pair.c.id).select_from(joined).where(pair.c.campaign_id == work.campaign, named)
-    number = work.db.scalar(query)
-    if number is None:
+    number = work.number(select(pair.c.id).select_from(NAMED_PAIRS).where(work.own(pair), named))
+    if not number:
         raise RuleError("not-found", f"there is no pair {topic_name} {doc} in this campaign")
-    return int(number)
+    return number
 
 
 def decide(
@@ -191,13 +159,16 @@ def decide(
         raise RuleError("malformed", f"grade must be one of {work.plan.scale.grades}")
     if code not in CODES:
         raise RuleError("malformed", f"code must be one of {', '.join(filter(None, CODES))}")
-    own = and_(pair.c.id == pair_id, pair.c.campaign_id == work.campaign)
-    if work.db.scalar(select(pair.c.id).where(own)) is None:
+    if not work.count(pair, work.own(pair), pair.c.id == pair_id):
         raise RuleError("not-found", "there is no such pair in this campaign")
-    work.db.execute(
-        insert(decision).values(
-            pair_id=pair_id, expert_id=number, grade=grade, at=work.now, reason=reason, code=code
-        )
+    work.insert(
+        decision,
+        pair_id=pair_id,
+        expert_id=number,
+        grade=grade,
+        reason=reason,
+        code=code,
+        at=work.now,
     )
 
 
@@ -205,15 +176,12 @@ def error_rate(work: Work, level: float = 0.95) -> ErrorRate:
     """How often the sampled judgements differ (relevant or not) from the experts' decisions."""
     drawn = sampled.join(place, place.c.id == sampled.c.place_id)
     drawn = drawn.join(assignment, assignment.c.id == place.c.assignment_id)
-    own = assignment.c.campaign_id == work.campaign
-    size = int(work.db.scalar(select(func.count()).select_from(drawn).where(own)) or 0)
+    size = work.count(drawn, work.own(assignment))
     same = and_(sampled.c.place_id == answer.c.place_id, sampled.c.position == answer.c.position)
-    judged_again = ANSWERED_PAIRS.join(sampled, same).join(
-        decision, decision.c.pair_id == member.c.pair_id
-    )
-    standing = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
+    judged_again = PLACED_ANSWERS.join(sampled, same)
+    judged_again = judged_again.join(decision, decision.c.pair_id == member.c.pair_id)
     query = select(event.c.grade, decision.c.grade.label("expert")).select_from(judged_again)
-    rows = work.db.execute(query.where(_counted(work), decision.c.id.in_(standing))).all()
+    rows = work.rows(query.where(_counted(work), decision.c.id.in_(STANDING)))
     relevant = work.plan.scale.relevant_from
     wrong = sum((row.grade >= relevant) != (row.expert >= relevant) for row in rows)
     z = NormalDist().inv_cdf((1 + level) / 2)

@@ -14,8 +14,10 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     ForeignKeyConstraint,
+    FromClause,
     Index,
     Integer,
+    Join,
     LargeBinary,
     MetaData,
     SmallInteger,
@@ -563,3 +565,21 @@ PAIR_DOCUMENTS = pair.join(document, document.c.id == pair.c.document_id)
 NAMED_PAIRS = PAIR_DOCUMENTS.join(topic, topic.c.id == pair.c.topic_id)
 PLACED_SETS = place.join(judging_set, judging_set.c.id == place.c.set_id)
 CURRENT_ANSWERS = answer.join(event, event.c.id == answer.c.event_id)
+PAIR_NAMES = (topic.c.name.label("topic"), document.c.name.label("doc"))  # of NAMED_PAIRS
+
+
+def with_pairs(rows: FromClause) -> Join:
+    """Rows that name a place and a position in it, joined to the pair that stands there."""
+    return (
+        NAMED_PAIRS.join(member, member.c.pair_id == pair.c.id)
+        .join(place, place.c.set_id == member.c.set_id)
+        .join(rows, (rows.c.place_id == place.c.id) & (rows.c.position == member.c.position))
+    )
+
+
+# Answers that stand, with the sets and positions that they are about.
+PLACED_ANSWERS = (
+    CURRENT_ANSWERS.join(place, place.c.id == answer.c.place_id)
+    .join(assignment, assignment.c.id == place.c.assignment_id)
+    .join(member, (member.c.set_id == place.c.set_id) & (member.c.position == answer.c.position))
+)
