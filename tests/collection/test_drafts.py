@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from tests.collection.campaign_files import GOLD, POOL, TOPICS, write_files
 
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.drafts import answers, contents, own_gold, uploads
-from qrowd.collection.drafts.answers import Answer, answer
+from qrowd.collection.drafts import contents, forms, own_gold, uploads
 from qrowd.collection.drafts.draft import Draft, all_drafts, discard, new_draft, open_draft, save
-from qrowd.collection.drafts.launch import bundle, launch, plan_of
-from qrowd.collection.drafts.plan_import import draft_of_files
-from qrowd.collection.drafts.problems import everybody_passes, problems, warnings
-from qrowd.collection.drafts.steps import STEPS
-from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.drafts.forms import fill_in
+from qrowd.collection.drafts.launch import everybody_passes, launch, problems, warnings
+from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
+from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
 from qrowd.collection.plan.changes import change, name_of
 from qrowd.collection.plan.gold_proposal import arranged
 from qrowd.collection.plan.rows import GoldRow
@@ -46,9 +44,9 @@ def draft(tmp_path: Path) -> Draft:
     return new_draft(tmp_path / "drafts", "ann", 1)
 
 
-def given_file(step: str, kind: str, *files: Path, **choices: str) -> Answer:
+def given_file(step: str, kind: str, *files: Path, **choices: str) -> StepForm:
     """An answer that is a file."""
-    return Answer(
+    return StepForm(
         step, {}, {kind: [(one.name, io.BytesIO(one.read_bytes())) for one in files]}, choices
     )
 
@@ -62,16 +60,16 @@ def answered(draft: Draft, paths: dict[str, Path], *, until: str = "") -> Draft:
         if step in FILES:
             given = given_file(step, FILES[step], paths[step], source="arranged")
         elif step == "name":
-            given = Answer(step, {"campaign.title": "Which pages help?"})
+            given = StepForm(step, {"campaign.title": "Which pages help?"})
         else:
             texts = {
-                name: answers._shown(plan, name)
-                for name in STEPS[step]
+                name: forms._shown(plan, name)
+                for name in STEPS[step].keys
                 if not name.startswith("files.")
             }
             lists = {name: text.replace(", ", "\n") for name, text in texts.items()}
-            given = Answer(step, {**texts, **{n: lists[n] for n in lists if "labels" in n}})
-        draft = answer(draft, given, "ann", 2)
+            given = StepForm(step, {**texts, **{n: lists[n] for n in lists if "labels" in n}})
+        draft = fill_in(draft, given, "ann", 2)
     return draft
 
 
@@ -166,8 +164,8 @@ def test_a_folder_of_documents_as_zip(draft: Draft) -> None:
         file.seek(0)
         return file
 
-    plan = uploads.take(draft, "documents", [("docs.zip", packed(docs__a=b"one", docs__b=b""))])
-    full, empty = uploads.texts(str(draft.folder / plan.files.documents))
+    name = uploads.take(draft, "documents", [("docs.zip", packed(docs__a=b"one", docs__b=b""))])
+    full, empty = contents.texts(str(draft.folder / str(name)))
     assert (set(full), set(empty)) == ({"a"}, {"b"})
     for bad in (packed(), io.BytesIO(packed(a=b"one" * 99).getvalue()[:-30])):
         with pytest.raises(InputError):
@@ -214,7 +212,7 @@ def test_files_that_unpack_to_too_much(
     draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qrowd.io.source.MOST_UNPACKED", 2**20)
-    monkeypatch.setattr("qrowd.collection.drafts.plan_import.MOST_UNPACKED", 2**20)
+    monkeypatch.setattr("qrowd.collection.drafts.plan_file.MOST_UNPACKED", 2**20)
     bomb = gzip.compress(b"t0 0 d0 1\n" * 2**18)
     with zipfile.ZipFile(inside := io.BytesIO(), "w") as target:
         target.writestr("docs/a.gz", bomb)
@@ -231,7 +229,7 @@ def test_files_that_unpack_to_too_much(
 def test_names_of_files_that_disks_do_not_take(draft: Draft) -> None:
     long = "\u6587" * 100 + ".txt"
     sent = [(name, io.BytesIO(b"some text")) for name in ("documents", long)]
-    folder = draft.folder / uploads.take(draft, "documents", sent).files.documents
+    folder = draft.folder / str(uploads.take(draft, "documents", sent))
     assert len(list(folder.iterdir())) == 2
     assert all(len(one.name.encode()) <= 100 for one in folder.iterdir())
     assert any(one.name.endswith("\u6587.txt") for one in folder.iterdir())
@@ -244,15 +242,15 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
     paths["documents"].write_text("\n".join(blank), "utf-8")
     draft = answered(draft, paths, until="pool")
     with pytest.raises(InputError, match=r"1 document \(t1-d0\) is of the pool not in the doc"):
-        answer(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
+        fill_in(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
     rows = paths["pool"].read_text("utf-8").replace("t1\tt1-d0\n", "")
     paths["pool"].write_text(rows, "utf-8")
     with pytest.raises(InputError, match=r"1 document \(t3-d1\) is of the pool without any text"):
-        answer(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
+        fill_in(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
     paths["pool"].write_text(rows.replace("t3\tt3-d1\n", ""), "utf-8")
     draft = answered(draft, paths, until="gold")
     with pytest.raises(InputError, match=r"1 document \(t2-g1\) is of the gold"):
-        answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
+        fill_in(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
 
 
 # --- gold that spammers fail ----------------------------------------------------------------------
@@ -261,14 +259,14 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
 def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths)
     rows = contents.material_of(draft).gold
-    found = contents.outlook(draft)
+    found = contents.forecast_of(draft)
     assert found is not None
     assert {row.reason for row in rows} == {"Because."}
     assert len({row.set for row in rows}) == len(TOPICS)
     passes = {row.worker: row.batch for row in found.passing}
     assert passes["good"] > 0.5 > max(passes[name] for name in ("random", "always relevant"))
     assert found.warnings == ()
-    smaller = answer(draft, Answer("sets", {"sets.size": "3", "hit.sets": "4"}), "ann", 3)
+    smaller = fill_in(draft, StepForm("sets", {"sets.size": "3", "hit.sets": "4"}), "ann", 3)
     sizes = Counter(row.set for row in contents.material_of(smaller).gold)
     assert set(sizes.values()) == {3}
 
@@ -285,15 +283,15 @@ def test_gold_that_everybody_passes_is_told(draft: Draft, paths: dict[str, Path]
     paths["gold"].write_text("\n".join(easy) + "\n", "utf-8")
     draft = answered(draft, paths, until="gold")
     with pytest.raises(InputError, match="some relevant and some not"):
-        answer(draft, given_file("gold", "gold", paths["gold"], source="arranged"), "ann", 3)
-    draft = answer(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
+        fill_in(draft, given_file("gold", "gold", paths["gold"], source="arranged"), "ann", 3)
+    draft = fill_in(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
     assert "'always relevant' passes 100% of batches" in everybody_passes(draft)
 
 
 def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
     """Documents from both ends of the runs; once a set can be made of them, it is gold."""
     draft = answered(draft, paths, until="pool")
-    draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
+    draft = fill_in(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
     first = own_gold.proposed(draft)
     assert {topic for topic, _ in first} == {"t1"}
     assert first[0][1] in ("t1-d1", "t1-d2")  # the best of one run, and the last of both
@@ -306,7 +304,7 @@ def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
     draft = own_gold.keep(seen, rows[1:], "bob", 5)  # who did not see the first grade
     assert (len(own_gold.graded(draft)), own_gold.sets_made(draft)) == (len(rows), 1)
     assert {topic for topic, _ in own_gold.proposed(draft)} == {"t2"}
-    found = contents.outlook(draft)
+    found = contents.forecast_of(draft)
     assert found is not None
     assert everybody_passes(draft) == ""
     with pytest.raises(InputError, match="at least one"):
@@ -317,14 +315,14 @@ def test_gold_is_graded_here(draft: Draft, paths: dict[str, Path]) -> None:
 
 
 def test_two_people_at_once(draft: Draft) -> None:
-    first = answer(draft, Answer("target", {"sets.target": "5"}), "ann", 2)
-    second = answer(draft, Answer("pay", {"pay.hit": "2"}), "bob", 3)  # saw the first version
+    first = fill_in(draft, StepForm("target", {"sets.target": "5"}), "ann", 2)
+    second = fill_in(draft, StepForm("pay", {"pay.hit": "2"}), "bob", 3)  # saw the first version
     assert (second.plan.sets.target, second.plan.pay.hit) == (5, 2.0)
     assert set(second.answered) == {"target", "pay"}
     with pytest.raises(RuleError, match=r"ann has answered .*target = 5.*not saved yet") as told:
-        answer(draft, Answer("target", {"sets.target": "1"}), "bob", 4)
+        fill_in(draft, StepForm("target", {"sets.target": "1"}), "bob", 4)
     assert told.value.code == "conflict"
-    again = answer(second, Answer("target", {"sets.target": "1"}), "bob", 5)
+    again = fill_in(second, StepForm("target", {"sets.target": "1"}), "bob", 5)
     assert again.plan.sets.target == 1
     with pytest.raises(RuleError, match="meanwhile"):
         save(first, first.plan, "ann", 6)
@@ -374,7 +372,7 @@ def test_from_answers_to_a_campaign(draft: Draft, paths: dict[str, Path], url: s
 def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths)
     file = io.BytesIO()
-    bundle(draft, file)
+    write_bundle(draft, file)
     file.seek(0)
     copy, missing = draft_of_files(draft.folder.parent, "bob", 9, [("all.zip", file)])
     assert missing == []
@@ -399,7 +397,7 @@ def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -
 
 def test_depths_of_runs_and_what_they_cost(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths, until="pool")
-    draft = answer(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
+    draft = fill_in(draft, given_file("pool", "runs", paths["run"], paths["other"]), "ann", 3)
     rows = contents.depth_costs(draft)
     assert [depth for depth, _, _ in rows] == [1, 2, 3, 5, 10]
     assert [pairs for _, pairs, _ in rows] == sorted({pairs for _, pairs, _ in rows})

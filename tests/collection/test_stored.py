@@ -38,10 +38,11 @@ from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Store
 from qrowd.collection.database.verification import broken
 from qrowd.collection.drafts import contents, launch
-from qrowd.collection.drafts.answers import Answer, answer
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft
-from qrowd.collection.drafts.problems import problems
-from qrowd.collection.drafts.steps import STEPS
+from qrowd.collection.drafts.forms import fill_in
+from qrowd.collection.drafts.launch import problems
+from qrowd.collection.drafts.plan_file import plan_of
+from qrowd.collection.drafts.steps import STEPS, StepForm
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.offer import show
@@ -332,11 +333,11 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
     for draft in all_drafts(folder):
         for version in range(1, draft.version + 1):
             assert open_draft(folder, draft.key, version).version == version
-        contents.outlook(draft)
-        launch.plan_of(draft)
+        contents.forecast_of(draft)
+        plan_of(draft)
 
 
-def uploaded(draft: Draft, step: str) -> Answer:
+def uploaded(draft: Draft, step: str) -> StepForm:
     """A file like that of the other draft, for a question that asks for one."""
     (path, *_) = sorted(draft.folder.parent.glob(f"*/files/*/{step}.tsv"))
     return upload(step, UPLOADED[step], path, source="arranged")
@@ -353,10 +354,10 @@ def test_drafts_are_answered_on_and_launched(
         assert next(step for step in STEPS if step not in draft.answered) == one["open"][0]
         for step in one["open"]:
             given = uploaded(draft, step) if step in UPLOADED else as_suggested(draft, step)
-            draft = answer(draft, given, "new", one["at"] + 1)
+            draft = fill_in(draft, given, "new", one["at"] + 1)
         if one["title"] == "An old draft":
             assert [[at.step, at.message] for at in problems(draft)] == one["problems"]
-            draft = answer(draft, Answer("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
+            draft = fill_in(draft, StepForm("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
         assert problems(draft) == []
         assert set(draft.answered) == set(STEPS)
         assert launch.launch(store, draft, "new") > 0

@@ -25,7 +25,7 @@ from qrowd.collection.database.schema import assignment, campaign, content, docu
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
-from qrowd.collection.drafts.launch import plan_of
+from qrowd.collection.drafts.plan_file import plan_of
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.plan.files import gather
 from qrowd.collection.plan.toml import parse_plan

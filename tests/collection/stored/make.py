@@ -52,11 +52,10 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import metadata, worker
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts import own_gold
-from qrowd.collection.drafts.answers import Answer, answer
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
-from qrowd.collection.drafts.problems import problems
-from qrowd.collection.drafts.steps import STEPS
-from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.drafts.forms import fill_in
+from qrowd.collection.drafts.launch import problems
+from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
@@ -632,23 +631,23 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
 UPLOADED = {"topics": "topics", "documents": "documents", "pool": "pool", "gold": "gold"}
 
 
-def as_suggested(draft: Draft, step: str, **changed: str) -> Answer:
+def as_suggested(draft: Draft, step: str, **changed: str) -> StepForm:
     """The answer that the wizard suggests, apart from files."""
     plan = suggested(draft, step)
     texts = {}
-    for name in STEPS[step]:
+    for name in STEPS[step].keys:
         if not name.startswith("files."):
             value: Any = plan
             for part in name.split("."):
                 value = getattr(value, part)
             texts[name] = "\n".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return Answer(step, {**texts, **{name.replace("__", "."): changed[name] for name in changed}})
+    return StepForm(step, {**texts, **{name.replace("__", "."): changed[name] for name in changed}})
 
 
-def upload(step: str, kind: str, *files: Path, **choices: str) -> Answer:
+def upload(step: str, kind: str, *files: Path, **choices: str) -> StepForm:
     """An answer that is a file, or several."""
     sent = [(path.name, io.BytesIO(path.read_bytes())) for path in files]
-    return Answer(step, {}, {kind: sent}, choices)
+    return StepForm(step, {}, {kind: sent}, choices)
 
 
 def drafts(folder: Path, sources: Path, now: int) -> None:
@@ -667,7 +666,7 @@ def _draft(draft: Draft, paths: dict[str, Path], until: str, title: str, now: in
             given = as_suggested(draft, step, campaign__title=title)
         else:
             given = as_suggested(draft, step)
-        draft = answer(draft, given, "ann" if at % 2 else "bob", now + at)
+        draft = fill_in(draft, given, "ann" if at % 2 else "bob", now + at)
 
 
 def _old_draft(folder: Path, sources: Path, paths: dict[str, Path], now: int) -> None:
@@ -687,30 +686,30 @@ def _old_draft(folder: Path, sources: Path, paths: dict[str, Path], now: int) ->
         upload("topics", "topics", paths["topics"]),  # once more: the first stays, unused
         upload("documents", "documents", sources / "pages.zip"),
         upload("pool", "runs", paths["run"], paths["other"]),
-        Answer("pool", {"files.depth": "10"}),
+        StepForm("pool", {"files.depth": "10"}),
         upload("mode", "priorities", sources / "first.tsv"),
-        Answer("mode", {"campaign.mode": "priorities"}),
-        Answer("way", {"campaign.way": "ranked"}),
-        Answer("grades", {"scale.labels": "no\nyes\nvery"}),
-        Answer("sets", {"sets.size": "3", "hit.sets": "3"}),
+        StepForm("mode", {"campaign.mode": "priorities"}),
+        StepForm("way", {"campaign.way": "ranked"}),
+        StepForm("grades", {"scale.labels": "no\nyes\nvery"}),
+        StepForm("sets", {"sets.size": "3", "hit.sets": "3"}),
     ]
     for at, each in enumerate(given):
-        draft = answer(draft, each, "old", now + at)
+        draft = fill_in(draft, each, "old", now + at)
     for at in range(3):
         pairs = own_gold.proposed(draft)
         graded = [GoldRow(*pair, place % 3, "Seen.") for place, pair in enumerate(pairs)]
         draft = own_gold.keep(draft, graded, "old", now + 100 + at)
     later = [
         upload("qualification", "qualification", sources / "test.tsv"),
-        Answer("qualification", {"qualification.sets": "1", "qualification.tries": "2"}),
+        StepForm("qualification", {"qualification.sets": "1", "qualification.tries": "2"}),
         upload("techniques", "questions", sources / "questions.jsonl"),
-        Answer("techniques", {"techniques.expertise_share": "0.5"}),
-        Answer("people", {"platform.preset": "prolific"}),
-        Answer("budget", {"pay.budget": "20"}),
-        Answer("pay", {"pay.hit": "30", "pay.screen_out": "1"}),  # more than the budget
+        StepForm("techniques", {"techniques.expertise_share": "0.5"}),
+        StepForm("people", {"platform.preset": "prolific"}),
+        StepForm("budget", {"pay.budget": "20"}),
+        StepForm("pay", {"pay.hit": "30", "pay.screen_out": "1"}),  # more than the budget
     ]
     for at, each in enumerate(later):
-        draft = answer(draft, each, "old", now + 200 + at)
+        draft = fill_in(draft, each, "old", now + 200 + at)
 
 
 def _write(path: Path, lines: list[str]) -> None:

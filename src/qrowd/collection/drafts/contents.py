@@ -1,25 +1,34 @@
-"""What a draft holds so far, and what that comes to."""
+"""What the files of a draft hold so far, and what judging that comes to.
+
+What was read is kept in memory: files of a draft never change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from qrowd.collection.drafts import uploads
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.plan.changes import set_key
-from qrowd.collection.plan.files import pool_sizes, priority_rows
+from qrowd.collection.plan.files import (
+    document_rows,
+    gold_rows,
+    pool_of_runs,
+    pool_rows,
+    pool_sizes,
+    priority_rows,
+    question_rows,
+    topic_rows,
+)
 from qrowd.collection.plan.forecast import Forecast, forecast
-from qrowd.collection.plan.gold_proposal import arranged, write_gold
-from qrowd.collection.plan.rows import CampaignRows
-from qrowd.collection.plan.sections import Plan
-from qrowd.errors import InputError
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, QuestionRow, TopicRow
+from qrowd.data.runs import RunSet
+from qrowd.io.runs import read_runs
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
-
-
-# --- what a draft holds ---------------------------------------------------------------------------
 
 
 def material_of(draft: Draft) -> CampaignRows:
@@ -30,17 +39,46 @@ def material_of(draft: Draft) -> CampaignRows:
         return read(path_in(draft, name)) if name else ()
 
     return CampaignRows(
-        topics=content(files.topics, uploads.topics),
+        topics=content(files.topics, topics),
         pool=pool_of(draft),
-        gold=content(files.gold, uploads.gold),
-        qualification=content(files.qualification, uploads.gold),
-        questions=content(files.questions, uploads.questions),
+        gold=content(files.gold, gold),
+        qualification=content(files.qualification, gold),
+        questions=content(files.questions, questions),
         priorities=dict(content(files.priorities, priority_rows)),
     )
 
 
+def pool_of(draft: Draft) -> tuple[tuple[str, str], ...]:
+    """The pairs to judge: those of a file, or of runs to a depth."""
+    files = draft.plan.files
+    if files.pool:
+        return pool(path_in(draft, files.pool))
+    return _pool_at(run_paths(draft), files.depth) if files.runs else ()
+
+
+def forecast_of(draft: Draft) -> Forecast | None:
+    """What the draft comes to; none before there is a pool."""
+    material = material_of(draft)
+    return forecast(draft.plan, material) if material.pool else None
+
+
+def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
+    """Of each depth of the runs: pairs, and what judging them costs in minor units."""
+    if not draft.plan.files.runs:
+        return []
+    sizes = pool_sizes(runs(run_paths(draft)), sorted({*DEPTHS, draft.plan.files.depth}))
+    costs = []
+    for depth, pairs in sizes.items():
+        plan = set_key(set_key(draft.plan, "files", "depth", depth), "files", "pool", "")
+        expected = forecast_of(replace(draft, plan=plan))
+        costs.append((depth, pairs, expected.cost if expected else 0))
+        if pairs == max(sizes.values()):  # deeper, the runs have no more documents
+            break
+    return costs
+
+
 def path_in(draft: Draft, name: str) -> str:
-    """Where a file of a draft is."""
+    """The path of a file that the draft's plan names."""
     return str(draft.folder / name)
 
 
@@ -49,75 +87,49 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
     return tuple(path_in(draft, name) for name in draft.plan.files.runs)
 
 
-def pool_of(draft: Draft) -> tuple[tuple[str, str], ...]:
-    """The pairs to judge: those of a file, or of runs to a depth."""
-    files = draft.plan.files
-    if files.pool:
-        return uploads.pool(path_in(draft, files.pool))
-    return uploads.pool_at(run_paths(draft), files.depth) if files.runs else ()
+# --- what a file holds ----------------------------------------------------------------------------
 
 
-def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
-    """Of each depth of the runs: pairs, and what judging them costs in minor units."""
-    if not draft.plan.files.runs:
-        return []
-    known = sorted({*DEPTHS, draft.plan.files.depth})
-    sizes = pool_sizes(uploads.runs(run_paths(draft)), known)
-    whole = max(sizes.values())
-    enough = next(depth for depth in known if sizes[depth] == whole)
-    rows = []
-    for depth, pairs in sizes.items():
-        if depth > enough:
-            break
-        plan = set_key(set_key(draft.plan, "files", "depth", depth), "files", "pool", "")
-        found = outlook(replace(draft, plan=plan))
-        rows.append((depth, pairs, found.cost if found else 0))
-    return rows
+@lru_cache(maxsize=32)
+def topics(path: str) -> tuple[TopicRow, ...]:
+    """The topics of a file."""
+    return tuple(topic_rows(path))
 
 
-def outlook(draft: Draft) -> Forecast | None:
-    """What the draft comes to; none before there is a pool."""
-    material = material_of(draft)
-    return forecast(draft.plan, material) if material.pool else None
+@lru_cache(maxsize=8)
+def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The documents of a file: those with a text, and those without one."""
+    full: set[str] = set()
+    empty: set[str] = set()
+    for row in document_rows(path, within=Path(path).parent):
+        (full if row.body.strip() else empty).add(row.name)
+    return frozenset(full), frozenset(empty)
 
 
-def rearranged(draft: Draft, plan: Plan) -> Plan:
-    """A plan whose gold is in sets that spammers fail, where that was asked for."""
-    whole = draft.folder / plan.files.gold
-    whole = whole.with_name("graded.tsv")
-    if not plan.files.gold or not whole.is_file():
-        return plan
-    rows = arranged(plan, uploads.gold(str(whole)), pool_of(replace(draft, plan=plan)))
-    if not rows:
-        raise InputError(
-            "no gold set can be made of these grades that spammers would fail: each "
-            f"topic needs {plan.sets.size} graded documents, some relevant and some "
-            "not",
-            file="gold",
-        )
-    place = draft.fresh_folder()
-    write_gold(uploads.gold(str(whole)), place / "graded.tsv")
-    return set_key(plan, "files", "gold", draft.relative(write_gold(rows, place / "gold.tsv")))
+@lru_cache(maxsize=16)
+def pool(path: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of a file."""
+    return tuple(pool_rows(path))
 
 
-def arrange(draft: Draft, plan: Plan) -> Plan:
-    """A plan whose gold file is kept, and put in sets that spammers fail."""
-    place = draft.fresh_folder()
-    write_gold(uploads.gold(path_in(draft, plan.files.gold)), place / "graded.tsv")
-    held = set_key(plan, "files", "gold", draft.relative(place / "gold.tsv"))
-    return rearranged(draft, held)
+@lru_cache(maxsize=8)
+def runs(paths: tuple[str, ...]) -> RunSet:
+    """The runs of these files."""
+    return read_runs(list(paths))
 
 
-def is_arranged(draft: Draft) -> bool:
-    """Whether gold sets are made here, not given."""
-    gold = draft.plan.files.gold
-    return bool(gold) and (draft.folder / gold).with_name("graded.tsv").is_file()
+@lru_cache(maxsize=32)
+def _pool_at(paths: tuple[str, ...], depth: int) -> tuple[tuple[str, str], ...]:
+    return tuple(pool_of_runs(runs(paths), depth))
 
 
-# --- what it lacks --------------------------------------------------------------------------------
+@lru_cache(maxsize=32)
+def gold(path: str) -> tuple[GoldRow, ...]:
+    """Graded pairs."""
+    return tuple(gold_rows(path))
 
 
-# --- plan files, both ways ------------------------------------------------------------------------
-
-
-# --- launch ---------------------------------------------------------------------------------------
+@lru_cache(maxsize=32)
+def questions(path: str) -> tuple[QuestionRow, ...]:
+    """Questions on topics."""
+    return tuple(question_rows(path))

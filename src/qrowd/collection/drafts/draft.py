@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +23,13 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
 from qrowd.errors import RuleError
 
+ATTEMPTS = 5
 _KEY = re.compile(r"[a-z0-9]{12}")
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft at one version; `answered` are the questions that somebody has answered."""
+    """A draft at one version; `answered` are the steps whose form somebody has filled in."""
 
     folder: Path
     version: int
@@ -53,10 +54,10 @@ class Draft:
         return self.folder / "plan.toml"
 
     def fresh_folder(self) -> Path:
-        """A new place for an uploaded file."""
-        place = self.folder / "files" / secrets.token_hex(4)
-        place.mkdir(parents=True)
-        return place
+        """A new folder for an uploaded file."""
+        folder = self.folder / "files" / secrets.token_hex(4)
+        folder.mkdir(parents=True)
+        return folder
 
     def relative(self, path: Path) -> str:
         """A file of this draft, as its plan names it."""
@@ -65,38 +66,47 @@ class Draft:
 
 def new_draft(folder: Path, who: str, now: int, plan: Plan | None = None) -> Draft:
     """A new draft in the server's folder of drafts."""
-    place = folder / secrets.token_hex(6)
-    (place / "versions").mkdir(parents=True)
-    return _write(place, 1, plan or Plan(), (), who, now)
+    own = folder / secrets.token_hex(6)
+    (own / "versions").mkdir(parents=True)
+    return _write(own, 1, plan or Plan(), (), who, now)
 
 
 def open_draft(folder: Path, key: str, version: int | None = None) -> Draft:
     """A draft as it is now, or as it was at a version."""
-    place = folder / key
-    if not _KEY.fullmatch(key) or not place.is_dir():
+    own = folder / key
+    if not _KEY.fullmatch(key) or not own.is_dir():
         raise RuleError("not-found", "there is no such draft; perhaps it was launched or deleted")
-    return _read(place, version or _newest(place))
+    return _read(own, version or _newest(own))
 
 
 def all_drafts(folder: Path) -> list[Draft]:
     """The drafts of a server, the one that was changed last first."""
-    places = (
-        [one for one in folder.iterdir() if _KEY.fullmatch(one.name)] if folder.is_dir() else []
-    )
-    found = [_read(place, number) for place in places if (number := _newest(place))]
-    return sorted(found, key=lambda draft: (-draft.at, draft.key))
+    if not folder.is_dir():
+        return []
+    folders = [path for path in folder.iterdir() if _KEY.fullmatch(path.name)]
+    drafts = [_read(own, version) for own in folders if (version := _newest(own))]
+    return sorted(drafts, key=lambda draft: (-draft.at, draft.key))
 
 
 def save(draft: Draft, plan: Plan, who: str, now: int, answered: str = "") -> Draft:
     """The next version; an error (conflict) where somebody else has made it meanwhile."""
-    known = tuple(dict.fromkeys([*draft.answered, *([answered] if answered else [])]))
-    return _write(draft.folder, draft.version + 1, plan, known, who, now)
+    steps = dict.fromkeys([*draft.answered, answered] if answered else draft.answered)
+    return _write(draft.folder, draft.version + 1, plan, tuple(steps), who, now)
 
 
-def reopen(draft: Draft, steps: Sequence[str], who: str, now: int) -> Draft:
-    """The next version, in which these questions are to be answered again."""
-    left = tuple(step for step in draft.answered if step not in steps)
-    return _write(draft.folder, draft.version + 1, draft.plan, left, who, now)
+def save_newest(
+    draft: Draft, change: Callable[[Draft], Plan], who: str, now: int, answered: str
+) -> Draft:
+    """The plan that a change makes of the newest version, whoever saves at the same time."""
+    for _ in range(ATTEMPTS):
+        newest = open_draft(draft.folder.parent, draft.key)
+        plan = change(newest)
+        try:
+            return save(newest, plan, who, now, answered)
+        except RuleError as error:
+            if error.code != "conflict":
+                raise
+    raise RuleError("conflict", "others change this draft all the time; try again")
 
 
 def discard(draft: Draft) -> None:
@@ -105,34 +115,40 @@ def discard(draft: Draft) -> None:
 
 
 def _write(
-    place: Path, version: int, plan: Plan, answered: tuple[str, ...], who: str, now: int
+    folder: Path, version: int, plan: Plan, answered: tuple[str, ...], who: str, now: int
 ) -> Draft:
-    held = {"plan": plan_text(plan), "answered": list(answered), "who": who, "at": now}
-    part = place / f".{secrets.token_hex(6)}"
+    stored = {"plan": plan_text(plan), "answered": list(answered), "who": who, "at": now}
+    part = folder / f".{secrets.token_hex(6)}"
     try:
-        part.write_text(json.dumps(held), encoding="utf-8")
-        os.link(part, _path(place, version))  # fails where it is there already
+        part.write_text(json.dumps(stored), encoding="utf-8")
+        os.link(part, _path(folder, version))  # fails where it is there already
     except FileExistsError:
         raise RuleError("conflict", "somebody else has changed this draft meanwhile") from None
     except FileNotFoundError:
         raise RuleError("not-found", "this draft was launched or deleted meanwhile") from None
     finally:
         part.unlink(missing_ok=True)
-    return _read(place, version)
+    return _read(folder, version)
 
 
-def _path(place: Path, version: int) -> Path:
-    return place / "versions" / f"{version:06}.json"
-
-
-def _newest(place: Path) -> int:
-    return max((int(one.stem) for one in (place / "versions").glob("*.json")), default=0)
-
-
-def _read(place: Path, version: int) -> Draft:
+def _read(folder: Path, version: int) -> Draft:
     try:
-        held = json.loads(_path(place, version).read_text(encoding="utf-8"))
+        stored = json.loads(_path(folder, version).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RuleError("not-found", "there is no such version of this draft") from None
-    plan = stored_plan(held["plan"])
-    return Draft(place, version, plan, tuple(held["answered"]), held["who"], held["at"])
+    return Draft(
+        folder=folder,
+        version=version,
+        plan=stored_plan(stored["plan"]),
+        answered=tuple(stored["answered"]),
+        who=stored["who"],
+        at=stored["at"],
+    )
+
+
+def _path(folder: Path, version: int) -> Path:
+    return folder / "versions" / f"{version:06}.json"
+
+
+def _newest(folder: Path) -> int:
+    return max((int(path.stem) for path in (folder / "versions").glob("*.json")), default=0)

@@ -1,7 +1,8 @@
-"""Gold that the organiser makes here: which documents to grade, and keeping the grades.
+"""Gold in a draft: uploaded, or graded by the organiser here, and put in sets that spammers fail.
 
-Proposed are documents of the pool, topic by topic, in turns from the top of the runs (likely
-relevant) and from their bottom (likely not), so that sets can be made of them that spammers fail.
+Proposed for grading are documents of the pool, topic by topic, in turns from the top of the runs
+(likely relevant) and from their bottom (likely not), so that such sets can be made of them. Gold
+that is put in sets here has two files in one folder: all grades, and those that came into sets.
 """
 
 from __future__ import annotations
@@ -9,104 +10,139 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from qrowd.collection.drafts import uploads
-from qrowd.collection.drafts.answers import ATTEMPTS
-from qrowd.collection.drafts.contents import is_arranged, material_of, rearranged, run_paths
-from qrowd.collection.drafts.draft import Draft, open_draft, save
+from qrowd.collection.drafts import contents
+from qrowd.collection.drafts.contents import material_of, path_in, pool_of, run_paths
+from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import gold_levels
 from qrowd.collection.plan.gold_proposal import arranged, set_sizes_of, write_gold
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
-from qrowd.errors import InputError, RuleError
+from qrowd.errors import InputError
 
-MORE = 2  # documents beyond a set's size: not all turn out as expected
+GRADED, IN_SETS = "graded.tsv", "gold.tsv"
+SPARE = 2  # documents beyond a set's size: not all turn out as expected
+UNRANKED = 10**9
 Pair = tuple[str, str]
+
+
+def is_arranged(draft: Draft) -> bool:
+    """Whether gold sets are made here, not given."""
+    return bool(draft.plan.files.gold) and _graded_file(draft).is_file()
+
+
+def _graded_file(draft: Draft) -> Path:
+    return (draft.folder / draft.plan.files.gold).with_name(GRADED)
 
 
 def graded(draft: Draft) -> list[GoldRow]:
     """What has been graded here so far, or was uploaded to be put in sets."""
-    if not is_arranged(draft):
-        return list(material_of(draft).gold)
-    whole = (draft.folder / draft.plan.files.gold).with_name("graded.tsv")
-    return list(uploads.gold(str(whole)))
-
-
-def proposed(draft: Draft) -> list[Pair]:
-    """Documents to grade next: all of one topic, the one with fewest graded so far."""
-    pool, done = material_of(draft).pool, graded(draft)
-    known = {(row.topic, row.document) for row in done}
-    left: dict[str, list[str]] = defaultdict(list)
-    for topic, document in pool:
-        if (topic, document) not in known:
-            left[topic].append(document)
-    counts = Counter(row.topic for row in done)
-    size = max(set_sizes_of(draft.plan, pool).values(), default=draft.plan.sets.size)
-    # a topic keeps enough documents that are not gold
-    free = [name for name, names in left.items() if len(names) > size]
-    if not free:
-        return []
-    topic = min(free, key=lambda name: (counts[name], name))
-    return [(topic, one) for one in _in_turns(draft, topic, left[topic])[: size + MORE]]
-
-
-def _in_turns(draft: Draft, topic: str, documents: Sequence[str]) -> list[str]:
-    """Documents from the top and from the bottom of the runs in turns; by chance without runs."""
-    order = random.Random(f"{draft.plan.campaign.seed} {topic}").sample(
-        sorted(documents), len(documents)
-    )
-    paths = run_paths(draft)
-    if paths:
-        places = _places(uploads.runs(paths), topic)
-        order.sort(key=lambda name: places.get(name, 10**9))
-    found: list[str] = []
-    while order:
-        found.append(order.pop(0 if len(found) % 2 == 0 else -1))
-    return found
-
-
-def _places(runs: RunSet, topic: str) -> Mapping[str, int]:
-    """The best place of each document of a topic in any run."""
-    at = list(runs.topics.names).index(topic) if topic in set(runs.topics.names) else -1
-    found: dict[str, int] = {}
-    for run in range(len(runs) if at >= 0 else 0):
-        cell = at * len(runs) + run
-        codes = runs.document[int(runs.starts[cell]) : int(runs.starts[cell + 1])]
-        for place, code in enumerate(codes.tolist()):
-            name = str(runs.documents.names[code])
-            found[name] = min(place, found.get(name, place))
-    return found
-
-
-def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
-    """The plan with more graded documents, put in sets that spammers fail as far as that goes."""
-    known = {(row.topic, row.document): row for row in (*graded(draft), *rows)}
-    if not rows:
-        raise InputError("grade at least one document")
-    plan = set_key(draft.plan, "hit", "gold", max(1, draft.plan.hit.gold))
-    place = draft.fresh_folder()
-    write_gold(list(known.values()), place / "graded.tsv")
-    plan = set_key(plan, "files", "gold", draft.relative(place / "gold.tsv"))
-    if arranged(plan, list(known.values()), material_of(draft).pool):
-        return rearranged(draft, plan)
-    write_gold([], place / "gold.tsv")
-    return plan
-
-
-def keep(draft: Draft, rows: Sequence[GoldRow], who: str, now: int) -> Draft:
-    """Save more graded documents; those that somebody else has graded meanwhile stay."""
-    for _ in range(ATTEMPTS):
-        newest = open_draft(draft.folder.parent, draft.key)
-        try:
-            return save(newest, with_grades(newest, rows), who, now, "gold")
-        except RuleError as error:
-            if error.code != "conflict":
-                raise
-    raise RuleError("conflict", "others change this draft all the time; try again")
+    if is_arranged(draft):
+        return list(contents.gold(str(_graded_file(draft))))
+    return list(material_of(draft).gold)
 
 
 def sets_made(draft: Draft) -> int:
     """How many gold sets there are."""
     return len(gold_levels(draft.plan, material_of(draft).gold))
+
+
+# --- sets that spammers fail ----------------------------------------------------------------------
+
+
+def arrange(draft: Draft, plan: Plan) -> Plan:
+    """A plan whose gold, which was uploaded, is put in sets."""
+    return _in_sets(draft, plan, contents.gold(path_in(draft, plan.files.gold)))
+
+
+def rearranged(draft: Draft, plan: Plan) -> Plan:
+    """A plan whose sets have another size, with the draft's gold put in sets again."""
+    return _in_sets(draft, plan, graded(draft))
+
+
+def _in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
+    sets = arranged(plan, rows, pool_of(replace(draft, plan=plan)))
+    if not sets:
+        raise InputError(
+            "no gold set can be made of these grades that spammers would fail: each "
+            f"topic needs {plan.sets.size} graded documents, some relevant and some "
+            "not",
+            file="gold",
+        )
+    return _with_gold(draft, plan, rows, sets)
+
+
+def _with_gold(draft: Draft, plan: Plan, rows: Sequence[GoldRow], sets: Sequence[GoldRow]) -> Plan:
+    folder = draft.fresh_folder()
+    write_gold(rows, folder / GRADED)
+    return set_key(plan, "files", "gold", draft.relative(write_gold(sets, folder / IN_SETS)))
+
+
+# --- grading --------------------------------------------------------------------------------------
+
+
+def proposed(draft: Draft) -> list[Pair]:
+    """Documents to grade next: all of one topic, the one with fewest graded so far."""
+    pool, rows = pool_of(draft), graded(draft)
+    done = {(row.topic, row.document) for row in rows}
+    left: dict[str, list[str]] = defaultdict(list)
+    for topic, document in pool:
+        if (topic, document) not in done:
+            left[topic].append(document)
+    counts = Counter(row.topic for row in rows)
+    size = max(set_sizes_of(draft.plan, pool).values(), default=draft.plan.sets.size)
+    # a topic keeps enough documents that are not gold
+    free = [topic for topic, documents in left.items() if len(documents) > size]
+    if not free:
+        return []
+    topic = min(free, key=lambda name: (counts[name], name))
+    documents = _in_turns(draft, topic, left[topic])
+    return [(topic, document) for document in documents[: size + SPARE]]
+
+
+def _in_turns(draft: Draft, topic: str, documents: Sequence[str]) -> list[str]:
+    """Documents from the top and from the bottom of the runs in turns; by chance without runs."""
+    chance = random.Random(f"{draft.plan.campaign.seed} {topic}")
+    order = chance.sample(sorted(documents), len(documents))
+    paths = run_paths(draft)
+    if paths:
+        ranks = _best_ranks(contents.runs(paths), topic)
+        order.sort(key=lambda name: ranks.get(name, UNRANKED))
+    turns: list[str] = []
+    while order:
+        turns.append(order.pop(0 if len(turns) % 2 == 0 else -1))
+    return turns
+
+
+def _best_ranks(runs: RunSet, topic: str) -> Mapping[str, int]:
+    """The best rank, from 0, of each document of a topic in any run."""
+    topics = list(runs.topics.names)
+    if topic not in topics:
+        return {}
+    first = topics.index(topic) * len(runs)
+    ranks: dict[str, int] = {}
+    for cell in range(first, first + len(runs)):
+        codes = runs.document[int(runs.starts[cell]) : int(runs.starts[cell + 1])]
+        for rank, code in enumerate(codes.tolist()):
+            name = str(runs.documents.names[code])
+            ranks[name] = min(rank, ranks.get(name, rank))
+    return ranks
+
+
+def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
+    """The plan with more graded documents, put in sets that spammers fail as far as that goes."""
+    if not rows:
+        raise InputError("grade at least one document")
+    together = {(row.topic, row.document): row for row in (*graded(draft), *rows)}
+    everything = list(together.values())
+    plan = set_key(draft.plan, "hit", "gold", max(1, draft.plan.hit.gold))
+    return _with_gold(draft, plan, everything, arranged(plan, everything, pool_of(draft)))
+
+
+def keep(draft: Draft, rows: Sequence[GoldRow], who: str, now: int) -> Draft:
+    """Save more graded documents; those that somebody else has graded meanwhile stay."""
+    return save_newest(draft, lambda newest: with_grades(newest, rows), who, now, "gold")

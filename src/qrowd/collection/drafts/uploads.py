@@ -1,9 +1,8 @@
-"""Files that come into a draft: what each must be, and what it holds.
+"""Files that come into a draft: each is looked at, kept, and named by the plan.
 
-take(draft, "topics", [("topics.jsonl", file)]) -> Plan   the plan with the new file; or an error
-                                                          that says which file, and what is wanted
+take(draft, "topics", [("topics.jsonl", file)]) -> "files/1f2e3d4c/topics.jsonl"
 
-What was read is kept in memory: files of a draft never change.
+An error says which file it is about, and what is wanted.
 """
 
 from __future__ import annotations
@@ -11,30 +10,19 @@ from __future__ import annotations
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
+from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.plan.changes import set_key
-from qrowd.collection.plan.files import (
-    document_rows,
-    gold_rows,
-    pool_of_runs,
-    pool_rows,
-    priority_rows,
-    question_rows,
-    topic_rows,
-)
-from qrowd.collection.plan.rows import GoldRow, QuestionRow, TopicRow
-from qrowd.collection.plan.sections import Plan
-from qrowd.data.runs import RunSet
+from qrowd.collection.plan.files import priority_rows
 from qrowd.errors import FormatError, InputError
 from qrowd.io.anything import kind_of
 from qrowd.io.documents import are_files
-from qrowd.io.runs import read_runs
 from qrowd.io.source import refuse_bomb, sources
-from qrowd.io.zips import BROKEN
+from qrowd.io.zips import BROKEN, opened_zip
+
+Upload = tuple[str, BinaryIO]  # the file's name where it comes from, and the file
 
 WANTED = {
     "topics": "topics: TREC topics, JSON lines or TSV with topic and query",
@@ -48,31 +36,40 @@ WANTED = {
     "priorities": "priorities: TSV with the columns topic, doc, priority",
 }
 SEVERAL = ("runs", "documents")
-MOST_FILES, LARGEST = 200_000, 4 * 2**30  # of a folder that was zipped
+MOST_FILES = 200_000  # of a folder that was zipped
+LARGEST = 4 * 2**30
+_READERS: dict[str, Callable[[str], Sequence[object]]] = {
+    "topics": contents.topics,
+    "pool": contents.pool,
+    "gold": contents.gold,
+    "qualification": contents.gold,
+    "questions": contents.questions,
+    "priorities": priority_rows,
+}
 
 
-def take(draft: Draft, kind: str, files: Sequence[tuple[str, BinaryIO]]) -> Plan:
-    """Keep uploaded files and check what they are; the plan that names them."""
+def take(draft: Draft, kind: str, files: Sequence[Upload]) -> str | tuple[str, ...]:
+    """Keep uploaded files and check what they are; what the plan's key of that kind becomes."""
     if not files:
         raise InputError(f"choose a file. Wanted: {WANTED[kind]}")
     if len(files) > 1 and kind not in SEVERAL:
         raise InputError(f"choose one file only. Wanted: {WANTED[kind]}")
-    place = draft.fresh_folder()
+    folder = draft.fresh_folder()
     try:
-        paths = [_kept(place, name, file) for name, file in files]
+        paths = [_kept(folder, name, file) for name, file in files]
         if kind == "documents":
-            paths = [_documents(place, paths)]
-        check(kind, paths)
+            paths = [_documents(folder, paths)]
+        _refuse_other(kind, paths)
     except InputError as error:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise _refused(error, kind, files) from None
     names = tuple(draft.relative(path) for path in paths)
-    return set_key(draft.plan, "files", kind, names if kind == "runs" else names[0])
+    return names if kind == "runs" else names[0]
 
 
-def _kept(place: Path, name: str, file: BinaryIO) -> Path:
+def _kept(folder: Path, name: str, file: BinaryIO) -> Path:
     plain = "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name)
-    path = place / (plain.strip(".").encode()[-100:].decode("utf-8", "ignore") or "file")
+    path = folder / (plain.strip(".").encode()[-100:].decode("utf-8", "ignore") or "file")
     if path.exists():
         raise InputError(f"two files are called {name}; rename one", file=name)
     with path.open("wb") as target:
@@ -81,146 +78,95 @@ def _kept(place: Path, name: str, file: BinaryIO) -> Path:
     return path
 
 
-def _refused(error: InputError, kind: str, files: Sequence[tuple[str, BinaryIO]]) -> InputError:
+def _refused(error: InputError, kind: str, files: Sequence[Upload]) -> InputError:
     """The same complaint, about the file as its owner knows it, and what is wanted instead."""
+    names = [name for name, _ in files]
     name = Path(error.file).name if error.file else ""
-    name = name if any(name == given for given, _ in files) else files[0][0]
-    message = error.message.rstrip(".")
-    return InputError(f"{message}. Wanted: {WANTED[kind]}", file=name, line=error.line)
+    return InputError(
+        f"{error.message.rstrip('.')}. Wanted: {WANTED[kind]}",
+        file=name if name in names else names[0],
+        line=error.line,
+    )
+
+
+def _refuse_other(kind: str, paths: Sequence[Path]) -> None:
+    """An error unless these files are of the kind, and hold something."""
+    first = str(paths[0])
+    if kind == "documents":
+        _refuse_no_documents(paths[0])
+        if not any(contents.texts(first)):
+            raise FormatError("there is no document in it", file=paths[0].name)
+        return
+    rows = contents.runs(tuple(map(str, paths))) if kind == "runs" else _READERS[kind](first)
+    if not len(rows):
+        raise FormatError("it is empty", file=paths[0].name)
 
 
 # --- documents ------------------------------------------------------------------------------------
 
 
-def _documents(place: Path, paths: list[Path]) -> Path:
+def _documents(folder: Path, paths: list[Path]) -> Path:
     """One file of documents, or a folder: of a zip, or of several files."""
-    if len(paths) == 1 and zipfile.is_zipfile(paths[0]):
-        try:
-            return _unzipped(paths[0], place / f"{paths[0].stem}-folder")
-        except BROKEN as error:
-            raise FormatError(f"this zip cannot be unpacked: {error}") from None
     if len(paths) == 1:
-        return paths[0]
-    folder = place / "documents"
-    while folder.exists():  # a file of that name
-        folder = folder.with_name(f"{folder.name}-folder")
-    folder.mkdir()
+        path = paths[0]
+        return _unzipped(path, folder) if zipfile.is_zipfile(path) else path
+    together = folder / "documents"
+    while together.exists():  # a file of that name
+        together = together.with_name(f"{together.name}-folder")
+    together.mkdir()
     for path in paths:
-        path.rename(folder / path.name)
-    return folder
+        path.rename(together / path.name)
+    return together
 
 
 def _unzipped(path: Path, folder: Path) -> Path:
     """The files of a zip, none outside of the folder, none that would fill the disk."""
-    with zipfile.ZipFile(path) as packed:
-        inside = [one for one in packed.infolist() if not one.is_dir() and _shown(one.filename)]
-        if not inside:
+    target = folder / f"{path.stem}-folder"
+    with opened_zip(path, "this zip cannot be unpacked", file=path.name) as archive:
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and _is_owners(member.filename)
+        ]
+        if not members:
             raise FormatError("there is no file in this zip", file=path.name)
-        if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > LARGEST:
+        size = sum(member.file_size for member in members)
+        if len(members) > MOST_FILES or size > LARGEST:
             raise FormatError("this zip has too many files, or too large ones", file=path.name)
-        for one in inside:
-            target = (folder / one.filename).resolve()
-            if not target.is_relative_to(folder.resolve()) or one.flag_bits & 1:
-                raise FormatError(f"{one.filename} cannot be unpacked", file=path.name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _unpack(packed, one, target)
+        for member in members:
+            _unpack(archive, member, target, path.name)
     path.unlink()
-    only = list(folder.iterdir())
-    return only[0] if len(only) == 1 else folder
+    inside = list(target.iterdir())
+    return inside[0] if len(inside) == 1 else target
 
 
-def _unpack(packed: zipfile.ZipFile, one: zipfile.ZipInfo, target: Path) -> None:
-    try:
-        with packed.open(one) as source, target.open("wb") as file:
-            shutil.copyfileobj(source, file)
-    except BROKEN as error:
-        raise FormatError(f"{one.filename} cannot be unpacked: {error}") from None
-    refuse_bomb(target)
-
-
-def _shown(name: str) -> bool:
+def _is_owners(name: str) -> bool:
     """Whether a file of a zip is one of its owner's, not of the system that packed it."""
     parts = name.split("/")
     return "__MACOSX" not in parts and not parts[-1].startswith(".")
 
 
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, shown: str) -> None:
+    path = (folder / member.filename).resolve()
+    encrypted = member.flag_bits & 1
+    if not path.is_relative_to(folder.resolve()) or encrypted:
+        raise FormatError(f"{member.filename} cannot be unpacked", file=shown)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with archive.open(member) as source, path.open("wb") as file:
+            shutil.copyfileobj(source, file)
+    except BROKEN as error:
+        raise FormatError(f"{member.filename} cannot be unpacked: {error}", file=shown) from None
+    refuse_bomb(path)
+
+
 def _refuse_no_documents(path: Path) -> None:
     """A single file that is no table of documents would be taken for one document."""
-    found = sources(path)
+    files = sources(path)
     if path.is_dir():
         return
-    if are_files(found):
+    if are_files(files):
         raise FormatError("this is no list of documents", file=path.name)
-    kind = kind_of(found[0])
+    kind = kind_of(files[0])
     if kind not in ("documents", "topics"):  # name and text without a header may be either
         raise FormatError(f"this looks like {kind}", file=path.name)
-
-
-# --- what a file holds ----------------------------------------------------------------------------
-
-
-def check(kind: str, paths: Sequence[Path]) -> None:
-    """An error unless these files are of the kind."""
-    first = str(paths[0])
-    if kind == "documents":
-        _refuse_no_documents(paths[0])
-        if not any(texts(first)):
-            raise FormatError("there is no document in it", file=paths[0].name)
-        return
-    readers: dict[str, Callable[[str], Sequence[object]]] = {
-        "topics": topics,
-        "pool": pool,
-        "gold": gold,
-        "qualification": gold,
-        "questions": questions,
-        "priorities": priority_rows,
-    }
-    size = len(runs(tuple(map(str, paths)))) if kind == "runs" else len(readers[kind](first))
-    if not size:
-        raise FormatError("it is empty", file=paths[0].name)
-
-
-@lru_cache(maxsize=32)
-def topics(path: str) -> tuple[TopicRow, ...]:
-    """The topics of a file."""
-    return tuple(topic_rows(path))
-
-
-@lru_cache(maxsize=8)
-def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The documents of a file: those with a text, and those without one."""
-    full: set[str] = set()
-    empty: set[str] = set()
-    for one in document_rows(path, within=Path(path).parent):
-        (full if one.body.strip() else empty).add(one.name)
-    return frozenset(full), frozenset(empty)
-
-
-@lru_cache(maxsize=16)
-def pool(path: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of a file."""
-    return tuple(pool_rows(path))
-
-
-@lru_cache(maxsize=8)
-def runs(paths: tuple[str, ...]) -> RunSet:
-    """Runs."""
-    return read_runs(list(paths))
-
-
-@lru_cache(maxsize=32)
-def pool_at(paths: tuple[str, ...], depth: int) -> tuple[tuple[str, str], ...]:
-    """The pairs of runs to a depth."""
-    return tuple(pool_of_runs(runs(paths), depth))
-
-
-@lru_cache(maxsize=32)
-def gold(path: str) -> tuple[GoldRow, ...]:
-    """Graded pairs."""
-    return tuple(gold_rows(path))
-
-
-@lru_cache(maxsize=32)
-def questions(path: str) -> tuple[QuestionRow, ...]:
-    """Questions on topics."""
-    return tuple(question_rows(path))

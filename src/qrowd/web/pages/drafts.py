@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, NamedTuple
 from urllib.parse import quote
 
 from fastapi import Depends, Response
@@ -15,15 +15,13 @@ from markupsafe import Markup
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import campaign
-from qrowd.collection.drafts import answers, contents, launch, own_gold
-from qrowd.collection.drafts.answers import Answer
+from qrowd.collection.drafts import contents, forms, own_gold
 from qrowd.collection.drafts.draft import Draft, discard, new_draft, open_draft
-from qrowd.collection.drafts.launch import plan_of
-from qrowd.collection.drafts.plan_import import draft_of_files
-from qrowd.collection.drafts.problems import problems
-from qrowd.collection.drafts.steps import FILES, STEPS
-from qrowd.collection.drafts.suggestions import suggested
+from qrowd.collection.drafts.launch import problems
+from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
+from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
 from qrowd.collection.judging.offer import Body
+from qrowd.collection.plan.changes import param_of
 from qrowd.collection.plan.rows import GoldRow, TopicRow
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError, QrowdError, RuleError
@@ -38,14 +36,11 @@ LONGEST_SHEET = 20_000  # characters of a document that are shown to be graded
 LONGEST_REASON = 2_000
 
 
-@dataclass(frozen=True)
-class StepPage:
-    """A step of the wizard as its page has it; the keys of its form are in `STEPS`."""
+class StepPage(NamedTuple):
+    """What only the page of a step knows; the keys of its form are in `STEPS`."""
 
     short: str  # its name in the list
     question: str
-    off: Mapping[str, str] = field(default_factory=dict)  # keys with a switch: what "off" means
-    percents: tuple[str, ...] = ()  # keys that the form asks for in percent; plans have shares
 
 
 STEP_PAGES = {
@@ -53,40 +48,17 @@ STEP_PAGES = {
     "topics": StepPage("Topics", "Which topics?"),
     "documents": StepPage("Documents", "Where are the documents?"),
     "pool": StepPage("Pool", "Which documents are judged?"),
-    "mode": StepPage(
-        "Who judges what",
-        "Many people, or one for each topic?",
-        percents=("hit.second_share",),
-    ),
+    "mode": StepPage("Who judges what", "Many people, or one for each topic?"),
     "way": StepPage("Way of judging", "How is a document judged?"),
     "grades": StepPage("Grades", "Which grades are there?"),
     "sets": StepPage("Batches", "How is the work cut up?"),
     "target": StepPage("Target", "How many people judge each document?"),
     "gold": StepPage("Gold", "How do you find out who judges badly?"),
     "checks": StepPage("Checks", "What must a batch reach, and what if it does not?"),
-    "qualification": StepPage(
-        "Qualification",
-        "Is there a test before the first batch?",
-        off={"qualification.sets": "0"},
-        percents=("qualification.pass_share",),
-    ),
-    "techniques": StepPage(
-        "Further controls",
-        "Do you want further controls?",
-        off={
-            "techniques.justification": "none",
-            "techniques.expertise_share": "0",
-            "techniques.review_share": "0",
-            "techniques.expert_share": "0",
-        },
-        percents=(
-            "techniques.expertise_share",
-            "techniques.review_share",
-            "techniques.expert_share",
-        ),
-    ),
+    "qualification": StepPage("Qualification", "Is there a test before the first batch?"),
+    "techniques": StepPage("Further controls", "Do you want further controls?"),
     "words": StepPage("Instructions", "What do people read before they start?"),
-    "people": StepPage("People", "Where do the people come from?", off={"people.recognise": "no"}),
+    "people": StepPage("People", "Where do the people come from?"),
     "pay": StepPage("Pay", "What do they get for a batch?"),
     "budget": StepPage("Budget", "How much may be spent?"),
 }
@@ -198,7 +170,7 @@ def plan_file(draft: OpenDraft) -> Response:
 def bundle(draft: OpenDraft) -> Response:
     """The plan file and the files that it names."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 (closed when sent)
-    launch.bundle(draft, file)
+    write_bundle(draft, file)
     file.seek(0)
     name = f"{draft.plan.campaign.name or 'campaign'}.zip"
     return StreamingResponse(_sent(file), media_type="application/zip", headers=_attached(name))
@@ -235,7 +207,7 @@ def take(draft: OpenDraft, step: Step, visit: AdministratorVisit) -> Response:
     form = _form(visit, step)
     try:
         _refuse_taken(visit, draft, form)
-        saved = answers.answer(seen, form, visit.signed.name, visit.store.clock())
+        saved = forms.fill_in(seen, form, visit.signed.name, visit.store.clock())
     except (InputError, RuleError) as error:
         if isinstance(error, RuleError) and error.code != "conflict":
             raise
@@ -251,34 +223,33 @@ def preview(draft: OpenDraft, step: Step, visit: AdministratorVisit) -> Response
     changed, expected, problem = draft, None, ""
     try:
         form = replace(_form(visit, step), files={}, choices={})
-        changed = replace(draft, plan=answers.planned(draft, form))
-        expected = contents.outlook(changed)
+        changed = replace(draft, plan=forms.planned(draft, form))
+        expected = contents.forecast_of(changed)
     except QrowdError as error:
         problem = str(error)
     return visit.show(
         "organiser/side.html.j2",
         plan=changed.plan,
         found=expected,
-        saved=contents.outlook(draft),
+        saved=contents.forecast_of(draft),
         side_problem=problem,
         step=step,
     )
 
 
-def _form(visit: Visit, step: str) -> Answer:
+def _form(visit: Visit, step: str) -> StepForm:
     """What the form of a step says: texts by key of the plan, files by kind."""
-    page, keys = STEP_PAGES[step], STEPS[step]
-    kinds = [kind for kind in FILES if f"files.{kind}" in keys]
+    kinds = STEPS[step].uploads
     texts: dict[str, str] = {}
-    for key in keys:
+    for key in STEPS[step].keys:
         if key.removeprefix("files.") in kinds:
-            continue
-        if key in page.off and f"has-{key}" in visit.form:
-            on = visit.text(f"on-{key}") == "yes"
-            texts[key] = (visit.text(key) or "yes") if on else page.off[key]
-        elif key in visit.form:
+            continue  # a text must not name a file of the server
+        if key in visit.form:
             texts[key] = visit.text(key)
-        if key in texts and key in page.percents:
+        if f"has-{key}" in visit.form:  # a switch: what it turns on is off in a plan by itself
+            on = visit.text(f"on-{key}") == "yes"
+            texts[key] = (visit.text(key) or "yes") if on else str(param_of(key).default)
+        if key in texts and key.endswith("_share"):
             texts[key] = _share(texts[key])
     files = {
         kind: [(file.filename or "file", file.file) for file in visit.files(kind)]
@@ -286,7 +257,7 @@ def _form(visit: Visit, step: str) -> Answer:
         if visit.files(kind)
     }
     source = visit.text("source")  # where gold comes from
-    return Answer(step, texts, files, {"source": source} if source else {})
+    return StepForm(step, texts, files, {"source": source} if source else {})
 
 
 def _share(percent: str) -> str:
@@ -296,22 +267,22 @@ def _share(percent: str) -> str:
         return percent  # whoever reads the plan says what is wrong with it
 
 
-def _refuse_taken(visit: Visit, draft: Draft, form: Answer) -> None:
+def _refuse_taken(visit: Visit, draft: Draft, form: StepForm) -> None:
     """A name that a campaign has already is told at once, not at launch."""
     if form.step != "name":
         return
-    name = answers.planned(draft, form).campaign.name
+    name = forms.planned(draft, form).campaign.name
     with visit.store.snapshot() as db:
         taken = db.scalar(select(campaign.c.id).where(campaign.c.name == name))
     if taken is not None:
         raise InputError(f"there is a campaign {name!r} already; choose another name")
 
 
-def _again(visit: Visit, draft: Draft, form: Answer, problem: str) -> Response:
+def _again(visit: Visit, draft: Draft, form: StepForm, problem: str) -> Response:
     """The same step, with what was filled in where it can be kept."""
     texts = {key: text for key, text in form.texts.items() if text}
     try:
-        plan = answers.planned(draft, Answer(form.step, texts))
+        plan = forms.planned(draft, StepForm(form.step, texts))
     except QrowdError:
         plan = draft.plan
     return _step(visit, replace(draft, plan=plan), form.step, problem, 422)
@@ -320,7 +291,7 @@ def _again(visit: Visit, draft: Draft, form: Answer, problem: str) -> Response:
 def _step(visit: Visit, draft: Draft, step: str, problem: str = "", status: int = 200) -> Response:
     data = {
         **shared(draft, step),
-        "found": contents.outlook(draft),
+        "found": contents.forecast_of(draft),
         "material": contents.material_of(draft),
         "problem": problem,
         "side_problem": "",
@@ -329,7 +300,7 @@ def _step(visit: Visit, draft: Draft, step: str, problem: str = "", status: int 
     if step == "pool":
         data["depths"] = contents.depth_costs(draft)
     if step == "gold":
-        data["arranged"] = contents.is_arranged(draft) or not draft.plan.files.gold
+        data["arranged"] = own_gold.is_arranged(draft) or not draft.plan.files.gold
     return visit.show(f"organiser/steps/{step}.html.j2", status=status, **data)
 
 
@@ -392,7 +363,7 @@ def _sheets(visit: Visit, draft: Draft, problem: str = "") -> Response:
         labels=scale.labels or tuple(map(str, scale.grades)),
         done=len(own_gold.graded(draft)),
         sets=own_gold.sets_made(draft),
-        found=contents.outlook(draft),
+        found=contents.forecast_of(draft),
         **shared(draft, "gold"),
     )
 

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from qrowd.collection.database.store import Row
 from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft, discard
+from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
-from qrowd.collection.drafts.problems import everybody_passes, problems, warnings
 from qrowd.collection.plan.forecast import Forecast
 from qrowd.collection.plan.pass_rates import survival
 from qrowd.collection.plan.sections import Pay
@@ -48,7 +48,7 @@ MOST_PER_HOUR = 10_000.0
 @router.get("/drafts/{key}/passing")
 def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Who would pass the checks, as a picture and a table."""
-    expected = contents.outlook(draft)
+    expected = contents.forecast_of(draft)
     rows = expected.passing if expected else ()
     return visit.show(
         "organiser/passing.html.j2",
@@ -188,7 +188,7 @@ def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """What will be launched, and what is still to be mended."""
     return visit.show(
         "organiser/launch.html.j2",
-        found=contents.outlook(draft),
+        found=contents.forecast_of(draft),
         problem="",
         lacking=problems(draft),
         warned=warnings(draft),
@@ -211,7 +211,7 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
 
 
 def _confirmation(draft: Draft) -> Confirmation:
-    expected = contents.outlook(draft)
+    expected = contents.forecast_of(draft)
     if expected is None:
         raise RuleError("not-found", "there is nothing to judge yet")
     money = draft.plan.pay.shown

@@ -1,0 +1,91 @@
+"""A filled-in form of the wizard becomes the plan's next version.
+
+Files come first, since what they hold decides what else may be said. Two people may fill in forms
+at once: those of different steps are both kept, and of two of the same step the second is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from qrowd.collection.drafts import uploads
+from qrowd.collection.drafts.draft import Draft, open_draft, save_newest
+from qrowd.collection.drafts.launch import problems
+from qrowd.collection.drafts.steps import STEPS, StepForm
+from qrowd.collection.plan.changes import change, param_of, set_key
+from qrowd.collection.plan.sections import Plan
+from qrowd.errors import InputError, RuleError
+
+
+def fill_in(draft: Draft, form: StepForm, who: str, now: int) -> Draft:
+    """Save a form to the version that its writer saw; an error where it does not fit."""
+    stored = {kind: uploads.take(draft, kind, files) for kind, files in form.files.items()}
+
+    def filled_in(newest: Draft) -> Plan:
+        if newest.version != draft.version:
+            _refuse_changed(draft, newest, form.step)
+        plan = planned(newest, form, stored)
+        for problem in problems(replace(newest, plan=plan)):
+            if problem.step == form.step:
+                raise InputError(problem.message)
+        return plan
+
+    return save_newest(draft, filled_in, who, now, form.step)
+
+
+def planned(
+    draft: Draft, form: StepForm, stored: Mapping[str, str | tuple[str, ...]] | None = None
+) -> Plan:
+    """The plan that a form leads to, with the files that were stored for it; nothing is saved."""
+    plan = draft.plan
+    for kind, names in (stored or {}).items():
+        plan = set_key(plan, "files", kind, names)
+        # a pool is given as pairs or by runs, not both
+        if kind == "pool":
+            plan = set_key(plan, "files", "runs", ())
+        if kind == "runs":
+            plan = set_key(plan, "files", "pool", "")
+    step = STEPS[form.step]
+    plan = change(plan, {name: text for name, text in form.texts.items() if name in step.keys})
+    return step.follow(draft, plan, form) if step.follow else plan
+
+
+# --- two people at once ---------------------------------------------------------------------------
+
+
+def _refuse_changed(seen: Draft, newest: Draft, step: str) -> None:
+    """An error where somebody else has filled in the same step meanwhile."""
+    changed = {
+        name: _shown(newest.plan, name)
+        for name in STEPS[step].keys
+        if _shown(seen.plan, name) != _shown(newest.plan, name)
+    }
+    if changed:
+        values = ", ".join(
+            f"{param_of(name).name} = {value or 'nothing'}" for name, value in changed.items()
+        )
+        raise RuleError(
+            "conflict",
+            f"{_changed_by(seen, newest, next(iter(changed)))} has answered this question "
+            f"meanwhile ({values}). Your own answer is below and not saved yet: save it again to "
+            "replace theirs.",
+        )
+
+
+def _changed_by(seen: Draft, newest: Draft, name: str) -> str:
+    """Who changed a key of the plan last."""
+    who, before = newest.who, _shown(seen.plan, name)
+    for number in range(seen.version + 1, newest.version + 1):
+        version = open_draft(seen.folder.parent, seen.key, number)
+        if _shown(version.plan, name) != before:
+            who, before = version.who, _shown(version.plan, name)
+    return who
+
+
+def _shown(plan: Plan, name: str) -> str:
+    value: Any = plan
+    for part in name.split("."):
+        value = getattr(value, part)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
