@@ -43,12 +43,11 @@ class Pages:
 
 def pages_of(folder: Path, digest: str, content: bytes) -> Pages:
     """The pages of a PDF document, made now if they are not there; none if it cannot be shown."""
-    place = folder_of(folder, digest)
-    if not (place / LIST).exists():
+    kept = folder_of(folder, digest)
+    if not (kept / LIST).exists():
         with _turns:
-            _make(place, content)
-    held = json.loads((place / LIST).read_text(encoding="utf-8"))
-    return Pages(held["pages"], held["cut"])
+            _make(kept, content)
+    return Pages(**json.loads((kept / LIST).read_text(encoding="utf-8")))
 
 
 def folder_of(folder: Path, digest: str) -> Path:
@@ -62,17 +61,19 @@ def picture(folder: Path, digest: str, number: int) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
-def _make(place: Path, content: bytes) -> None:
-    """Make the pictures beside their place, then move them there: all of them or none."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
+def _make(kept: Path, content: bytes) -> None:
+    """Make the pictures beside their folder, then move them there: all of them or none."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="making-", dir=kept.parent))
     command = [sys.executable, "-m", "qrowd.web.pictures", str(made)]
-    known = {name: value for name, value in os.environ.items() if not name.startswith("QROWD_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("QROWD_")
+    }
     with suppress(subprocess.TimeoutExpired):  # then it is one that cannot be shown
         subprocess.run(
             command,
             input=content,
-            env=known,
+            env=environment,
             timeout=5 * SECONDS,
             check=False,
             stdout=subprocess.DEVNULL,
@@ -81,13 +82,13 @@ def _make(place: Path, content: bytes) -> None:
     if not (made / LIST).exists():
         _write(made, Pages([]))
     try:
-        made.rename(place)
+        made.rename(kept)
     except OSError:  # somebody else was quicker
         shutil.rmtree(made)
 
 
-def _write(folder: Path, found: Pages) -> None:
-    body = json.dumps({"pages": found.pages, "cut": found.cut}, ensure_ascii=False)
+def _write(folder: Path, pages: Pages) -> None:
+    body = json.dumps(vars(pages), ensure_ascii=False)
     (folder / LIST).write_text(body, encoding="utf-8")
 
 
@@ -125,10 +126,10 @@ def _drawn(document: Any, folder: Path) -> Iterator[tuple[int, int, list[Any]]]:
 
 def _texts(page: Any) -> Iterator[tuple[int, int, int, int, str]]:
     """The pieces of text of a page, as far as they lie on it."""
-    found = page.get_textpage()
-    for at in range(min(found.count_rects(), MOST_PIECES)):
-        box = found.get_rect(at)
-        text = " ".join(found.get_text_bounded(*box).split())
+    texts = page.get_textpage()
+    for at in range(min(texts.count_rects(), MOST_PIECES)):
+        box = texts.get_rect(at)
+        text = " ".join(texts.get_text_bounded(*box).split())
         left, top, right, bottom = _on_grid(page, box)
         if text and left < right and top < bottom:
             yield left, top, right - left, bottom - top, text

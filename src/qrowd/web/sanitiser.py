@@ -69,8 +69,8 @@ def text_of(content: bytes, *, marked_up: bool = False) -> str:
     ):
         if cut.startswith(mark):
             return _plain(cut.decode(name, "replace"))
-    said = _CHARSET.search(cut[:4096]) if marked_up else None
-    for name in ([said[1].decode("ascii")] if said else []) + ["utf-8"]:
+    stated = _CHARSET.search(cut[:4096]) if marked_up else None
+    for name in ([stated[1].decode("ascii")] if stated else []) + ["utf-8"]:
         try:
             return _plain(cut.decode(name, "strict" if len(content) <= LARGEST else "replace"))
         except (LookupError, UnicodeError, ValueError):
@@ -141,9 +141,9 @@ def can_be_shown(image: bytes) -> bool:
     if _SVG.match(image[:1000]):
         return len(image) <= LARGEST and not _REPEATS.search(image)
     try:
-        with warnings.catch_warnings(), Image.open(io.BytesIO(image)) as found:
+        with warnings.catch_warnings(), Image.open(io.BytesIO(image)) as picture:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            return found.width * found.height * getattr(found, "n_frames", 1) <= MOST_PIXELS
+            return picture.width * picture.height * getattr(picture, "n_frames", 1) <= MOST_PIXELS
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError):
         return False
 

@@ -42,11 +42,11 @@ class Settings:
 
 def secret_of(folder: Path) -> str:
     """The server's secret: from the environment, or from a file that only its owner can read."""
-    given = os.environ.get(SECRET_VARIABLE, "")
-    if given:
-        if len(given) < LEAST_SECRET:
+    secret = os.environ.get(SECRET_VARIABLE, "")
+    if secret:
+        if len(secret) < LEAST_SECRET:
             raise UsageError(f"{SECRET_VARIABLE} must have at least {LEAST_SECRET} characters")
-        return given
+        return secret
     path = folder / SECRET_FILE
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

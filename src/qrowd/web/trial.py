@@ -56,21 +56,21 @@ is thrown away in the end."""
 
 def material(way: str = "grades") -> CampaignRows:
     """Three topics with four documents each; where these are graded, one topic's are gold."""
-    held = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
-    rows = held["documents"]
+    trial = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
+    rows = trial["documents"]
     gold = [
-        GoldRow(one["topic"], one["name"], one["grade"], one["reason"], one["passage"], "first")
-        for one in rows
-        if one["topic"] == GOLD_TOPIC and way != "preferences"
+        GoldRow(row["topic"], row["name"], row["grade"], row["reason"], row["passage"], "first")
+        for row in rows
+        if row["topic"] == GOLD_TOPIC and way != "preferences"
     ]
     documents = [
-        DocumentRow(one["name"], one["text"].encode(), one["title"], "", one["media_type"])
-        for one in rows
+        DocumentRow(row["name"], row["text"].encode(), row["title"], "", row["media_type"])
+        for row in rows
     ]
-    checks = {(one.topic, one.document) for one in gold}
-    pairs = [(one["topic"], one["name"]) for one in rows]
+    checks = {(row.topic, row.document) for row in gold}
+    pairs = [(row["topic"], row["name"]) for row in rows]
     pool = [pair for pair in pairs if pair not in checks]
-    return CampaignRows([TopicRow(**one) for one in held["topics"]], documents, pool, gold)
+    return CampaignRows([TopicRow(**row) for row in trial["topics"]], documents, pool, gold)
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:

@@ -141,19 +141,19 @@ def _signed_in(response: Response, settings: Settings, session: Session) -> Sign
 
 @router.post("/set-up", status_code=201)
 def set_up(
-    given: FirstAccount, response: Response, store: TheStore, settings: TheSettings
+    first: FirstAccount, response: Response, store: TheStore, settings: TheSettings
 ) -> SignedIn:
     """Make the first account, an administrator's."""
-    session = web_accounts.set_up(store, settings, given.code, given.login, given.password)
+    session = web_accounts.set_up(store, settings, first.code, first.login, first.password)
     return _signed_in(response, settings, session)
 
 
 @router.post("/sign-in")
 def sign_in(
-    given: Credentials, response: Response, store: TheStore, settings: TheSettings
+    credentials: Credentials, response: Response, store: TheStore, settings: TheSettings
 ) -> SignedIn:
     """Sign in with a password; at most ten tries a minute for a login."""
-    session = web_accounts.sign_in(store, given.login, given.password)
+    session = web_accounts.sign_in(store, credentials.login, credentials.password)
     return _signed_in(response, settings, session)
 
 
@@ -180,14 +180,14 @@ def me(bearer: Signed, store: TheStore, settings: TheSettings) -> dict[str, Any]
 
 @router.post("/campaigns/{name}/enter")
 def enter(
-    name: str, given: Entry, response: Response, store: TheStore, settings: TheSettings
+    name: str, entry: Entry, response: Response, store: TheStore, settings: TheSettings
 ) -> Entered:
     """Come in as a worker, by a link or from a platform."""
     with store.write(name) as work:
         arrival = (
-            Arrival(visits.PLATFORM, visits.open_link(work, given.link), {})
-            if given.link
-            else provider_of(work.plan.platform).arrive(given.parameters)
+            Arrival(visits.PLATFORM, visits.open_link(work, entry.link), {})
+            if entry.link
+            else provider_of(work.plan.platform).arrive(entry.parameters)
         )
         if arrival.preview:
             return Entered(token="", forgery_token="", role="worker", preview=True)
@@ -241,9 +241,9 @@ def invite(
 
 
 @members.post("/join", status_code=201)
-def join(given: Joining, response: Response, store: TheStore, settings: TheSettings) -> SignedIn:
+def join(joining: Joining, response: Response, store: TheStore, settings: TheSettings) -> SignedIn:
     """Make the account of an invitation, and sign in."""
-    session = web_accounts.join(store, settings, given.invitation, given.password)
+    session = web_accounts.join(store, settings, joining.invitation, joining.password)
     return _signed_in(response, settings, session)
 
 

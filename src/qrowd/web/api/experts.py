@@ -243,11 +243,11 @@ def objection(number: Number, expert: Expert) -> cases.Disagreement:
 
 
 @router.post("/objections/{number}", status_code=204)
-def answer(number: Number, given: Answer, expert: Expert) -> None:
+def answer(number: Number, reply: Answer, expert: Expert) -> None:
     """Answer an objection."""
     with writing(expert) as (work, mine):
         cases.answer_disagreement(
-            work, expert.name, mine, number, right=given.right, reply=given.reply
+            work, expert.name, mine, number, right=reply.right, reply=reply.reply
         )
 
 

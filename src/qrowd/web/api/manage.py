@@ -197,8 +197,8 @@ def dealt_with(number: Number, member: Manager) -> None:
 def balance(member: Reader) -> Balance:
     """The campaign's accounts."""
     with member.read() as work:
-        held, pay = ledger.balance(work), work.plan.pay
-    return Balance(currency=pay.currency, digits=pay.digits, **vars(held))
+        balances, pay = ledger.balance(work), work.plan.pay
+    return Balance(currency=pay.currency, digits=pay.digits, **vars(balances))
 
 
 @router.get("/money/owed")

@@ -97,10 +97,10 @@ def save_answer(answer: Answer, worker: Worker) -> Saved:
 
 
 @router.post("/questions")
-def answer_questions(given: Answers, worker: Worker) -> Passed:
+def answer_questions(answers: Answers, worker: Worker) -> Passed:
     """Answer the questions on a topic."""
     with worker.write() as work:
-        passed = topic_questions.answer_questions(work, worker.worker, given.answers)
+        passed = topic_questions.answer_questions(work, worker.worker, answers.answers)
     return Passed(passed=passed)
 
 

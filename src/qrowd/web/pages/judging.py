@@ -38,23 +38,23 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     """The page of a campaign's workers, at the screen that fits; or their own page."""
     try:
         with store.read(name) as work:
-            plan, known = work.plan, about(work.plan, work.state)
+            plan, campaign = work.plan, about(work.plan, work.state)
     except RuleError as error:
         language = language_of(lang)
         template = templates().get_template("problem.html.j2")
         page = template.render(language=language, texts=catalogue(language), message=str(error))
         return HTMLResponse(page, status_of(error))
-    language = language_of(lang, known.language)
+    language = language_of(lang, campaign.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(
-        about=known,
+        about=campaign,
         language=language,
         texts=catalogue(language),
         own=request.url.path.endswith("/me"),
-        data=_data(known, language),
-        money=f"{known.pay / 10**known.digits:.{known.digits}f} {known.currency}",
-        labels=known.labels or [str(grade) for grade in known.grades],
-        minutes=max(1, round(known.minutes_per_batch)),
+        data=_data(campaign, language),
+        money=f"{campaign.pay / 10**campaign.digits:.{campaign.digits}f} {campaign.currency}",
+        labels=campaign.labels or [str(grade) for grade in campaign.grades],
+        minutes=max(1, round(campaign.minutes_per_batch)),
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
 
@@ -68,8 +68,12 @@ def policy(plan: Plan) -> str:
     return f"default-src 'none'; {own}; {outside}"
 
 
-def _data(known: About, language: str) -> str:
+def _data(campaign: About, language: str) -> str:
     """What scripts need to know, as JSON inside of HTML."""
-    data = {"about": known.model_dump(), "language": language, "texts": dict(catalogue(language))}
+    data = {
+        "about": campaign.model_dump(),
+        "language": language,
+        "texts": dict(catalogue(language)),
+    }
     text = json.dumps(data, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -39,7 +39,7 @@ def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
         ahead = pace_of(work)
-        found = {kind: finding(work, kind) for kind in ("quality", "systems")}
+        findings = {kind: finding(work, kind) for kind in ("quality", "systems")}
         todo = [
             (need, consequence(work, need.act, need.details).price(work) if need.act else "")
             for need in needs(work, ahead)
@@ -47,8 +47,8 @@ def live(visit: ReaderVisit) -> Response:
         data = {
             "ahead": ahead,
             "words": ahead.parts(work.plan.pay),
-            "needs": todo + [(need, "") for need in _from_jobs(found)],
-            "tiles": _tiles(work, found),
+            "needs": todo + [(need, "") for need in _from_jobs(findings)],
+            "tiles": _tiles(work, findings),
             "target": work.plan.sets.target,
             "acts": audit.acts(work, 5),
             **visit.top(work, ""),
@@ -56,26 +56,26 @@ def live(visit: ReaderVisit) -> Response:
     return visit.show("organiser/live.html.j2", **data)
 
 
-def _from_jobs(found: dict[str, Finding]) -> list[Need]:
+def _from_jobs(findings: dict[str, Finding]) -> list[Need]:
     """What the last results tell."""
     todo = []
-    quality = found["quality"].result
+    quality = findings["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPECTED)
     if doubted:
         text = "A worker answers" if doubted == 1 else f"{doubted:,} workers answer"
         todo.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
-    for kind, last in found.items():
+    for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
             todo.append(Need(f"The last {kind} job failed: {last.problem}", page=f"/{kind}"))
     return todo
 
 
-def _tiles(work: Work, found: dict[str, Finding]) -> list[Tile]:
+def _tiles(work: Work, findings: dict[str, Finding]) -> list[Tile]:
     workers = counts(work, worker)
     return [
         _coverage_tile(work),
-        _quality_tile(found["quality"]),
-        _systems_tile(found["systems"]),
+        _quality_tile(findings["quality"]),
+        _systems_tile(findings["systems"]),
         Tile(
             "/workers",
             "Workers",
@@ -96,27 +96,27 @@ def _coverage_tile(work: Work) -> Tile:
     return Tile("/coverage", "Coverage", figure, words)
 
 
-def _quality_tile(found: Finding) -> Tile:
-    if found.result is None:
+def _quality_tile(last: Finding) -> Tile:
+    if last.result is None:
         return Tile("/quality", "Quality", "–", "not worked out yet")
-    table = found.result["agreement"]
+    table = last.result["agreement"]
     rows = zip(table["coefficient"], table["value"], table["low"], table["high"], strict=True)
     value = {name: {"value": v, "low": a, "high": b} for name, v, a, b in rows}
     chosen = next((name for name in ("alpha-ordinal", "alpha-nominal") if name in value), "")
     if not chosen:
-        return Tile("/quality", "Quality", "–", "agreement cannot be told", found.age)
+        return Tile("/quality", "Quality", "–", "agreement cannot be told", last.age)
     ends = interval(value[chosen]).partition(" ")[2]
     words = f"Krippendorff's alpha {ends}: agreement, 1 is perfect"
-    return Tile("/quality", "Quality", number(value[chosen]["value"], 2), words, found.age)
+    return Tile("/quality", "Quality", number(value[chosen]["value"], 2), words, last.age)
 
 
-def _systems_tile(found: Finding) -> Tile:
-    if found.result is None:
+def _systems_tile(last: Finding) -> Tile:
+    if last.result is None:
         return Tile("/systems", "Systems", "–", "no scores yet: add runs")
-    first = found.result["measures"][0]
-    best = next(row for row in found.result["systems"] if row["measure"] == first)
+    first = last.result["measures"][0]
+    best = next(row for row in last.result["systems"] if row["measure"] == first)
     words = f"leads by {first}; the best one with {percent(best['best'])}"
-    return Tile("/systems", "Systems", str(best["run"]), words, found.age)
+    return Tile("/systems", "Systems", str(best["run"]), words, last.age)
 
 
 @router.get("/campaigns/{name}/coverage")

@@ -66,9 +66,9 @@ def finding(work: Work, kind: str) -> Finding:
 # --- pictures of reports --------------------------------------------------------------------------
 
 
-def drawn(files: CampaignFiles, found: Finding, *names: str) -> list[dict[str, Any]]:
+def drawn(files: CampaignFiles, last: Finding, *names: str) -> list[dict[str, Any]]:
     """The pictures of a result: svg, alt, caption."""
-    pictures = {picture["file"]: picture for picture in (found.result or {}).get("pictures", ())}
+    pictures = {picture["file"]: picture for picture in (last.result or {}).get("pictures", ())}
     return [
         {**pictures[file], "svg": _named(files, pictures[file])}
         for file in (f"{name}.svg" for name in names)
@@ -145,19 +145,19 @@ def _methods() -> list[tuple[str, str]]:
 def quality(visit: ReaderVisit) -> Response:
     """How far the judgements can be trusted."""
     with visit.read() as work:
-        found = finding(work, "quality")
+        last = finding(work, "quality")
         data = {
-            "found": found,
+            "found": last,
             "merged": finding(work, "merge"),
             "sample": expert_sample.error_rate(work),
             "weak": len({row.id for row in weak_gold(gold.pass_rates(work))}),
             "gold_sets": gold.supply(work),
             **visit.top(work, "/quality"),
         }
-    table = (found.result or {}).get("agreement")
+    table = (last.result or {}).get("agreement")
     return visit.show(
         "organiser/quality.html.j2",
-        pictures=drawn(visit.storage, found, "assessors", "speed"),
+        pictures=drawn(visit.storage, last, "assessors", "speed"),
         agreement=list(zip(*table.values(), strict=True)) if table else [],
         methods=_methods(),
         **data,
@@ -168,15 +168,15 @@ def quality(visit: ReaderVisit) -> Response:
 def disputed(visit: ReaderVisit, page: int = 1) -> Response:
     """The documents that judges disagree on most."""
     with visit.read() as work:
-        found = finding(work, "quality")
+        last = finding(work, "quality")
         data = visit.top(work, "/quality")
-    rows = (found.result or {}).get("disputed", [])
+    rows = (last.result or {}).get("disputed", [])
     part = Part.of(len(rows), page, PAGE)
     return visit.show(
         "organiser/disputed.html.j2",
         rows=rows[part.start : part.end],
         total=len(rows),
-        found=found,
+        found=last,
         page=part.page,
         pages=part.pages,
         **data,
@@ -203,17 +203,17 @@ def gold_sets(visit: ReaderVisit) -> Response:
 def systems(visit: ReaderVisit) -> Response:
     """Scores and places of systems."""
     with visit.read() as work:
-        found, data = finding(work, "systems"), visit.top(work, "/systems")
+        last, data = finding(work, "systems"), visit.top(work, "/systems")
     measures: dict[str, list[dict[str, Any]]] = {}
-    for row in (found.result or {}).get("systems", ()):
+    for row in (last.result or {}).get("systems", ()):
         measures.setdefault(row["measure"], []).append(row)
     return visit.show(
         "organiser/systems.html.j2",
-        found=found,
+        found=last,
         runs=sorted(path.name for path in visit.storage.runs.iterdir() if path.is_file()),
         measures=measures,
         methods=_methods(),
-        pictures=drawn(visit.storage, found, "ranking"),
+        pictures=drawn(visit.storage, last, "ranking"),
         **data,
     )
 

@@ -50,13 +50,13 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
             state = ""
         else:
             numbers = worker_record.numbers(work, part.start, PAGE, state)
-        known = _evidence(file, numbers)
-        found = finding(work, "quality")
+        evidence = _evidence(file, numbers)
+        last = finding(work, "quality")
         data = visit.top(work, "/workers")
         lines = worker_record.lines(work, numbers)
     return visit.show(
         "organiser/workers.html.j2",
-        lines=[(line, known.get(line.number, {})) for line in lines],
+        lines=[(line, evidence.get(line.number, {})) for line in lines],
         states=states,
         chosen=state,
         order=order,
@@ -64,7 +64,7 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
         page=part.page,
         pages=part.pages,
         total=total,
-        found=found,
+        found=last,
         **data,
     )
 
@@ -104,13 +104,13 @@ def _ranked(file: Path, column: str, start: int) -> list[int]:
     return ordered.slice(start, PAGE).collect()["number"].to_list()
 
 
-def _fact(known: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
+def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
     """A line of the evidence: what, what it means, the value (with its interval)."""
-    ends = {end: known.get(f"{name}_{end}") for end in ("low", "high")}
+    ends = {end: evidence.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
-        return name, ABOUT[name], known[name]
+        return name, ABOUT[name], evidence[name]
     means = ABOUT[name].partition(" (")[0] + "; 95 % interval"
-    return name, means, interval({"value": known[name], **ends})
+    return name, means, interval({"value": evidence[name], **ends})
 
 
 @router.get("/campaigns/{name}/workers/{number}")
@@ -121,9 +121,9 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
         row = people.worker_by_number(work, number)
         job, scale = finding(work, "quality"), work.plan.scale
         data = visit.top(work, "/workers")
-    known = _evidence(visit.storage.results / "assessors.tsv", [number]).get(number, {})
+    evidence = _evidence(visit.storage.results / "assessors.tsv", [number]).get(number, {})
     first = (*MAIN, "informedness", "reference")
-    facts = [_fact(known, name) for name in ABOUT if known.get(name) is not None]
+    facts = [_fact(evidence, name) for name in ABOUT if evidence.get(name) is not None]
     answers = [*map(str, scale.grades), "cannot tell", "broken"]
     return visit.show(
         "organiser/worker.html.j2",
@@ -133,7 +133,7 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
         job=job,
         facts=[fact for fact in facts if fact[0] in first],
         more=[fact for fact in facts if fact[0] not in first],
-        known=known,
+        known=evidence,
         labels=dict(zip(scale.grades, scale.labels, strict=False)),
         grades=scale.grades,
         said=[answer for answer in answers if any(key[1] == answer for key in record.confusion)],

@@ -134,13 +134,13 @@ def judge(
         if work.state == "draft":
             audit.launch(work, "robots")
         truth = truth_of(work, crowd.truth)
-        known, began = by_content(work, truth), work.now
+        grades, began = by_content(work, truth), work.now
         files = CampaignFiles(store, folder, work.campaign)
     robots = make_robots(
         store,
         name,
         crowd.robots,
-        known,
+        grades,
         setting=crowd.setting,
         habits=crowd.habits,
         seed=crowd.seed,
