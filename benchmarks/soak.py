@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -304,7 +304,7 @@ def abandoned(folder: Path, database: str, size: Options) -> list[Line]:
     """How soon a batch that was left lying is open to others."""
     store = make_campaign(database, pairs=5, target=1, lease_minutes=0.05)
     with running(folder, database, 1) as server:
-        crowd = robots_of(store, 1, habits=EAGER.with_rates(abandon=1.0))
+        crowd = robots_of(store, 1, habits=replace(EAGER, abandon=1.0))
         load(server.address, crowd, stop_after=30)
         with store.read(NAME) as work:
             ends = int(work.db.scalar(select(func.max(assignment.c.expires_at))) or 0)

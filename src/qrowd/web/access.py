@@ -2,7 +2,7 @@
 
 A token is a random string; the database keeps its hash only. Browsers carry it in a cookie that
 scripts cannot read, and must then send the matching forgery token (`X-Qrowd-Token`) with every
-request that changes something (pages' forms send it as a field, see `pages.organiser`); programs
+request that changes something (pages' forms send it as a field, see `pages.frame`); programs
 and framed pages send `Authorization: Bearer TOKEN`.
 
 An administrator's token opens all campaigns; an account's, those in which it has a role, with the
@@ -126,17 +126,7 @@ def sign_out(response: Response, store: Store, bearer: Bearer) -> None:
 
 
 _TOKEN = (
-    select(
-        token.c.role,
-        token.c.scopes,
-        token.c.campaign_id,
-        token.c.worker_id,
-        token.c.account_id,
-        token.c.expires_at,
-        token.c.revoked_at,
-        account.c.login,
-        account.c.administrator,
-    )
+    select(token, account.c.login, account.c.administrator)
     .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
     .where(token.c.hash == bindparam("hash"))
 )

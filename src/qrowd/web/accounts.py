@@ -122,10 +122,7 @@ def new_account(
     if _number(db, login) is not None:
         raise RuleError("conflict", "this login is taken; choose another")
     row = insert(account).values(
-        login=login,
-        password=_hasher.hash(password),
-        made_at=now,
-        administrator=int(administrator),
+        login=login, password=_hasher.hash(password), made_at=now, administrator=int(administrator)
     )
     return new_id(db.execute(row))
 
@@ -212,13 +209,13 @@ def give_role(store: Store, login: str, name: str, role: str) -> None:
         mine = _roles_in(work, number) & (member_role.c.role == role)
         if work.db.scalar(select(member_role.c.role).where(mine)):
             return
-        row = insert(member_role).values(
+        work.insert(
+            member_role,
             account_id=number,
             campaign_id=work.campaign,
             role=role,
             worker_id=workers.expert(work, login) if role == "expert" else None,
         )
-        work.db.execute(row)
 
 
 def take_role(store: Store, login: str, name: str, role: str) -> None:
@@ -231,10 +228,9 @@ def take_role(store: Store, login: str, name: str, role: str) -> None:
         number = _known_number(work.db, login)
         mine = _roles_in(work, number)
         work.db.execute(delete(member_role).where(mine, member_role.c.role == role))
-        theirs = (token.c.account_id == number) & (token.c.campaign_id == work.campaign)
         kept = token.c.role.in_(select(member_role.c.role).where(mine))
-        gone = theirs & ~kept & token.c.revoked_at.is_(None)
-        work.db.execute(token.update().where(gone).values(revoked_at=work.now))
+        theirs = work.own(token) & (token.c.account_id == number) & ~kept
+        work.update(token, theirs & token.c.revoked_at.is_(None), revoked_at=work.now)
 
 
 def _signer(settings: Settings) -> URLSafeTimedSerializer:
@@ -262,4 +258,4 @@ def _known_number(db: Connection, login: str) -> int:
 
 
 def _roles_in(work: Work, number: int) -> ColumnElement[bool]:
-    return (member_role.c.account_id == number) & (member_role.c.campaign_id == work.campaign)
+    return work.own(member_role) & (member_role.c.account_id == number)

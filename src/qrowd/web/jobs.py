@@ -40,22 +40,15 @@ def ask(work: Work, kind: str, parameters: Mapping[str, Any]) -> int:
         raise RuleError("bad-value", f"no job {kind!r}; there are {', '.join(KINDS)}")
     text = json.dumps(parameters, sort_keys=True)
     waits = _own(work, kind) & (job.c.parameters == text) & (job.c.state == "waiting")
-    number = work.db.scalar(select(job.c.id).where(waits).limit(1))
-    if number is not None:
-        return int(number)
-    row = insert(job).values(
-        campaign_id=work.campaign,
-        kind=kind,
-        parameters=text,
-        made_at=work.now,
+    waiting = work.number(select(job.c.id).where(waits).limit(1))
+    return waiting or work.insert(
+        job, campaign_id=work.campaign, kind=kind, parameters=text, made_at=work.now
     )
-    return new_id(work.db.execute(row))
 
 
 def state_of(work: Work, number: int) -> Row:
     """A job of this campaign."""
-    own = (job.c.id == number) & (job.c.campaign_id == work.campaign)
-    row = work.db.execute(select(job).where(own)).one_or_none()
+    row = work.row(select(job).where(work.own(job), job.c.id == number))
     if row is None:
         raise RuleError("not-found", "there is no such job")
     return row
@@ -65,7 +58,7 @@ def latest(work: Work, kind: str) -> Result | None:
     """The newest finished result of a kind."""
     query = select(job).where(_own(work, kind), job.c.state == "done")
     newest_first = query.order_by(job.c.finished_at.desc(), job.c.id.desc())
-    row = work.db.execute(newest_first.limit(1)).one_or_none()
+    row = work.row(newest_first.limit(1))
     if row is None:
         return None
     return Result(
@@ -80,12 +73,11 @@ def latest(work: Work, kind: str) -> Result | None:
 
 def newest(work: Work, kind: str) -> Row | None:
     """The newest job of a kind, whatever its state."""
-    query = select(job).where(_own(work, kind)).order_by(job.c.id.desc()).limit(1)
-    return work.db.execute(query).one_or_none()
+    return work.row(select(job).where(_own(work, kind)).order_by(job.c.id.desc()).limit(1))
 
 
 def _own(work: Work, kind: str) -> ColumnElement[bool]:
-    return (job.c.campaign_id == work.campaign) & (job.c.kind == kind)
+    return work.own(job) & (job.c.kind == kind)
 
 
 # --- dry runs of a draft, which has no campaign yet -----------------------------------------------
@@ -124,53 +116,28 @@ def take(store: Store) -> Row | None:
     dead = (job.c.state == "running") & (job.c.leased_until < now)
     with store.transaction() as db:
         # jobs whose process died again and again are not tried for ever
-        given_up = (
-            update(job)
-            .where(dead, job.c.attempts >= MOST_ATTEMPTS)
-            .values(
-                state="failed",
-                finished_at=now,
-                problem=f"the process that ran it died {MOST_ATTEMPTS} times",
-            )
-        )
-        db.execute(given_up)
+        problem = f"the process that ran it died {MOST_ATTEMPTS} times"
+        given_up = update(job).where(dead, job.c.attempts >= MOST_ATTEMPTS)
+        db.execute(given_up.values(state="failed", finished_at=now, problem=problem))
         free = select(job).where(or_(job.c.state == "waiting", dead))
         oldest = free.order_by(job.c.made_at, job.c.id).limit(1)
         row = db.execute(oldest.with_for_update(skip_locked=True)).one_or_none()
         if row is not None:
-            lease = (
-                update(job)
-                .where(job.c.id == row.id)
-                .values(
-                    state="running",
-                    leased_until=now + LEASE,
-                    attempts=row.attempts + 1,
-                )
-            )
-            db.execute(lease)
+            leased = {"leased_until": now + LEASE, "attempts": row.attempts + 1}
+            db.execute(update(job).where(job.c.id == row.id).values(state="running", **leased))
     return row
 
 
 def tell_progress(store: Store, number: int, share: float) -> None:
     """Write down how far a job is, and that its process is alive."""
-    _write(
-        store,
-        number,
-        result=json.dumps({"progress": share}),
-        leased_until=store.clock() + LEASE,
-    )
+    result = json.dumps({"progress": share})
+    _write(store, number, result=result, leased_until=store.clock() + LEASE)
 
 
 def finish(store: Store, number: int, result: str) -> None:
     """Write down what a job found, as JSON."""
-    _write(
-        store,
-        number,
-        state="done",
-        result=result,
-        problem=None,
-        finished_at=store.clock(),
-    )
+    now = store.clock()
+    _write(store, number, state="done", result=result, problem=None, finished_at=now)
 
 
 def fail(store: Store, number: int, problem: str) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import cases
-from qrowd.collection.database.schema import content, document, pair
+from qrowd.collection.database.schema import PAIR_DOCUMENTS, content, document, pair
 from qrowd.collection.database.store import Row, Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
+from qrowd.rendering import thousands
 from qrowd.web.sanitiser import GONE, flatter, text_of
 
 MOST_DOCUMENTS = 1_000
@@ -48,7 +49,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     cases.refuse_before_own(work, expert_number, pair_id)
     rows = _documents(work, pair_id)
     if len(rows) > MOST_DOCUMENTS:
-        return Neighbours(problem=f"this topic has more than {MOST_DOCUMENTS:,} documents")
+        return Neighbours(problem=f"this topic has more than {thousands(MOST_DOCUMENTS)} documents")
     if len(rows) < 2:
         return Neighbours()
     texts = {str(row.id): words_of(row) for row in rows}
@@ -77,12 +78,11 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
 
 def _documents(work: Work, pair_id: int) -> list[Row]:
     same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
-    joined = pair.join(document, document.c.id == pair.c.document_id)
-    joined = joined.outerjoin(content, content.c.hash == document.c.content)
+    joined = PAIR_DOCUMENTS.outerjoin(content, content.c.hash == document.c.content)
     d = document.c
     query = select(pair.c.id, d.name, d.title, d.media_type, content.c.body).select_from(joined)
-    mine = query.where(pair.c.campaign_id == work.campaign, pair.c.topic_id == same)
-    return list(work.db.execute(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1)))
+    mine = query.where(work.own(pair), pair.c.topic_id == same)
+    return work.rows(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1))
 
 
 def words_of(row: Row) -> str:

@@ -12,6 +12,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -148,14 +149,14 @@ def _release(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 def _rehearsal(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """A dry run of a draft, by robots."""
     draft = open_draft(drafts_in(files.folder), parameters["draft"], parameters["version"])
-    outlook = try_out(
+    estimate = try_out(
         parse_plan(plan_of(draft)),
         gather(draft.plan, draft.plan_path),
         crowd=parameters["crowd"],
         per_hour=parameters["per_hour"],
         progress=files.progress,
     )
-    return outlook.to_dict()
+    return asdict(estimate)
 
 
 def _runs(files: CampaignFiles) -> Path:
@@ -244,11 +245,11 @@ def _refresh(work: Work, kind: str) -> bool:
         return False
     since = last.finished_at if last is not None else 0
     took = last.finished_at - (last.leased_until - jobs.LEASE) if last is not None else 0
-    rows = [assignment.c.campaign_id == work.campaign, assignment.c.state.in_(VALID)]
-    first = work.db.scalar(select(func.min(assignment.c.leased_at)).where(*rows))
-    fresh = select(assignment.c.id).where(*rows, assignment.c.ended_at > since).limit(1)
-    old = work.now - max(since, int(first or work.now)) > max(REFRESH, 20 * took)
-    if not old or work.db.scalar(fresh) is None:
+    counted = work.own(assignment) & assignment.c.state.in_(VALID)
+    first = work.number(select(func.min(assignment.c.leased_at)).where(counted)) or work.now
+    fresh = select(assignment.c.id).where(counted, assignment.c.ended_at > since).limit(1)
+    old = work.now - max(since, first) > max(REFRESH, 20 * took)
+    if not old or not work.number(fresh):
         return False
     jobs.ask(work, kind, json.loads(last.parameters) if last is not None else {"method": METHOD})
     return True
@@ -259,12 +260,11 @@ def undrawn_documents(store: Store, folder: Path) -> list[str]:
 
     These are made before anybody asks: the time would tell what others have seen.
     """
-    open_ones = campaign.c.state.in_(("draft", "running", "paused"))
-    joined = document.join(campaign, campaign.c.id == document.c.campaign_id)
-    query = select(document.c.content).distinct().select_from(joined).where(open_ones)
-    query = query.where(document.c.media_type.like("application/%pdf%"), document.c.content != "")
+    is_open = campaign.c.state.in_(("draft", "running", "paused"))
+    pdf = document.c.media_type.like("application/%pdf%") & (document.c.content != "")
+    query = select(document.c.content).distinct().select_from(document.join(campaign))
     with store.snapshot() as db:
-        digests = list(db.scalars(query))
+        digests = list(db.scalars(query.where(is_open, pdf)))
     return [digest for digest in digests if not pictures.folder_of(folder, digest).exists()]
 
 

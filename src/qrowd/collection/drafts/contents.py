@@ -5,55 +5,55 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from qrowd.collection.drafts.draft import Draft
+from qrowd.collection.plan import files as plan_files
 from qrowd.collection.plan.changes import set_key
-from qrowd.collection.plan.files import (
-    document_rows,
-    gold_rows,
-    pool_of_runs,
-    pool_rows,
-    pool_sizes,
-    priority_rows,
-    question_rows,
-    topic_rows,
-)
 from qrowd.collection.plan.forecast import Forecast, forecast
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, QuestionRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.data.runs import RunSet
 from qrowd.io.runs import read_runs
 
+READERS: dict[str, Callable[[str], Iterable[Any]]] = {
+    "topics": plan_files.topic_rows,
+    "pool": plan_files.pool_rows,
+    "gold": plan_files.gold_rows,
+    "qualification": plan_files.gold_rows,
+    "questions": plan_files.question_rows,
+    "priorities": plan_files.priority_rows,
+}
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def material_of(draft: Draft) -> CampaignRows:
     """What the files of a draft hold so far, except the documents themselves."""
-    files = draft.plan.files
-
-    def content(name: str, read: Callable[[str], Any]) -> Any:
-        return read(path_in(draft, name)) if name else ()
-
     return CampaignRows(
-        topics=content(files.topics, topics),
+        topics=rows_of(draft, "topics"),
         pool=pool_of(draft),
-        gold=content(files.gold, gold),
-        qualification=content(files.qualification, gold),
-        questions=content(files.questions, questions),
-        priorities=dict(content(files.priorities, priority_rows)),
+        gold=rows_of(draft, "gold"),
+        qualification=rows_of(draft, "qualification"),
+        questions=rows_of(draft, "questions"),
+        priorities=dict(rows_of(draft, "priorities")),
     )
 
 
 def pool_of(draft: Draft) -> tuple[tuple[str, str], ...]:
     """The pairs to judge: those of a file, or of runs to a depth."""
     files = draft.plan.files
-    if files.pool:
-        return pool(path_in(draft, files.pool))
-    return _pool_at(run_paths(draft), files.depth) if files.runs else ()
+    if files.runs and not files.pool:
+        return _pool_at(run_paths(draft), files.depth)
+    return rows_of(draft, "pool")
+
+
+def rows_of(draft: Draft, kind: str) -> tuple[Any, ...]:
+    """What the draft's file of a kind holds; nothing where there is none yet."""
+    name = getattr(draft.plan.files, kind)
+    return rows(kind, path_in(draft, name)) if name else ()
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
@@ -66,7 +66,7 @@ def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
     """Of each depth of the runs: pairs, and what judging them costs in minor units."""
     if not draft.plan.files.runs:
         return []
-    sizes = pool_sizes(runs(run_paths(draft)), sorted({*DEPTHS, draft.plan.files.depth}))
+    sizes = plan_files.pool_sizes(runs(run_paths(draft)), sorted({*DEPTHS, draft.plan.files.depth}))
     costs = []
     for depth, pairs in sizes.items():
         plan = set_key(set_key(draft.plan, "files", "depth", depth), "files", "pool", "")
@@ -90,10 +90,10 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
 # --- what a file holds ----------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
-def topics(path: str) -> tuple[TopicRow, ...]:
-    """The topics of a file."""
-    return tuple(topic_rows(path))
+@lru_cache(maxsize=64)
+def rows(kind: str, path: str) -> tuple[Any, ...]:
+    """The rows of a file of a kind."""
+    return tuple(READERS[kind](path))
 
 
 @lru_cache(maxsize=8)
@@ -101,15 +101,9 @@ def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
     """The documents of a file: those with a text, and those without one."""
     full: set[str] = set()
     empty: set[str] = set()
-    for row in document_rows(path, within=Path(path).parent):
+    for row in plan_files.document_rows(path, within=Path(path).parent):
         (full if row.body.strip() else empty).add(row.name)
     return frozenset(full), frozenset(empty)
-
-
-@lru_cache(maxsize=16)
-def pool(path: str) -> tuple[tuple[str, str], ...]:
-    """The pairs of a file."""
-    return tuple(pool_rows(path))
 
 
 @lru_cache(maxsize=8)
@@ -120,16 +114,4 @@ def runs(paths: tuple[str, ...]) -> RunSet:
 
 @lru_cache(maxsize=32)
 def _pool_at(paths: tuple[str, ...], depth: int) -> tuple[tuple[str, str], ...]:
-    return tuple(pool_of_runs(runs(paths), depth))
-
-
-@lru_cache(maxsize=32)
-def gold(path: str) -> tuple[GoldRow, ...]:
-    """Graded pairs."""
-    return tuple(gold_rows(path))
-
-
-@lru_cache(maxsize=32)
-def questions(path: str) -> tuple[QuestionRow, ...]:
-    """Questions on topics."""
-    return tuple(question_rows(path))
+    return tuple(plan_files.pool_of_runs(runs(paths), depth))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from qrowd.collection.drafts import contents
-from qrowd.collection.drafts.contents import material_of, path_in, pool_of, run_paths
+from qrowd.collection.drafts.contents import pool_of, rows_of, run_paths
 from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import gold_levels
@@ -42,29 +42,20 @@ def _graded_file(draft: Draft) -> Path:
 def graded(draft: Draft) -> list[GoldRow]:
     """What has been graded here so far, or was uploaded to be put in sets."""
     if is_arranged(draft):
-        return list(contents.gold(str(_graded_file(draft))))
-    return list(material_of(draft).gold)
+        return list(contents.rows("gold", str(_graded_file(draft))))
+    return list(rows_of(draft, "gold"))
 
 
 def sets_made(draft: Draft) -> int:
     """How many gold sets there are."""
-    return len(gold_levels(draft.plan, material_of(draft).gold))
+    return len(gold_levels(draft.plan, rows_of(draft, "gold")))
 
 
 # --- sets that spammers fail ----------------------------------------------------------------------
 
 
-def arrange(draft: Draft, plan: Plan) -> Plan:
-    """A plan whose gold, which was uploaded, is put in sets."""
-    return _in_sets(draft, plan, contents.gold(path_in(draft, plan.files.gold)))
-
-
-def rearranged(draft: Draft, plan: Plan) -> Plan:
-    """A plan whose sets have another size, with the draft's gold put in sets again."""
-    return _in_sets(draft, plan, graded(draft))
-
-
-def _in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
+def in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
+    """The plan with these grades as gold, put in sets of its size."""
     sets = arranged(plan, rows, pool_of(replace(draft, plan=plan)))
     if not sets:
         raise InputError(

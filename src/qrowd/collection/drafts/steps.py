@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from qrowd.collection.drafts import own_gold
-from qrowd.collection.drafts.contents import forecast_of
+from qrowd.collection.drafts.contents import forecast_of, rows_of
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.drafts.uploads import WANTED, Upload
 from qrowd.collection.plan.changes import name_of, refuse_name, set_key
@@ -126,7 +126,7 @@ def _follow_name(_: Draft, plan: Plan, form: StepForm) -> Plan:
 
 def _follow_sets(draft: Draft, plan: Plan, _: StepForm) -> Plan:
     if own_gold.is_arranged(draft) and plan.sets.size != draft.plan.sets.size:
-        return own_gold.rearranged(draft, plan)
+        return own_gold.in_sets(draft, plan, own_gold.graded(draft))
     return plan
 
 
@@ -138,7 +138,8 @@ def _follow_gold(draft: Draft, plan: Plan, form: StepForm) -> Plan:
     if not plan.files.gold:
         raise InputError(f"choose a file, or do without gold. Wanted: {WANTED['gold']}")
     if source == "arranged" and ("gold" in form.files or not own_gold.is_arranged(draft)):
-        return own_gold.arrange(draft, plan)
+        uploaded = rows_of(replace(draft, plan=plan), "gold")
+        return own_gold.in_sets(draft, plan, uploaded)
     return plan
 
 

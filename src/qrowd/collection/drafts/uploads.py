@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.plan.files import priority_rows
 from qrowd.errors import FormatError, InputError
 from qrowd.io.anything import kind_of
 from qrowd.io.documents import are_files
@@ -38,14 +37,6 @@ WANTED = {
 SEVERAL = ("runs", "documents")
 MOST_FILES = 200_000  # of a folder that was zipped
 LARGEST = 4 * 2**30
-_READERS: dict[str, Callable[[str], Sequence[object]]] = {
-    "topics": contents.topics,
-    "pool": contents.pool,
-    "gold": contents.gold,
-    "qualification": contents.gold,
-    "questions": contents.questions,
-    "priorities": priority_rows,
-}
 
 
 def take(draft: Draft, kind: str, files: Sequence[Upload]) -> str | tuple[str, ...]:
@@ -97,8 +88,9 @@ def _refuse_other(kind: str, paths: Sequence[Path]) -> None:
         if not any(contents.texts(first)):
             raise FormatError("there is no document in it", file=paths[0].name)
         return
-    rows = contents.runs(tuple(map(str, paths))) if kind == "runs" else _READERS[kind](first)
-    if not len(rows):
+    runs = tuple(map(str, paths))
+    size = len(contents.runs(runs) if kind == "runs" else contents.rows(kind, first))
+    if not size:
         raise FormatError("it is empty", file=paths[0].name)
 
 

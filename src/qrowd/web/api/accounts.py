@@ -11,17 +11,7 @@ from qrowd.collection.people import visits, workers
 from qrowd.collection.plan.platforms import Arrival, provider_of
 from qrowd.web import access
 from qrowd.web import accounts as web_accounts
-from qrowd.web.access import (
-    SCOPES,
-    Administrator,
-    Keeper,
-    Signed,
-    TheSettings,
-    TheStore,
-    forgery_token,
-    new_token,
-    roles_of,
-)
+from qrowd.web.access import Administrator, Keeper, Signed, TheSettings, TheStore
 from qrowd.web.accounts import Account, Guest, Session
 from qrowd.web.problems import RESPONSES
 from qrowd.web.settings import Settings
@@ -134,7 +124,7 @@ def _signed_in(response: Response, settings: Settings, session: Session) -> Sign
     access.give_cookie(response, settings, session.token, session.role)
     return SignedIn(
         token=session.token,
-        forgery_token=forgery_token(settings, session.token),
+        forgery_token=access.forgery_token(settings, session.token),
         role=session.role,
     )
 
@@ -167,13 +157,13 @@ def sign_out(bearer: Signed, response: Response, store: TheStore) -> None:
 def me(bearer: Signed, store: TheStore, settings: TheSettings) -> dict[str, Any]:
     """Who is signed in."""
     with store.snapshot() as db:
-        roles = roles_of(db, bearer.account) if bearer.account else []
+        roles = access.roles_of(db, bearer.account) if bearer.account else []
     return {
         "name": bearer.name,
         "role": bearer.role,
         "administrator": bearer.administrator,
         "scopes": sorted(bearer.scopes),
-        "forgery_token": forgery_token(settings, bearer.token),
+        "forgery_token": access.forgery_token(settings, bearer.token),
         "campaigns": roles,
     }
 
@@ -192,7 +182,7 @@ def enter(
         if arrival.preview:
             return Entered(token="", forgery_token="", role="worker", preview=True)
         worker = workers.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
-        plain = new_token(
+        plain = access.new_token(
             work.db, work.now, "worker", campaign_id=work.campaign, worker_id=worker.id
         )
     signed_in = _signed_in(response, settings, Session(plain, "worker"))
@@ -205,10 +195,10 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
     scopes = wanted.scopes
     if wanted.role == "organiser":
         scopes = scopes or sorted(member.scopes)
-        for scope in sorted(set(scopes).intersection(SCOPES["organiser"])):
+        for scope in sorted(set(scopes).intersection(access.SCOPES["organiser"])):
             member.refuse_without(scope)
     with member.write() as work:
-        plain = new_token(
+        plain = access.new_token(
             work.db,
             work.now,
             wanted.role,
@@ -218,7 +208,9 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
             scopes=scopes,
             days=wanted.days,
         )
-    return SignedIn(token=plain, forgery_token=forgery_token(settings, plain), role=wanted.role)
+    return SignedIn(
+        token=plain, forgery_token=access.forgery_token(settings, plain), role=wanted.role
+    )
 
 
 # --- accounts and roles ---------------------------------------------------------------------------

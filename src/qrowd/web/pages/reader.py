@@ -18,17 +18,9 @@ from qrowd.collection.database.store import Store
 from qrowd.collection.judging import offer
 from qrowd.collection.judging.offer import Body
 from qrowd.errors import RuleError
-from qrowd.web import pictures
+from qrowd.web import pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.work import Key
-from qrowd.web.sanitiser import (
-    LARGEST,
-    can_be_shown,
-    original_of_html,
-    reader_of_html,
-    reader_of_text,
-    text_of,
-)
 from qrowd.web.settings import Settings
 
 router = APIRouter(include_in_schema=False)
@@ -104,7 +96,7 @@ def kind_of(body: Body) -> str:
     if media in PDF:
         return "pages"
     if media in IMAGES:
-        return "image" if can_be_shown(body.content) else "none"
+        return "image" if sanitiser.can_be_shown(body.content) else "none"
     return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
 
 
@@ -117,12 +109,12 @@ def readable(body: Body, address: str, settings: Settings) -> Reading:
         drawn = pictures.pages_of(settings.folder, body.hash, body.content)
         kind = "pages" if drawn.pages else "none"
         return Reading(kind=kind, title=title, original=address, cut=drawn.cut, pages=drawn.pages)
-    cut = len(body.content) > LARGEST
+    cut = len(body.content) > sanitiser.LARGEST
     if kind == "html":
-        page = reader_of_html(text_of(body.content, marked_up=True))
+        page = sanitiser.reader_of_html(sanitiser.text_of(body.content, marked_up=True))
         return Reading(kind="text", title=title, html=page, original=address, cut=cut)
     if kind == "text":
-        page = reader_of_text(text_of(body.content))
+        page = sanitiser.reader_of_text(sanitiser.text_of(body.content))
         return Reading(kind=kind, title=title, html=page, cut=cut)
     return Reading(kind="none", title=title)
 
@@ -153,7 +145,7 @@ def shown_original(body: Body) -> Response:
     """A document as it is, harmless, for a frame."""
     if kind_of(body) == "image":
         return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
-    page = original_of_html(text_of(body.content, marked_up=True))
+    page = sanitiser.original_of_html(sanitiser.text_of(body.content, marked_up=True))
     return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import document, gold, pair, topic
+from qrowd.collection.database.schema import NAMED_PAIRS, document, gold, pair, topic
 from qrowd.collection.database.store import Row, Store, Work
 from qrowd.collection.people import visits
 from qrowd.data.qrels import Qrels
@@ -21,12 +20,12 @@ from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, p
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
 
-def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) -> Qrels:
-    """The true grade of every pair: gold's own, else `known`'s, else by chance.
+def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) -> Qrels:
+    """The true grade of every pair: gold's own, else that of `truth`, else by chance.
 
     By chance: relevant with this `prevalence`, by a hash of the names, so the same in every run.
     """
-    known_grades, scale = grades_of(known), work.plan.scale
+    true_grades, scale = grades_of(truth), work.plan.scale
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
@@ -38,7 +37,7 @@ def truth_of(work: Work, known: Qrels | None = None, prevalence: float = 0.3) ->
 
     rows = _documents(work)
     grades = [
-        row.grade if row.grade is not None else known_grades.get((row.topic, row.doc), drawn(row))
+        row.grade if row.grade is not None else true_grades.get((row.topic, row.doc), drawn(row))
         for row in rows
     ]
     return Qrels.of([row.topic for row in rows], [row.doc for row in rows], grades)
@@ -50,13 +49,11 @@ def by_content(work: Work, truth: Qrels) -> Truth:
     return {(row.query, row.content): grades[row.topic, row.doc] for row in _documents(work)}
 
 
-def _documents(work: Work) -> Sequence[Row]:
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    joined = joined.outerjoin(gold, gold.c.pair_id == pair.c.id)
+def _documents(work: Work) -> list[Row]:
+    joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
     query = select(*names, document.c.content, gold.c.grade).select_from(joined)
-    return work.db.execute(query.where(pair.c.campaign_id == work.campaign)).all()
+    return work.rows(query.where(work.own(pair)))
 
 
 def make_robots(

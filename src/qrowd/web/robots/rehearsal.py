@@ -12,9 +12,8 @@ import random
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -197,10 +196,6 @@ class Estimate:
     batches: dict[str, int]
     topics: int
     share: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
 
 
 def try_out(

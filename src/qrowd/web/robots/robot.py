@@ -17,13 +17,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.errors import ParameterError
 
 MEDIAN_SECONDS = 19.3  # over all answers
 BETWEEN, WITHIN = 0.54, 0.76  # standard deviations of log seconds: between workers, within one
@@ -45,14 +44,6 @@ class Habits:
     change: float = 0.05  # of answers are changed afterwards
     cannot_tell: float = 0.01  # of documents
     broken: float = 0.005  # of documents
-
-    def with_rates(self, **rates: float) -> Habits:
-        """Other rates."""
-        known = {rate.name for rate in fields(self)}
-        for name, rate in rates.items():
-            if name not in known or not 0 <= rate <= 1:
-                raise ParameterError(f"robots: {name}={rate} must be a rate (0 to 1) of {known}")
-        return replace(self, **rates)
 
 
 CALM = Habits()
