@@ -15,6 +15,7 @@ from qrowd.comparison.systems import mean_interval
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
 from qrowd.quality.consensus import consensus_gain
+from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
 from qrowd.reporting.sections.judgements import assessor_section
@@ -136,7 +137,7 @@ def _of_busiest(
     chosen = np.sort(np.argsort(-table["judgements"], kind="stable")[:MARKS])
     columns = {name: column[chosen] for name, column in table.columns.items()}
     figure = draw(q.AssessorTable(Index(table.assessors.names[chosen]), columns))
-    note = f" The {MARKS:,} busiest of {len(table):,} are shown."
+    note = f" The {thousands(MARKS)} busiest of {thousands(len(table))} are shown."
     return figure and replace(figure, caption=figure.caption + note)
 
 

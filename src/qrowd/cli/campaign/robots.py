@@ -95,7 +95,7 @@ def _rehearse(
         if requests % 500 == 0:
             say(f"{requests:,} requests", quiet)
 
-    rehearsal = dry_run(store, campaign, crowd, method=method, told=progress)
+    rehearsal = dry_run(store, campaign, crowd, method=method, progress=progress)
     with store.read(campaign) as work:
         plan = work.plan
     if as_json:

@@ -19,6 +19,7 @@ from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record import audit
 from qrowd.errors import InputError
+from qrowd.rendering import thousands
 
 SHOWN = 3  # names in a message
 _SECTION_AND_KEY = re.compile(r"\[([\w.]+)\] (\w+): (.*)", re.DOTALL)
@@ -137,7 +138,7 @@ def _some(names: Collection[str], noun: str) -> str:
     if len(names) == 1:
         return f"1 {noun} ({first}) is"
     others = ", ..." if len(names) > SHOWN else ""
-    return f"{len(names):,} {noun}s ({first}{others}) are"
+    return f"{thousands(len(names))} {noun}s ({first}{others}) are"
 
 
 def _unmeetable(draft: Draft) -> Iterator[Problem]:

@@ -37,7 +37,7 @@ visit it takes says who may see it: everything else is refused with a page that 
             return visit.confirm(Confirmation("Screen this worker out?", ["Open work is ended."]))
         with visit.write() as work:
             act = audit.perform(work, visit.member.name, "screen out", {"worker": number})
-        return visit.go(visit.address("/workers"), told="Screened out.", undo=act)
+        return visit.go(visit.address("/workers"), message="Screened out.", undo=act)
 
 A template extends `organiser/frame.html.j2` (a campaign's page: `organiser/campaign.html.j2`,
 whose tabs are `frame.TABS`) and takes its parts from `organiser/parts.html.j2`: form (with the
@@ -46,8 +46,9 @@ scripts; a script is `<script type="module" nonce="{{ visit.nonce }}" src=...>`,
 runs. No `style` attributes: the policy forbids them; pictures of `reporting` go through
 `quality.embedded(svg)`, which makes attributes of their styles.
 
-`visit.go(address, told=..., undo=...)` ends every POST: the next page shows what was done and, with
-the number of an act, a button that takes it back (POST /campaigns/NAME/acts/NUMBER/undo). An error
-(`RuleError`, `InputError`) in a GET becomes a page that says what happened; a POST with a form
-catches what the form can mend, and shows its page again with `problem=str(error)` and the answers.
+`visit.go(address, message=..., undo=...)` ends every POST: the next page shows what was done and,
+with the number of an act, a button that takes it back (POST /campaigns/NAME/acts/NUMBER/undo). An
+error (`RuleError`, `InputError`) in a GET becomes a page that says what happened; a POST with a
+form catches what the form can mend, and shows its page again with `problem=str(error)` and the
+answers.
 """

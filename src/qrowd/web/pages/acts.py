@@ -22,6 +22,7 @@ from qrowd.collection.office.acts import ACTS, consequence
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
+from qrowd.rendering import thousands
 from qrowd.web.api.manage import UPLOADS, extension_in, scope_of, take_back
 from qrowd.web.files import keep_upload
 from qrowd.web.pages.frame import (
@@ -38,7 +39,7 @@ from qrowd.web.pages.frame import (
 router = page_router()
 WHOLE = ("worker", "target", "set", "assignment", "appeal")
 WORDS = ("topic", "text", "reply")
-TOLD = {
+MESSAGES = {
     "launch": "Launched: workers can begin.",
     "pause": "Paused: nobody gets a new batch.",
     "resume": "Running again.",
@@ -83,7 +84,7 @@ DEEPEST = 10_000
 def act(name: str, visit: Visiting) -> Response:
     """Ask first, with what it costs; then do it."""
     wanted = visit.text("act")
-    if wanted not in TOLD:
+    if wanted not in MESSAGES:
         raise RuleError("not-found", f"there is no act {wanted!r} here")
     inside = visit.enter(name, scope_of(wanted))
     with inside.read() as work:
@@ -104,7 +105,7 @@ def act(name: str, visit: Visiting) -> Response:
     with inside.write() as work:
         number = _perform(work, inside, wanted, details)
     undo = number if ACTS[wanted].undo is not None else None
-    return inside.go(inside.back(), told=TOLD[wanted], undo=undo)
+    return inside.go(inside.back(), message=MESSAGES[wanted], undo=undo)
 
 
 def _details(visit: Visit, work: Work) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def undo(number: int, visit: ManagerVisit) -> Response:
     with visit.write() as work:
         undone = audit.act_numbered(work, number).act
         take_back(work, visit.member, number)
-    return visit.go(visit.back(), told=f"Taken back: {undone}.")
+    return visit.go(visit.back(), message=f"Taken back: {undone}.")
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -196,8 +197,7 @@ def _about(work: Work, row: Row) -> dict[str, Any]:
     """What an appeal is about: the batch, or the check question with both grades."""
     if row.kind != "refusal":
         return {"question": appeals.disputed_question(work, row)}
-    refused = select(assignment).where(assignment.c.id == row.assignment_id)
-    return {"batch": work.db.execute(refused).one()}
+    return {"batch": work.row(select(assignment).where(assignment.c.id == row.assignment_id))}
 
 
 @router.get("/campaigns/{name}/batches")
@@ -205,13 +205,13 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
     """Batches that wait to be accepted, the oldest first."""
     with visit.read() as work:
         a = assignment.c
-        own = (a.campaign_id == work.campaign) & (a.state == "submitted") & (a.id > after)
         joined = assignment.join(worker, worker.c.id == a.worker_id)
-        query = select(assignment, worker.c.number).select_from(joined).where(own)
-        rows = list(work.db.execute(query.order_by(a.id).limit(PAGE)))
+        query = select(assignment, worker.c.number).select_from(joined)
+        mine = query.where(work.own(assignment), a.state == "submitted", a.id > after)
+        rows = work.rows(mine.order_by(a.id).limit(PAGE))
         checks: dict[int, list[Row]] = {row.id: [] for row in rows}
-        mine = select(outcome).where(outcome.c.assignment_id.in_(checks))
-        for check in work.db.execute(mine.order_by(outcome.c.id)):
+        outcomes = select(outcome).where(outcome.c.assignment_id.in_(checks))
+        for check in work.rows(outcomes.order_by(outcome.c.id)):
             checks[check.assignment_id].append(check)
         data = visit.top(work, "/workers")
     return visit.show("organiser/batches.html.j2", rows=rows, checks=checks, page=PAGE, **data)
@@ -257,7 +257,8 @@ def extend(visit: ManagerVisit) -> Response:
 def _depth(visit: Visit) -> int:
     depth = visit.number("depth", DEPTH)
     if depth is None or not 1 <= depth <= DEEPEST:
-        raise RuleError("bad-value", f"the depth must be a whole number from 1 to {DEEPEST:,}")
+        deepest = thousands(DEEPEST)
+        raise RuleError("bad-value", f"the depth must be a whole number from 1 to {deepest}")
     return depth
 
 
@@ -275,11 +276,13 @@ def _stage(visit: Visit, folder: Path) -> None:
 
 def _extension(work: Work, material: CampaignRows, back: str) -> Confirmation:
     cost, shown = extension.cost_of_pool(work, material), work.plan.pay.shown
+    topics, documents = len({topic for topic, _ in material.pool}), len(list(material.documents))
     follows = [
-        f"{cost.pairs:,} new pairs of {len({name for name, _ in material.pool}):,} topics: "
-        f"{cost.judgements:,} judgements in about {cost.batches:,} batches.",
-        f"{len(material.topics):,} topics, {len(list(material.documents)):,} documents and "
-        f"{len(material.gold):,} gold pairs were sent; what is here already stays as it is.",
+        f"{thousands(cost.pairs)} new pairs of {thousands(topics)} topics: "
+        f"{thousands(cost.judgements)} judgements in about {thousands(cost.batches)} batches.",
+        f"{thousands(len(material.topics))} topics, {thousands(documents)} documents and "
+        f"{thousands(len(material.gold))} gold pairs were sent; what is here already stays as it "
+        "is.",
         "They make new sets; sets that are there do not change.",
     ]
     short = cost.amount - cost.free
@@ -300,5 +303,5 @@ def _add(visit: CampaignVisit) -> Response:
     for path in sorted((folder / "runs").glob("*")):
         shutil.move(path, visit.storage.runs / path.name)
     shutil.rmtree(folder, ignore_errors=True)
-    told = f"Added: {added.pairs:,} pairs in {added.sets:,} sets."
-    return visit.go(visit.address(), told=told, undo=number)
+    message = f"Added: {thousands(added.pairs)} pairs in {thousands(added.sets)} sets."
+    return visit.go(visit.address(), message=message, undo=number)

@@ -110,7 +110,7 @@ def following(visit: ExpertVisit, topic: str = "") -> Response:
     return _go_on(visit, topic)
 
 
-def _go_on(visit: CampaignVisit, topic: str, told: str = "") -> Response:
+def _go_on(visit: CampaignVisit, topic: str, message: str = "") -> Response:
     """To the next document, which shows what was done; or to the list, if there is none."""
     if topic:
         with reading(visit.member) as (work, expert):
@@ -119,16 +119,16 @@ def _go_on(visit: CampaignVisit, topic: str, told: str = "") -> Response:
             doc = next(docs, None)
         if doc is not None:
             address = _address(visit, "pair", topic=topic, doc=doc, whole="yes")
-            return visit.go(address, told=told)
-        told = f"{told} This topic is judged.".strip()
-        return visit.go(_address(visit, "topic", topic=topic), told=told)
+            return visit.go(address, message=message)
+        message = f"{message} This topic is judged.".strip()
+        return visit.go(_address(visit, "topic", topic=topic), message=message)
     with visit.read() as work:
         waiting = cases.queue(work)
     if waiting:
         address = _address(visit, "pair", topic=waiting[0].topic, doc=waiting[0].doc)
-        return visit.go(address, told=told)
-    told = f"{told} Nothing waits any more. Thank you.".strip()
-    return visit.go(visit.address("/experts"), told=told)
+        return visit.go(address, message=message)
+    message = f"{message} Nothing waits any more. Thank you.".strip()
+    return visit.go(visit.address("/experts"), message=message)
 
 
 # --- a document: judged blind; then what judges said, what is alike, and the decision -------------
@@ -278,7 +278,7 @@ def answer(number: int, visit: ExpertVisit) -> Response:
         if error.code != "malformed":
             raise
         return _objection_page(visit, number, str(error))
-    return visit.go(visit.address("/experts"), told="The answer was sent.")
+    return visit.go(visit.address("/experts"), message="The answer was sent.")
 
 
 def _objection_page(visit: CampaignVisit, number: int, problem: str = "") -> Response:

@@ -61,7 +61,7 @@ def draw(visit: ManagerVisit) -> Response:
             act = audit.perform(work, visit.member.name, "draw sample", {"size": size})
     except RuleError as error:
         return _page(visit, str(error))
-    return visit.go(visit.address(PAGE), told="Drawn for experts.", undo=act)
+    return visit.go(visit.address(PAGE), message="Drawn for experts.", undo=act)
 
 
 @router.post("/campaigns/{name}/decisions/effect")
@@ -71,5 +71,5 @@ def effect(visit: ManagerVisit) -> Response:
         last = jobs.latest(work, "merge")
         method = str(last.parameters.get("method", "mv")) if last else "mv"
         jobs.ask(work, "decisions", {"method": method})
-    told = "It is being worked out; look again in a moment."
-    return visit.go(visit.address(PAGE), told=told)
+    message = "It is being worked out; look again in a moment."
+    return visit.go(visit.address(PAGE), message=message)

@@ -119,10 +119,10 @@ def begin(visit: AdministratorVisit) -> Response:
     if not files:
         return visit.go(address(new_draft(folder, name, now), "name"))
     draft, missing = draft_of_files(folder, name, now, files)
-    told = "The plan was read."
+    message = "The plan was read."
     if missing:
-        told += f" Still wanted: {', '.join(missing)}."
-    return visit.go(address(draft, _first_open(draft)), told=told)
+        message += f" Still wanted: {', '.join(missing)}."
+    return visit.go(address(draft, _first_open(draft)), message=message)
 
 
 @router.get("/drafts/{key}")
@@ -150,7 +150,7 @@ def delete(draft: OpenDraft, visit: AdministratorVisit) -> Response:
             )
         )
     discard(draft)
-    return visit.go("/campaigns", told="The draft was deleted.")
+    return visit.go("/campaigns", message="The draft was deleted.")
 
 
 @router.get("/drafts/{key}/plan")
@@ -346,7 +346,7 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         own_gold.keep(draft, rows, visit.signed.name, visit.store.clock())
     except InputError as error:
         return _sheets(visit, draft, str(error))
-    return visit.go(f"{address(draft, 'gold')}/grade", told="Your grades are kept.")
+    return visit.go(f"{address(draft, 'gold')}/grade", message="Your grades are kept.")
 
 
 def _sheets(visit: Visit, draft: Draft, problem: str = "") -> Response:

@@ -21,20 +21,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
 from qrowd.web import access
-from qrowd.web.access import (
-    OFFICE_COOKIE,
-    SAFE_METHODS,
-    Bearer,
-    Member,
-    TheSettings,
-    TheStore,
-    bearer_of,
-    forgery_token,
-    is_foreign,
-    member_of,
-    refuse_forged,
-    settings_of,
-)
+from qrowd.web.access import SAFE_METHODS, Bearer, Member, TheSettings, TheStore
 from qrowd.web.files import CampaignFiles
 from qrowd.web.pages.templates import templates
 from qrowd.web.problems import sentence_of, status_of
@@ -52,7 +39,7 @@ TABS: tuple[tuple[str, str], ...] = (
     ("/releases", "Release"),
     ("/acts", "Record"),
 )
-TOLD_SECONDS = 3600
+MESSAGE_SECONDS = 3600
 MOST_FIELDS = 5_000
 _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
 
@@ -84,7 +71,7 @@ class Visit:
     @property
     def forgery(self) -> str:
         """What forms of this page send back."""
-        return forgery_token(self.settings, self.bearer.token) if self.bearer else ""
+        return access.forgery_token(self.settings, self.bearer.token) if self.bearer else ""
 
     @property
     def sure(self) -> bool:
@@ -119,12 +106,12 @@ class Visit:
 
     def enter(self, name: str, scope: str, role: str = "organiser") -> CampaignVisit:
         """The visitor in a campaign; an error unless it is this role, with this scope."""
-        member = member_of(self.store, self.signed, name, role, scope)
+        member = access.member_of(self.store, self.signed, name, role, scope)
         return CampaignVisit(**vars(self), name=name, member=member)
 
     def show(self, template: str, *, status: int = 200, **data: Any) -> HTMLResponse:
         """A page."""
-        page = templates().get_template(template).render(visit=self, told=self._told(), **data)
+        page = templates().get_template(template).render(visit=self, told=self._message(), **data)
         return HTMLResponse(page, status, headers=_headers(self.nonce))
 
     def show_problem(self, status: int, message: str) -> HTMLResponse:
@@ -132,10 +119,10 @@ class Visit:
         page, missing = "organiser/problem.html.j2", status == 404
         return self.show(page, status=status, message=message, missing=missing)
 
-    def go(self, address: str, told: str = "", undo: int | None = None) -> RedirectResponse:
+    def go(self, address: str, message: str = "", undo: int | None = None) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""
-        if told:
-            ticket = _signer(self.settings).dumps([told, undo])
+        if message:
+            ticket = _signer(self.settings).dumps([message, undo])
             address += ("&" if "?" in address else "?") + urlencode({"told": ticket})
         return RedirectResponse(address, 303)
 
@@ -154,10 +141,10 @@ class Visit:
             ]
         return self.show("organiser/confirmation.html.j2", confirmation=confirmation, kept=kept)
 
-    def _told(self) -> tuple[str, int | None]:
+    def _message(self) -> tuple[str, int | None]:
         ticket = self.request.query_params.get("told", "")
         try:
-            text, undo = _signer(self.settings).loads(ticket, max_age=TOLD_SECONDS)
+            text, undo = _signer(self.settings).loads(ticket, max_age=MESSAGE_SECONDS)
         except BadSignature:
             return "", None
         return text, undo
@@ -271,15 +258,15 @@ Sent = Annotated[FormData, Depends(_sent)]
 
 def anybody(request: Request, store: TheStore, settings: TheSettings, form: Sent) -> Visit:
     """A visit without an account; whoever is signed in is known. Forms must be our own."""
-    plain = request.cookies.get(OFFICE_COOKIE, "")
+    plain = request.cookies.get(access.OFFICE_COOKIE, "")
     try:
-        bearer = bearer_of(store, plain) if plain else None
+        bearer = access.bearer_of(store, plain) if plain else None
     except RuleError:
         bearer = None
     if request.method not in SAFE_METHODS:
         if bearer is not None:
-            refuse_forged(request, bearer.token, str(form.get("forgery", "")))
-        elif is_foreign(request):  # nobody is signed in, so there is no token to check
+            access.refuse_forged(request, bearer.token, str(form.get("forgery", "")))
+        elif access.is_foreign(request):  # nobody is signed in, so there is no token to check
             raise RuleError("no-access", "this form is not of this server; reload the page")
     return Visit(request, store, settings, bearer, form)
 
@@ -342,7 +329,7 @@ def _problem(request: Request, status: int, message: str) -> Response:
     if status == 401:
         here = request.url.path if request.method in SAFE_METHODS else "/campaigns"
         return RedirectResponse(f"/sign-in?{urlencode({'next': here})}", 303)
-    visit = Visit(request, request.app.state.store, settings_of(request))
+    visit = Visit(request, request.app.state.store, access.settings_of(request))
     return visit.show_problem(status, message)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from qrowd.collection.plan.forecast import Forecast
 from qrowd.collection.plan.pass_rates import survival
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
+from qrowd.rendering import duration, percent, thousands
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
@@ -144,23 +145,14 @@ def _run(draft: Draft, row: Row) -> Run:
 
 def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
     """What dry runs found: what it is, the typical value, where it may be."""
-
-    def money(amount: float) -> str:
-        return pay.shown(round(amount))
-
-    def time(hours: float) -> str:
-        return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:,.1f} hours"
-
-    def share(value: float) -> str:
-        return f"{value:.0%}"
-
+    lines: list[tuple[str, Mapping[str, float], Callable[[float], str]]] = [
+        ("cost", estimate["cost"], lambda amount: pay.shown(round(amount))),
+        ("until the last answer", estimate["hours"], duration),
+        ("of the merged grades are right", estimate["accuracy"], percent),
+    ]
     return [
         (label, shown(span["middle"]), f"95 %: {shown(span['low'])} to {shown(span['high'])}")
-        for label, shown, span in (
-            ("cost", money, estimate["cost"]),
-            ("until the last answer", time, estimate["hours"]),
-            ("of the merged grades are right", share, estimate["accuracy"]),
-        )
+        for label, span, shown in lines
     ]
 
 
@@ -169,12 +161,14 @@ def _lines(estimate: Mapping[str, Any]) -> list[str]:
     batches = ", ".join(f"{n} {state}" for state, n in estimate["batches"].items()) or "none"
     tried = f"{estimate['times']} dry runs"
     if estimate["share"] < 1:
-        tried += f" on {estimate['topics']} topics ({estimate['share']:.0%} of the documents); "
+        tried += (
+            f" on {estimate['topics']} topics ({percent(estimate['share'])} of the documents); "
+        )
         tried += "cost and time are those of the whole, by proportion"
     lines = [f"{tried}.", f"Robots: {robots}.", f"Batches: {batches}."]
     if estimate["done"] < 0.995:
         lines.append(
-            f"Only {estimate['done']:.0%} of the judgements were reached: people or gold ran "
+            f"Only {percent(estimate['done'])} of the judgements were reached: people or gold ran "
             "out, or too much failed the checks."
         )
     return lines
@@ -206,8 +200,8 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     act = launch_draft(visit.store, draft, visit.signed.name)
     _keep_runs(visit, draft)
     discard(draft)
-    told = "Launched. People can start now."
-    return visit.go(campaign_address(draft.plan.campaign.name), told=told, undo=act)
+    message = "Launched. People can start now."
+    return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
 
 
 def _confirmation(draft: Draft) -> Confirmation:
@@ -217,7 +211,8 @@ def _confirmation(draft: Draft) -> Confirmation:
     money = draft.plan.pay.shown
     useless = everybody_passes(draft)
     follows = [
-        f"{expected.judgements:,} judgements in {expected.batches:,} batches are offered at once.",
+        f"{thousands(expected.judgements)} judgements in {thousands(expected.batches)} batches "
+        "are offered at once.",
         "Launching can be taken back until the first batch is given out; after that the campaign "
         "can be paused and closed.",
         "Topics, documents, targets and money can be added later; the way of judging and the "

@@ -14,8 +14,9 @@ from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
+from qrowd.rendering import records, thousands
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
-from qrowd.web.pages.quality import Finding, drawn, finding
+from qrowd.web.pages.quality import LastJob, drawn, last_job
 from qrowd.web.pages.templates import interval, number, percent
 
 router = page_router()
@@ -39,7 +40,7 @@ def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
         ahead = pace_of(work)
-        findings = {kind: finding(work, kind) for kind in ("quality", "systems")}
+        findings = {kind: last_job(work, kind) for kind in ("quality", "systems")}
         todo = [
             (need, consequence(work, need.act, need.details).price(work) if need.act else "")
             for need in needs(work, ahead)
@@ -56,13 +57,13 @@ def live(visit: ReaderVisit) -> Response:
     return visit.show("organiser/live.html.j2", **data)
 
 
-def _from_jobs(findings: dict[str, Finding]) -> list[Need]:
+def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
     """What the last results tell."""
     todo = []
     quality = findings["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPECTED)
     if doubted:
-        text = "A worker answers" if doubted == 1 else f"{doubted:,} workers answer"
+        text = "A worker answers" if doubted == 1 else f"{thousands(doubted)} workers answer"
         todo.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
     for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
@@ -70,7 +71,7 @@ def _from_jobs(findings: dict[str, Finding]) -> list[Need]:
     return todo
 
 
-def _tiles(work: Work, findings: dict[str, Finding]) -> list[Tile]:
+def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
     workers = counts(work, worker)
     return [
         _coverage_tile(work),
@@ -80,7 +81,7 @@ def _tiles(work: Work, findings: dict[str, Finding]) -> list[Tile]:
             "/workers",
             "Workers",
             number(sum(workers.values())),
-            ", ".join(f"{n:,} {state}" for state, n in workers.items()) or "none yet",
+            ", ".join(f"{thousands(n)} {state}" for state, n in workers.items()) or "none yet",
         ),
     ]
 
@@ -92,25 +93,26 @@ def _coverage_tile(work: Work) -> Tile:
     held = sum(topic.held for topic in topics)
     wanted = sum(topic.wanted for topic in topics)
     figure = f"{held / documents:.1f} of {round(wanted / documents, 1):g}"
-    words = f"judgements of a document; {done:,} of {len(topics):,} topics have all of theirs"
+    words = (
+        f"judgements of a document; {thousands(done)} of {thousands(len(topics))} topics have all "
+        "of theirs"
+    )
     return Tile("/coverage", "Coverage", figure, words)
 
 
-def _quality_tile(last: Finding) -> Tile:
+def _quality_tile(last: LastJob) -> Tile:
     if last.result is None:
         return Tile("/quality", "Quality", "–", "not worked out yet")
-    table = last.result["agreement"]
-    rows = zip(table["coefficient"], table["value"], table["low"], table["high"], strict=True)
-    value = {name: {"value": v, "low": a, "high": b} for name, v, a, b in rows}
-    chosen = next((name for name in ("alpha-ordinal", "alpha-nominal") if name in value), "")
-    if not chosen:
+    rows = {row["coefficient"]: row for row in records(last.result["agreement"])}
+    alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
+    if alpha is None:
         return Tile("/quality", "Quality", "–", "agreement cannot be told", last.age)
-    ends = interval(value[chosen]).partition(" ")[2]
+    ends = interval(alpha).partition(" ")[2]
     words = f"Krippendorff's alpha {ends}: agreement, 1 is perfect"
-    return Tile("/quality", "Quality", number(value[chosen]["value"], 2), words, last.age)
+    return Tile("/quality", "Quality", number(alpha["value"], 2), words, last.age)
 
 
-def _systems_tile(last: Finding) -> Tile:
+def _systems_tile(last: LastJob) -> Tile:
     if last.result is None:
         return Tile("/systems", "Systems", "–", "no scores yet: add runs")
     first = last.result["measures"][0]
@@ -124,7 +126,7 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
     """Coverage by topic and votes; the pace."""
     with visit.read() as work:
         topics, ahead = by_topic_and_votes(work), pace_of(work)
-        quality, data = finding(work, "quality"), visit.top(work, "/coverage")
+        quality, data = last_job(work, "quality"), visit.top(work, "/coverage")
         target = work.plan.sets.target
     most = max((max(topic.by_votes, default=0) for topic in topics), default=0)
     sums = {n: sum(topic.by_votes.get(n, 0) for topic in topics) for n in range(most + 1)}
@@ -164,4 +166,4 @@ def dealt_with(number: int, visit: ManagerVisit) -> Response:
     """Take a notice off the list."""
     with visit.write() as work:
         notices.dealt_with(work, number)
-    return visit.go(own_address(visit.text("back")), told="Taken off the list.")
+    return visit.go(own_address(visit.text("back")), message="Taken off the list.")

@@ -165,7 +165,7 @@ def invite(visit: AdministratorVisit) -> Response:
     try:
         if login in logins and role != "administrator":
             accounts.give_role(visit.store, login, campaign, role)
-            return visit.go("/accounts", told=f"{login} is {role} of {campaign} now.")
+            return visit.go("/accounts", message=f"{login} is {role} of {campaign} now.")
         guest = Guest(login, campaign=campaign, role=role)
         if role == "administrator":
             guest = Guest(login, administrator=True)
@@ -179,7 +179,7 @@ def take_role(visit: AdministratorVisit) -> Response:
     """Take a role from an account."""
     login, role, campaign = visit.text("login"), visit.text("role"), visit.text("campaign")
     accounts.take_role(visit.store, login, campaign, role)
-    return visit.go("/accounts", told=f"{login} is no longer {role} of {campaign}.")
+    return visit.go("/accounts", message=f"{login} is no longer {role} of {campaign}.")
 
 
 def _accounts_page(visit: Visit, **changes: Any) -> Response:

@@ -33,7 +33,7 @@ _FONT = re.compile(r"(?:(?P<weight>bold|\d+) )?(?P<size>[\d.]+px)")
 
 
 @dataclass(frozen=True)
-class Finding:
+class LastJob:
     """The last result of a kind, `age` in milliseconds; and the job under way, or why it failed."""
 
     kind: str
@@ -49,11 +49,11 @@ class Finding:
         return str(self.parameters.get("method", "auto"))
 
 
-def finding(work: Work, kind: str) -> Finding:
+def last_job(work: Work, kind: str) -> LastJob:
     """What there is of a kind."""
     last, newest = jobs.latest(work, kind), jobs.newest(work, kind)
     state = newest.state if newest is not None else ""
-    return Finding(
+    return LastJob(
         kind=kind,
         result=last.result if last else None,
         parameters=last.parameters if last else {},
@@ -66,7 +66,7 @@ def finding(work: Work, kind: str) -> Finding:
 # --- pictures of reports --------------------------------------------------------------------------
 
 
-def drawn(files: CampaignFiles, last: Finding, *names: str) -> list[dict[str, Any]]:
+def drawn(files: CampaignFiles, last: LastJob, *names: str) -> list[dict[str, Any]]:
     """The pictures of a result: svg, alt, caption."""
     pictures = {picture["file"]: picture for picture in (last.result or {}).get("pictures", ())}
     return [
@@ -127,7 +127,7 @@ def find(visit: ManagerVisit) -> Response:
     with visit.write() as work:
         jobs.ask(work, kind, parameters)
     back = own_address(visit.text("back"))
-    return visit.go(back, told="Asked for. It is worked out in the background.")
+    return visit.go(back, message="Asked for. It is worked out in the background.")
 
 
 def _methods() -> list[tuple[str, str]]:
@@ -145,10 +145,10 @@ def _methods() -> list[tuple[str, str]]:
 def quality(visit: ReaderVisit) -> Response:
     """How far the judgements can be trusted."""
     with visit.read() as work:
-        last = finding(work, "quality")
+        last = last_job(work, "quality")
         data = {
             "found": last,
-            "merged": finding(work, "merge"),
+            "merged": last_job(work, "merge"),
             "sample": expert_sample.error_rate(work),
             "weak": len({row.id for row in weak_gold(gold.pass_rates(work))}),
             "gold_sets": gold.supply(work),
@@ -168,7 +168,7 @@ def quality(visit: ReaderVisit) -> Response:
 def disputed(visit: ReaderVisit, page: int = 1) -> Response:
     """The documents that judges disagree on most."""
     with visit.read() as work:
-        last = finding(work, "quality")
+        last = last_job(work, "quality")
         data = visit.top(work, "/quality")
     rows = (last.result or {}).get("disputed", [])
     part = Part.of(len(rows), page, PAGE)
@@ -188,10 +188,10 @@ def gold_sets(visit: ReaderVisit) -> Response:
     """How many pass each gold set; retire one."""
     with visit.read() as work:
         rows = gold.pass_rates(work)
-        topics = select(topic.c.id, topic.c.name).where(topic.c.campaign_id == work.campaign)
+        topics = select(topic.c.id, topic.c.name).where(work.own(topic))
         data = {
             "rows": rows,
-            "topics": {row.id: row.name for row in work.db.execute(topics)},
+            "topics": {row.id: row.name for row in work.rows(topics)},
             "supply": gold.supply(work),
             "weak": {row.id for row in weak_gold(rows)},
             **visit.top(work, "/quality"),
@@ -203,7 +203,7 @@ def gold_sets(visit: ReaderVisit) -> Response:
 def systems(visit: ReaderVisit) -> Response:
     """Scores and places of systems."""
     with visit.read() as work:
-        last, data = finding(work, "systems"), visit.top(work, "/systems")
+        last, data = last_job(work, "systems"), visit.top(work, "/systems")
     measures: dict[str, list[dict[str, Any]]] = {}
     for row in (last.result or {}).get("systems", ()):
         measures.setdefault(row["measure"], []).append(row)
@@ -224,5 +224,5 @@ def add_runs(visit: ManagerVisit) -> Response:
     sent = visit.files("runs")
     for file in sent:
         keep_run(visit.storage, file.filename, file.file)
-    told = f"{len(sent)} runs were taken in." if sent else "No file was chosen."
-    return visit.go(visit.address("/systems"), told=told)
+    message = f"{len(sent)} runs were taken in." if sent else "No file was chosen."
+    return visit.go(visit.address("/systems"), message=message)

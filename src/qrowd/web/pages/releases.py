@@ -9,6 +9,7 @@ from qrowd.collection.books.progress import status
 from qrowd.collection.material import clarification
 from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError
+from qrowd.rendering import thousands
 from qrowd.web import jobs
 from qrowd.web.api.results import made_releases, make_release, release_zip
 from qrowd.web.judgements import figures_of
@@ -64,8 +65,8 @@ def make(visit: ExporterVisit) -> Response:
         make_release(visit.member, method)
     except QrowdError as error:
         return _page(visit, str(error))
-    told = "The release is being made; look again in a moment."
-    return visit.go(visit.address(PAGE), told=told)
+    message = "The release is being made; look again in a moment."
+    return visit.go(visit.address(PAGE), message=message)
 
 
 def _confirmation(visit: CampaignVisit) -> Confirmation:
@@ -73,7 +74,7 @@ def _confirmation(visit: CampaignVisit) -> Confirmation:
         progress, plan, earlier = status(work), work.plan, len(release.releases(work))
     texts = "with their texts" if plan.release.text else "as ids, without their texts"
     follows = [
-        f"{progress.held:,} of {progress.wanted:,} judgements are there.",
+        f"{thousands(progress.held)} of {thousands(progress.wanted)} judgements are there.",
         f"Documents are included {texts}.",
         "People are numbers drawn at random; times and reasons are left out.",
         "Whoever gets it can keep it: later deletions do not reach it.",

@@ -13,6 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from qrowd import rendering
+
 FOLDER = Path(__file__).parents[1]
 TEXTS = FOLDER / "texts"  # one file per language; a new language is a new file with the same names
 FALLBACK = "en"
@@ -50,7 +52,9 @@ def number(value: float | None, digits: int = 0) -> str:
 
 def percent(value: float | None, digits: int = 0) -> str:
     """A share."""
-    return UNKNOWN if value is None or _unknown(value) else f"{value * 100:.{digits}f}\u00a0%"
+    if value is None or _unknown(value):
+        return UNKNOWN
+    return rendering.percent(value, digits).replace("%", "\u00a0%")
 
 
 def interval(estimate: Mapping[str, Any] | None, digits: int = 2) -> str:
@@ -81,7 +85,7 @@ def ago(milliseconds: int) -> str:
     for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
         n = milliseconds // unit
         if n:
-            return f"{n} {name}{'s' if n > 1 else ''} ago"
+            return f"{rendering.counted(n, name)} ago"
     return "just now"
 
 

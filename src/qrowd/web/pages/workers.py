@@ -17,7 +17,7 @@ from qrowd.errors import RuleError
 from qrowd.quality.assessors import ABOUT, MAIN
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
 from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
-from qrowd.web.pages.quality import finding
+from qrowd.web.pages.quality import last_job
 from qrowd.web.pages.templates import interval
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
         else:
             numbers = worker_record.numbers(work, part.start, PAGE, state)
         evidence = _evidence(file, numbers)
-        last = finding(work, "quality")
+        last = last_job(work, "quality")
         data = visit.top(work, "/workers")
         lines = worker_record.lines(work, numbers)
     return visit.show(
@@ -119,7 +119,7 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
     with visit.read() as work:
         record = worker_record.standing(work, number)
         row = people.worker_by_number(work, number)
-        job, scale = finding(work, "quality"), work.plan.scale
+        job, scale = last_job(work, "quality"), work.plan.scale
         data = visit.top(work, "/workers")
     evidence = _evidence(visit.storage.results / "assessors.tsv", [number]).get(number, {})
     first = (*MAIN, "informedness", "reference")
@@ -183,7 +183,7 @@ def forget(number: int, visit: KeeperVisit) -> Response:
             final=True,
         )
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
-    return visit.go(page, told="Forgotten.")
+    return visit.go(page, message="Forgotten.")
 
 
 def _forgetting(number: int, void: bool, back: str) -> Confirmation:

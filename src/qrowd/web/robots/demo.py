@@ -13,6 +13,7 @@ from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, Topic
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
+from qrowd.rendering import percent
 from qrowd.reporting.parts import Part, Prose, Section, Table
 from qrowd.web.robots.rehearsal import Crowd, Rehearsal, judge
 from qrowd.web.robots.traffic import Clock
@@ -98,13 +99,13 @@ def _mixed(pairs: list[Pair], grades: dict[Pair, int], seed: int) -> list[list[P
 
 def section_of(plan: Plan, rehearsal: Rehearsal) -> Section:
     """What a report says of a campaign that robots did."""
-    low, high = rehearsal.accuracy_interval()
+    accuracy, (low, high) = rehearsal.labels["accuracy"], rehearsal.accuracy_interval()
     summary = Prose(
         f"Robots did a small campaign over the web application's interface: "
         f"{sum(rehearsal.robots.values())} came, {sum(rehearsal.batches.values())} batches ended, "
         f"{rehearsal.judgements} judgements count; {plan.pay.shown(rehearsal.spent)} were spent in "
-        f"{rehearsal.hours:.1f} hours. Merged by `ds`, {rehearsal.labels['accuracy']:.1%} of the "
-        f"grades are right (95 % over topics: {low:.1%} to {high:.1%})."
+        f"{rehearsal.hours:.1f} hours. Merged by `ds`, {percent(accuracy, 1)} of the grades are "
+        f"right (95 % over topics: {percent(low, 1)} to {percent(high, 1)})."
     )
     parts: list[Part] = [summary]
     for caption, column, counts in (

@@ -11,7 +11,7 @@ import math
 import random
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,7 +43,7 @@ from qrowd.web.settings import Settings
 MOST_JUDGEMENTS = 600  # of one dry run of a plan
 TIMES = 4
 LEAST_ROBOTS = 24
-TOLD_EVERY = 50  # requests
+PROGRESS_EVERY = 50  # requests
 CROWDS = {
     "careful": Setting(
         good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
@@ -102,11 +102,11 @@ def dry_run(
     crowd: Crowd,
     *,
     method: str = "mv",
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Rehearsal:
     """Let robots do a copy of the campaign, on a clock that jumps; the campaign is not touched.
 
-    `told` hears how many requests were sent.
+    `progress` hears how many requests were sent.
     """
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
@@ -114,7 +114,7 @@ def dry_run(
         clock = Clock(store.clock())
         copy = open_store(folder / "copy.db", clock=clock, seed=crowd.seed)
         try:
-            return judge(copy, clock, folder, name, crowd, method, told)
+            return judge(copy, clock, folder, name, crowd, method, progress)
         finally:
             copy.engine.dispose()
 
@@ -126,7 +126,7 @@ def judge(
     name: str,
     crowd: Crowd,
     method: str = "mv",
-    told: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Rehearsal:
     """Let robots do a campaign itself (a draft is launched first); its clock must be `clock`."""
     with store.write(name) as work:
@@ -148,24 +148,25 @@ def judge(
     arrivals = np.cumsum(chance.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)
     with in_process(make_app(settings, store)) as send:
-        requests = rehearse(send, clock, robots, arrivals.tolist(), told)
+        requests = rehearse(send, clock, robots, arrivals.tolist(), progress)
     with files.read() as work:
         money, last = ledger.balance(work), last_answer(work)
     taken = snapshot(files)
     merged = q.get(method).fit(taken.judgements, taken.given())
-    batches: Counter[str] = Counter()
-    for robot in robots:
-        batches.update(robot.tally.ended)
     return Rehearsal(
         robots=dict(Counter(robot.kind for robot in robots)),
         requests=requests,
         hours=max(0, (last or began) - began) / 3_600_000,
         spent=money.owed + money.settled,
         judgements=len(taken.judgements),
-        batches=dict(batches),
+        batches=_together(robot.tally.ended for robot in robots),
         left=dict(Counter(robot.tally.why or "had enough" for robot in robots)),
         labels=q.score_labels(merged, truth),
     )
+
+
+def _together(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sum(map(Counter, counts), Counter[str]()))
 
 
 # --- a plan, before it is launched ----------------------------------------------------------------
@@ -228,11 +229,6 @@ def try_out(
         coverages.append(min(1.0, max(covered, 0.01)))
     if not any(run.judgements for run in runs):
         raise RuleError("no-judgements", "no robot's work was accepted; look at the checks")
-    batches: Counter[str] = Counter()
-    robots: Counter[str] = Counter()
-    for run in runs:
-        batches.update(run.batches)
-        robots.update(run.robots)
     cost = [run.spent / share / covered for run, covered in zip(runs, coverages, strict=True)]
     hours = [run.hours / share / covered for run, covered in zip(runs, coverages, strict=True)]
     return Estimate(
@@ -241,8 +237,8 @@ def try_out(
         hours=_span(hours),
         accuracy=_accuracy(runs),
         done=sum(coverages) / len(coverages),
-        robots=dict(robots),
-        batches=dict(batches),
+        robots=_together(run.robots for run in runs),
+        batches=_together(run.batches for run in runs),
         topics=len({topic for topic, _ in part.pool}),
         share=share,
     )
@@ -280,13 +276,13 @@ def _once(
                 wanted, held = coverage(work)
             return held / wanted if wanted else 1.0
 
-        def told(requests: int) -> None:
-            if requests % TOLD_EVERY == 0:
+        def count(requests: int) -> None:
+            if requests % PROGRESS_EVERY == 0:
                 tell(covered())
 
         try:
             create_campaign(store, replace(plan, text=plan_text(plan)), material)
-            run = judge(store, clock, folder, plan.campaign.name, crowd, told=told)
+            run = judge(store, clock, folder, plan.campaign.name, crowd, progress=count)
             return run, covered()
         finally:
             store.engine.dispose()
