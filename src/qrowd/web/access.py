@@ -130,6 +130,13 @@ _TOKEN = (
     .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
     .where(token.c.hash == bindparam("hash"))
 )
+# who is what in which campaign: its name, its number
+MEMBERS = select(
+    member_role.c.account_id,
+    campaign.c.name.label("campaign"),
+    campaign.c.id.label("number"),
+    member_role.c.role,
+).select_from(member_role.join(campaign, campaign.c.id == member_role.c.campaign_id))
 _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 
 
@@ -325,8 +332,5 @@ Administrator = Annotated[Bearer, Depends(administrator)]
 
 
 def roles_of(db: Connection, account_id: int) -> list[Row]:
-    """An account's roles: rows of campaign (its name), number, role."""
-    named = (campaign.c.name.label("campaign"), campaign.c.id.label("number"), member_role.c.role)
-    joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
-    query = select(*named).select_from(joined).where(member_role.c.account_id == account_id)
-    return list(db.execute(query))
+    """An account's roles: rows of `MEMBERS`."""
+    return list(db.execute(MEMBERS.where(member_role.c.account_id == account_id)))

@@ -19,7 +19,7 @@ from qrowd.collection.database.schema import account, campaign, member_role, rat
 from qrowd.collection.database.store import Row, Store, Work, new_id
 from qrowd.collection.people import workers
 from qrowd.errors import RuleError
-from qrowd.web.access import new_token, roles_of
+from qrowd.web.access import MEMBERS, new_token, roles_of
 from qrowd.web.settings import Settings, set_up_code
 
 LEAST_PASSWORD = 10
@@ -45,7 +45,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Account:
-    """An account and its roles: rows of campaign, role."""
+    """An account and its roles: rows of `access.MEMBERS`."""
 
     login: str
     administrator: bool
@@ -151,11 +151,8 @@ def no_account_yet(db: Connection) -> bool:
 
 def accounts(db: Connection) -> list[Account]:
     """All accounts by login, with their roles."""
-    joined = member_role.join(campaign, campaign.c.id == member_role.c.campaign_id)
-    named = campaign.c.name.label("campaign")
-    query = select(member_role.c.account_id, named, member_role.c.role).select_from(joined)
     roles: dict[int, list[Row]] = defaultdict(list)
-    for row in db.execute(query.order_by(named, member_role.c.role)):
+    for row in db.execute(MEMBERS.order_by(campaign.c.name, member_role.c.role)):
         roles[row.account_id].append(row)
     return [
         Account(row.login, bool(row.administrator), row.made_at, roles[row.id])

@@ -23,8 +23,8 @@ MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Result:
-    """The last finished job of a kind; `age` in milliseconds."""
+class Finding:
+    """The last finished result of a kind, and how old it is in milliseconds."""
 
     number: int
     kind: str
@@ -54,14 +54,14 @@ def state_of(work: Work, number: int) -> Row:
     return row
 
 
-def latest(work: Work, kind: str) -> Result | None:
+def latest(work: Work, kind: str) -> Finding | None:
     """The newest finished result of a kind."""
     query = select(job).where(_own(work, kind), job.c.state == "done")
     newest_first = query.order_by(job.c.finished_at.desc(), job.c.id.desc())
     row = work.row(newest_first.limit(1))
     if row is None:
         return None
-    return Result(
+    return Finding(
         number=row.id,
         kind=kind,
         parameters=json.loads(row.parameters),

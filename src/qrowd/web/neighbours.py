@@ -25,7 +25,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A document that is alike; its grade, if an expert has decided."""
+    """A document that is alike (1: the same words); its grade, if an expert has decided."""
 
     doc: str
     title: str

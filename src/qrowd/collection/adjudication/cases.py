@@ -45,7 +45,7 @@ from qrowd.rendering import thousands
 
 @dataclass(frozen=True)
 class Vote:
-    """What one judge said of a pair: a grade, or that it cannot be told; reasons and passages."""
+    """What one judge said: `kind` is grade, cannot-tell or broken."""
 
     kind: str
     grade: int | None

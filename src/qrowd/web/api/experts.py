@@ -19,11 +19,11 @@ from qrowd.collection.judging.offer import document_of
 from qrowd.collection.material import clarification
 from qrowd.collection.record import audit
 from qrowd.rendering import plain
-from qrowd.web import neighbours
 from qrowd.web.access import Expert, Manager, Member, Reader
 from qrowd.web.api.manage import Done
 from qrowd.web.api.own import Made
 from qrowd.web.api.work import HARMLESS
+from qrowd.web.neighbours import Neighbour, neighbours
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns/{name}/experts", tags=["experts"], responses=RESPONSES)
@@ -56,28 +56,10 @@ class Decided(Decision):
     own: bool
 
 
-class Vote(BaseModel):
-    """What one judge said: `kind` is grade, cannot-tell or broken."""
-
-    kind: str
-    grade: int | None
-    reasons: list[str]
-    passages: list[str]
-
-
-class Neighbour(BaseModel):
-    """A document that is alike (1: the same words); its grade, if an expert has decided."""
-
-    doc: str
-    title: str
-    alike: float
-    grade: int | None
-
-
 class Seen(BaseModel):
     """What judges said of a pair, and what is alike; `problem` says why nothing is."""
 
-    votes: list[Vote]
+    votes: list[cases.Vote]
     neighbours: list[Neighbour]
     problem: str
 
@@ -199,7 +181,7 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
     with reading(expert) as (work, number):
         pair = expert_sample.pair_named(work, topic, doc)
         judges = cases.votes(work, number, pair)
-        alike = neighbours.neighbours(work, number, pair)
+        alike = neighbours(work, number, pair)
     return {"votes": judges, "neighbours": alike.documents, "problem": alike.problem}
 
 

@@ -7,7 +7,7 @@ import json
 import pathlib
 from collections.abc import Sequence
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Path, UploadFile
 from fastapi.responses import FileResponse
@@ -47,17 +47,6 @@ class JobState(BaseModel):
     made_at: int
     finished_at: int | None
     problem: str | None
-
-
-class Finding(BaseModel):
-    """The last finished result of a kind, and how old it is in milliseconds."""
-
-    number: int
-    kind: str
-    parameters: dict[str, Any]
-    finished_at: int
-    age: int
-    result: dict[str, Any]
 
 
 class Stored(BaseModel):
@@ -104,8 +93,8 @@ def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Row:
         return jobs.state_of(work, number)
 
 
-@router.get("/results/{kind}", response_model=Finding)
-def latest(kind: Kind, member: Reader) -> jobs.Result:
+@router.get("/results/{kind}")
+def latest(kind: Kind, member: Reader) -> jobs.Finding:
     """The last finished result, and its age."""
     with member.read() as work:
         result = jobs.latest(work, kind)

@@ -131,21 +131,13 @@ def rehearse(
 
 @dataclass
 class Timings:
-    """How long requests took, by what they were; seconds."""
+    """How long requests took, by what they were, in seconds; and those without a proper reply.
+
+    Many threads append at once, which is safe.
+    """
 
     taken: dict[str, list[float]] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, kind: str, seconds: float) -> None:
-        """Note one request."""
-        with self.lock:
-            self.taken.setdefault(kind, []).append(seconds)
-
-    def fail(self, kind: str) -> None:
-        """Note one request that got no proper reply."""
-        with self.lock:
-            self.failed.append(kind)
 
 
 class Connection:
@@ -159,6 +151,9 @@ class Connection:
 
     def send(self, call: Call) -> Reply:
         """One request, tried again where the connection broke."""
+        # what it is, without names: next, answers, documents, finish, submit, ...
+        parts = call.path.split("/")
+        kind = "documents" if "documents" in parts else parts[-1]
         for attempt in range(6):
             began = time.perf_counter()
             try:
@@ -167,11 +162,11 @@ class Connection:
                 self.close()
                 time.sleep(0.2 * 2**attempt)
                 continue
-            self.timings.add(kind_of(call), time.perf_counter() - began)
+            self.timings.taken.setdefault(kind, []).append(time.perf_counter() - began)
             if reply.status >= 500:
-                self.timings.fail(f"{kind_of(call)} {reply.status}")
+                self.timings.failed.append(f"{kind} {reply.status}")
             return reply
-        self.timings.fail(f"{kind_of(call)} unreachable")
+        self.timings.failed.append(f"{kind} unreachable")
         return Reply(503, b'{"error": {"code": "unreachable", "message": "no reply"}}')
 
     def _once(self, call: Call) -> Reply:
@@ -190,12 +185,6 @@ class Connection:
         if self.open is not None:
             self.open.close()
         self.open = None
-
-
-def kind_of(call: Call) -> str:
-    """What a request is, without names: next, answers, documents, finish, submit, ..."""
-    parts = call.path.split("/")
-    return "documents" if "documents" in parts else parts[-1]
 
 
 def load(
