@@ -19,7 +19,7 @@ from qrowd.cli.options import (
 )
 from qrowd.cli.output import put, show_json
 from qrowd.errors import UsageError
-from qrowd.io.atomic import written
+from qrowd.io.atomic import write
 from qrowd.io.source import stem
 
 _TESTS = ("randomisation", "t", "wilcoxon")
@@ -169,8 +169,7 @@ def command(
             seed=seed,
         )
     if output and output.endswith(".tex"):
-        with written(output) as beside:
-            beside.write_text(comparison.to_latex(), encoding="utf-8")
+        write(output, comparison.to_latex())
     elif output:
         put(comparison, output)
     if as_json:

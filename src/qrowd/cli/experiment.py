@@ -19,7 +19,7 @@ from qrowd.cli.options import default_option, json_option, output_option, quiet_
 from qrowd.cli.output import save_pictures, say, show
 from qrowd.cli.verbs import Family
 from qrowd.errors import UsageError
-from qrowd.io.atomic import written
+from qrowd.io.atomic import write
 from qrowd.rendering import Table, cell, latex, latex_text
 
 if TYPE_CHECKING:
@@ -347,8 +347,7 @@ def table(
     rows = [
         [latex_text(cell(value)) for value in row] for row in zip(*columns.values(), strict=True)
     ]
-    with written(output) as beside:
-        beside.write_text(latex([latex_text(name) for name in columns], rows, caption), "utf-8")
+    write(output, latex([latex_text(name) for name in columns], rows, caption))
 
 
 def _of_labels(book: Book, against: str | None, statistic: str) -> tuple[Table, str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.io.atomic import made_folder, written
+from qrowd.io.atomic import made_folder, write
 from qrowd.rendering import Table, cell, digits_of, is_number, records, to_json, tsv
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False)
     for name, figure in pictures.items():
         if figure is not None:
             path = into / f"{name}.svg"
-            with written(path) as beside:
-                beside.write_text(standalone(figure), encoding="utf-8")
+            write(path, standalone(figure))
             say(str(path), quiet)
 
 

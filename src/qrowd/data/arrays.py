@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,13 @@ def check_codes(what: str, codes: Array, limit: int, rows: int) -> None:
         raise InputError(f"{what} has {len(codes)} rows, not {rows}")
     if rows and not (codes.min() >= 0 and codes.max() < limit):
         raise InputError(f"{what} codes must lie in 0..{limit - 1}")
+
+
+def refuse_rows(bad: Array, message: Callable[[int], str]) -> None:
+    """An error about the first row that is bad; `message(row)` says what is wrong with it."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(message(row), row=row)
 
 
 def starts_of(sorted_codes: Array, n: int) -> Offsets:

@@ -10,14 +10,14 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Offsets, freeze_fields
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs
+from qrowd.data.index import Index, Pairs, Pooled
 from qrowd.data.merged import AssessorTable, Fit
 from qrowd.data.runs import RunSet, ranks_of, run_of
 from qrowd.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
-class Consensus(Framed):
+class Consensus(Pooled, Framed):
     """The worth of every pair of the pool, and its standard deviation.
 
     Worths compare within one topic and one `component` of it: documents that no chain of ballots
@@ -41,11 +41,6 @@ class Consensus(Framed):
         state = "" if self.fit.converged else ", not converged"
         size = f"{len(self.pairs)} pairs in {len(self.topics)} topics"
         return f"Consensus({self.fit.method}: {size}{state})"
-
-    @property
-    def topics(self) -> Index:
-        """The topics of the pool."""
-        return self.pairs.topics
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic doc rank worth deviation component`."""

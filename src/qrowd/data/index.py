@@ -287,3 +287,14 @@ class Pairs(Framed):
         """A hash of (seed, topic, document) for these pairs, independent of all other pairs."""
         topic = mixed(self.topics.hashes(self.topic[pairs]), 0)
         return mixed(topic ^ self.documents.hashes(self.document[pairs]), seed)
+
+
+class Pooled:
+    """What speaks of the pairs of a pool."""
+
+    pairs: Pairs
+
+    @property
+    def topics(self) -> Index:
+        """The topics of the pool."""
+        return self.pairs.topics

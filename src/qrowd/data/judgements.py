@@ -12,7 +12,7 @@ import numpy as np
 from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs, encode_columns
+from qrowd.data.index import Index, Pairs, Pooled, encode_columns
 from qrowd.data.scale import BINARY, Scale
 from qrowd.errors import InputError
 
@@ -24,7 +24,7 @@ _NAMED = ("topic", "document", "assessor")
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements(Framed):
+class Judgements(Pooled, Framed):
     """Integer-coded columns, one row per judgement, sorted by (pair, assessor, time, grade).
 
     `pairs` is the pool: it may hold pairs that nobody judged. `grade` holds codes of the `scale`.
@@ -120,7 +120,7 @@ class Judgements(Framed):
         """Judgements from coded rows, any order: (topics, documents, assessors) and their codes."""
         (topics, documents, assessors), (topic, document, assessor) = indexes, codes
         scale = scale or Scale.of(grades)
-        grade = scale.codes_strictly(grades, "grade")
+        grade = scale.codes_strictly(grades)
         for what, index, each in zip(_NAMED, indexes, codes, strict=True):
             arrays.check_codes(what, each, len(index), len(grade))
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
@@ -158,11 +158,6 @@ class Judgements(Framed):
             f"Judgements({len(self)} judgements of {len(self.pairs)} pairs in {len(self.topics)} "
             f"topics by {len(self.assessors)} assessors; grades {self.scale})"
         )
-
-    @property
-    def topics(self) -> Index:
-        """The topics of the pool."""
-        return self.pairs.topics
 
     @cached_property
     def pair_starts(self) -> Offsets:

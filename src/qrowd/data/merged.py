@@ -11,11 +11,11 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze, freeze_fields
 from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs
+from qrowd.data.index import Index, Pairs, Pooled
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet, run_of
 from qrowd.data.scale import BINARY, Scale
-from qrowd.errors import InputError, ParameterError, UnknownNameError
+from qrowd.errors import InputError, ParameterError, UnknownNameError, require_choice
 
 MOST_CELLS = 4_000_000_000  # draws x pairs, a byte each
 TIES = ("coin", "relevant", "nonrelevant")
@@ -24,7 +24,7 @@ _BLOCK = 256  # draws at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Merged(Framed):
+class Merged(Pooled, Framed):
     """posterior[pairs, grades] for every pair of the pool, and what was learned of the assessors.
 
     `given` marks pairs whose gold was given to the method: they are left out when it is scored.
@@ -59,11 +59,6 @@ class Merged(Framed):
             "given": self.given.astype(np.int8),
             **{f"p({grade})": self.posterior[:, k] for k, grade in enumerate(self.scale.grades)},
         }
-
-    @property
-    def topics(self) -> Index:
-        """The topics of the pool."""
-        return self.pairs.topics
 
     @property
     def relevant(self) -> Floats:
@@ -167,8 +162,7 @@ def tied_argmax(
 
     Rows belong to the pairs one after the other, or to the pairs with the codes `at`.
     """
-    if ties not in TIES:
-        raise ParameterError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+    require_choice("ties", ties, TIES)
     best = weights.max(axis=1, keepdims=True)
     top = weights >= best - _ALMOST * np.maximum(np.abs(best), 1e-300)
     if ties == "relevant":
@@ -259,7 +253,7 @@ class Copula:
     @cached_property
     def factors(self) -> tuple[Floats, ...]:
         """Roots of the correlations."""
-        return tuple(_factor(each) for each in self.correlations)
+        return tuple(_root(each) for each in self.correlations)
 
     def places(self, n: int, random: np.random.Generator) -> Floats:
         """Numbers in [0, 1], [pairs, n]: each pair's are uniform, those of pairs like it alike."""
@@ -282,7 +276,7 @@ class Copula:
         return result
 
 
-def _factor(correlation: Floats) -> Floats:
+def _root(correlation: Floats) -> Floats:
     """A root of the matrix, its rows scaled to length 1."""
     values, vectors = np.linalg.eigh(correlation)
     kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)

@@ -13,7 +13,7 @@ import numpy as np
 from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Floats, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs, encode_columns, mixed
+from qrowd.data.index import Index, Pairs, Pooled, encode_columns, mixed
 from qrowd.errors import InputError
 
 _Names = Sequence[str] | Names
@@ -30,7 +30,7 @@ class Comparisons(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Orders(Framed):
+class Orders(Pooled, Framed):
     """Ballots: an assessor's order of some documents of one topic.
 
     Row r says that `pair[r]` has `place[r]` in its ballot: 1 is best, equal places are tied, and
@@ -103,8 +103,17 @@ class Orders(Framed):
         key = assessor.astype(np.int64) * max(len(named), 1) + of_set
         key = key * max(len(topics), 1) + np.where(unnamed, topic, 0)
         _, first, ballot = np.unique(key, return_index=True, return_inverse=True)
-        _refuse_places(places)
-        _refuse_two_topics(topic, first, ballot, topics)
+        arrays.refuse_rows(
+            ~((places >= 1) & (places == np.floor(places))),
+            lambda row: f"place must be a whole number from 1 (the best) up, got {places[row]:g}",
+        )
+        arrays.refuse_rows(
+            topic != topic[first][ballot],
+            lambda row: (
+                f"a ballot over two topics, {topics.names[topic[first[ballot[row]]]]} and "
+                f"{topics.names[topic[row]]}; give their sets different names"
+            ),
+        )
         pairs, pair = Pairs.from_codes(topics, documents, topic, document)
         about = (assessor[first], named.names[of_set[first]] if len(named) else arrays.no_texts())
         largest = {name: _largest(each, ballot) for name, each in extras.items()}
@@ -154,10 +163,12 @@ class Orders(Framed):
         better document, worse document and assessor.
         """
         (topics, documents, assessors), (topic, better, worse, assessor) = indexes, codes
-        if (better == worse).any():
-            row = int(np.argmax(better == worse))
-            name = documents.names[better[row]]
-            raise InputError(f"document {name} against itself; name two documents", row=row)
+        arrays.refuse_rows(
+            better == worse,
+            lambda row: (
+                f"document {documents.names[better[row]]} against itself; name two documents"
+            ),
+        )
         n, document = len(topic), np.concatenate([better, worse])
         pairs, pair = Pairs.from_codes(topics, documents, np.tile(topic, 2), document)
         second = np.full(n, 2) if tied is None else np.where(tied, 1, 2)
@@ -211,11 +222,6 @@ class Orders(Framed):
             f"Orders({len(self)} ballots of {len(self.pairs)} pairs in {len(self.topics)} topics "
             f"by {len(self.assessors)} assessors)"
         )
-
-    @property
-    def topics(self) -> Index:
-        """The topics of the pool."""
-        return self.pairs.topics
 
     @cached_property
     def ballot(self) -> Codes:
@@ -331,27 +337,6 @@ def _ballot_order(
     sets = [Index.encode(named)[1]] if len(named) else []
     numbers = [each for each in extras.values() if each is not None]
     return np.lexsort((total, first, *numbers, *sets, assessor, pairs.topic[first]))
-
-
-def _refuse_places(place: Array) -> None:
-    """An error unless all places are whole numbers from 1 up."""
-    bad = ~((place >= 1) & (place == np.floor(place)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        message = f"place must be a whole number from 1 (the best) up, got {place[row]:g}"
-        raise InputError(message, row=row)
-
-
-def _refuse_two_topics(topic: Codes, first: Offsets, ballot: Array, topics: Index) -> None:
-    """An error if a ballot has rows of two topics; `first` is a row of each ballot."""
-    other = topic != topic[first][ballot]
-    if other.any():
-        row = int(np.argmax(other))
-        names = topics.names[[topic[first][ballot[row]], topic[row]]]
-        message = (
-            f"a ballot over two topics, {' and '.join(names)}; give their sets different names"
-        )
-        raise InputError(message, row=row)
 
 
 def _refuse_twice(ballot: Array, pair: Codes, order: Array, pairs: Pairs, assessors: Names) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.data.index import Index, Pairs, encode_columns
+from qrowd.data.index import Index, Pairs, Pooled, encode_columns
 from qrowd.data.scale import BINARY, HIGHEST, LOWEST, Scale
 from qrowd.errors import InputError, ParameterError
 
@@ -22,7 +22,7 @@ NOT_JUDGED = -128
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels(Framed):
+class Qrels(Pooled, Framed):
     """One grade per pair. `grade` holds grades as files have them, not codes."""
 
     pairs: Pairs
@@ -32,11 +32,10 @@ class Qrels(Framed):
         grade = np.asarray(self.grade)
         if len(grade) != len(self.pairs):
             raise InputError(f"{len(grade)} grades for {len(self.pairs)} pairs")
-        off = (grade < LOWEST) | (grade > HIGHEST)
-        if off.any():
-            row = int(np.argmax(off))
-            message = f"grade {grade[row]} does not lie between {LOWEST} and {HIGHEST}"
-            raise InputError(message, row=row)
+        arrays.refuse_rows(
+            (grade < LOWEST) | (grade > HIGHEST),
+            lambda row: f"grade {grade[row]} does not lie between {LOWEST} and {HIGHEST}",
+        )
         object.__setattr__(self, "grade", arrays.freeze(grade, np.int8))
 
     @classmethod
@@ -61,14 +60,14 @@ class Qrels(Framed):
         first[1:] = pair[order][1:] != pair[order][:-1]
         kept = grades[order[first]]
         clash = kept[pair] != grades if len(grades) else np.zeros(0, np.bool_)
-        if clash.any():
-            row = int(np.argmax(clash))
-            topic, document = pairs.topic_names[pair[row]], pairs.document_names[pair[row]]
-            message = (
-                f"topic {topic} document {document} has grade {grades[row]} here and "
+        arrays.refuse_rows(
+            clash,
+            lambda row: (
+                f"topic {pairs.topic_names[pair[row]]} document "
+                f"{pairs.document_names[pair[row]]} has grade {grades[row]} here and "
                 f"{kept[pair[row]]} earlier; keep one of them"
-            )
-            raise InputError(message, row=row)
+            ),
+        )
         return cls(pairs, kept)
 
     def __len__(self) -> int:
@@ -89,11 +88,6 @@ class Qrels(Framed):
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic doc grade`."""
         return {**self.pairs.frame_columns(), "grade": self.grade}
-
-    @property
-    def topics(self) -> Index:
-        """The topics that have judged pairs."""
-        return self.pairs.topics
 
     @property
     def scale(self) -> Scale:
@@ -128,7 +122,7 @@ def _check_chances(p_rel: float, p_nonrel: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftQrels(Framed):
+class SoftQrels(Pooled, Framed):
     """A distribution over the grades of a scale for each pair: p[pairs, grades]."""
 
     pairs: Pairs
@@ -140,9 +134,7 @@ class SoftQrels(Framed):
         if self.p.shape != (len(self.pairs), len(self.scale)):
             raise InputError(f"p has shape {self.p.shape}, not (pairs, grades)")
         bad = ~((self.p >= 0).all(1) & (np.abs(self.p.sum(1) - 1) < 1e-6))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(f"not a distribution: {self.p[row].tolist()}", row=row)
+        arrays.refuse_rows(bad, lambda row: f"not a distribution: {self.p[row].tolist()}")
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -156,11 +148,6 @@ class SoftQrels(Framed):
         return {**self.pairs.frame_columns(), **chances}
 
     @property
-    def topics(self) -> Index:
-        """The topics that have pairs."""
-        return self.pairs.topics
-
-    @property
     def relevant(self) -> Floats:
         """The probability that each pair is relevant."""
         return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
@@ -172,7 +159,7 @@ class SoftQrels(Framed):
 
 
 @dataclass(frozen=True, eq=False)
-class QrelsSet:
+class QrelsSet(Pooled):
     """Many qrels over one pool, along a named axis: one per assessor, or one per draw.
 
     Sparse (`starts`, `column`, `grade` row-compressed by pair) or dense (`dense[pairs, columns]`).
@@ -219,11 +206,6 @@ class QrelsSet:
 
     def __repr__(self) -> str:
         return f"QrelsSet({len(self)} {self.axis}s over {len(self.pairs)} pairs)"
-
-    @property
-    def topics(self) -> Index:
-        """The topics of the pool."""
-        return self.pairs.topics
 
     def block(self, topic: int, lo: int, hi: int) -> Grades:
         """Dense grades[pool of the topic, columns lo..hi)."""

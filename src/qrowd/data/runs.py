@@ -54,8 +54,7 @@ class RunSet(Framed):
         (runs, topics, documents), (run, topic, document) = indexes, codes
         for what, index, each in zip(("run", "topic", "document"), indexes, codes, strict=True):
             arrays.check_codes(what, each, len(index), len(scores))
-        if np.isnan(scores).any():
-            raise InputError("a score is not a number", row=int(np.argmax(np.isnan(scores))))
+        arrays.refuse_rows(np.isnan(scores), lambda row: "a score is not a number")
         cell = topic.astype(np.int64) * len(runs) + run
         starts = arrays.starts_of(cell, len(runs) * len(topics))
         if _repeats(cell, document, len(documents)):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, freeze_fields
+from qrowd.data.arrays import Array, Floats, Grades, freeze_fields, refuse_rows
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
-from qrowd.errors import InputError, ParameterError
+from qrowd.errors import InputError, ParameterError, require_choice
 
 BY = ("random", "weight", "uncertainty", "topic")
 
@@ -30,16 +30,13 @@ class Sample(Framed):
 
     def __post_init__(self) -> None:
         freeze_fields(self, probability=np.float64)
-        if self.by not in BY:
-            raise ParameterError(f"by must be one of {', '.join(BY)}, got {self.by!r}")
+        require_choice("by", self.by, BY)
         if len(self.probability) != len(self.pairs):
             raise InputError(f"{len(self.probability)} probabilities for {len(self.pairs)} pairs")
-        bad = ~((self.probability > 0) & (self.probability <= 1))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(
-                f"probability must be above 0 and at most 1, got {self.probability[row]:g}", row=row
-            )
+        refuse_rows(
+            ~((self.probability > 0) & (self.probability <= 1)),
+            lambda row: f"probability must be above 0 and at most 1, got {self.probability[row]:g}",
+        )
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, Mask
-from qrowd.errors import InputError, ScaleError
+from qrowd.data.arrays import Array, Floats, Grades, Mask, refuse_rows
+from qrowd.errors import ScaleError
 
 LOWEST, HIGHEST = -127, 127
 _LEAST = 5e-324  # what a probability of 0 counts as in log odds: the smallest number above it
@@ -75,13 +75,11 @@ class Scale:
         at = np.minimum(np.searchsorted(scale, grades), len(scale) - 1)
         return np.where(scale[at] == grades, at, -1).astype(np.int8)
 
-    def codes_strictly(self, grades: Array, what: str) -> Grades:
+    def codes_strictly(self, grades: Array) -> Grades:
         """The code of each grade; an error that names the first row off the scale."""
         codes = self.codes(grades)
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            message = f"{what} {grades[row]} is not on the scale {' '.join(map(str, self.grades))}"
-            raise InputError(message, row=row)
+        scale = " ".join(map(str, self.grades))
+        refuse_rows(codes < 0, lambda row: f"grade {grades[row]} is not on the scale {scale}")
         return codes
 
     def codes_of_gold(self, gold: Array, whose: str = "judgements") -> Grades:

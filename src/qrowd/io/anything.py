@@ -65,10 +65,9 @@ def kind_of(source: Source, format: str | None = None) -> str:
         return _by_names(source, names)
     if len(names) in (4, 6):
         return "judgements" if len(names) == 4 else "runs"
-    raise FormatError(
+    raise source.error(
         f"cannot tell what this is: {len(names)} columns and no header that is known; judgements "
         "and qrels have 4 columns without a header, runs have 6",
-        file=source.name,
         line=1,
     )
 
@@ -96,10 +95,9 @@ def _by_names(source: Source, names: list[str]) -> str:
         return "judgements"  # who reads them says what is missing
     if recognised(names, ("assessor",)):
         return "assessors"
-    raise FormatError(
+    raise source.error(
         f"cannot tell what this is from the columns {' '.join(names)}; say what they are, e.g. "
-        "--columns topic=NAME,doc=NAME,assessor=NAME,grade=NAME",
-        file=source.name,
+        "--columns topic=NAME,doc=NAME,assessor=NAME,grade=NAME"
     )
 
 

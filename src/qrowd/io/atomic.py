@@ -15,21 +15,23 @@ def written(path: str | Path) -> Iterator[Path]:
     """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
     target = Path(path)
     try:
-        yield from _written(target)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            yield target  # /dev/null, a pipe
+            return
+        beside = _beside(target)
+        try:
+            yield beside
+            beside.replace(target.resolve() if target.is_symlink() else target)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:  # the disk is full, the folder is read-only, ...
         raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
 
 
-def _written(target: Path) -> Iterator[Path]:
-    if target.exists() and not target.is_file() and not target.is_dir():
-        yield target  # /dev/null, a pipe
-        return
-    beside = _beside(target)
-    try:
-        yield beside
-        beside.replace(target.resolve() if target.is_symlink() else target)
-    finally:
-        beside.unlink(missing_ok=True)
+def write(path: str | Path, content: bytes | str) -> None:
+    """All of a file, or nothing of it; text in UTF-8."""
+    with written(path) as beside:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def made_folder(path: str | Path) -> Path:

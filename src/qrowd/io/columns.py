@@ -70,7 +70,13 @@ def _of_file(source: Source, wanted: Wanted, columns: Columns, format: str | Non
     order = _positions(columns, wanted)
     if columns is None and not is_header:
         if len(first) != len(wanted.plain):
-            raise _unclear(source, wanted, len(first))
+            trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
+            raise source.error(
+                f"{len(first)} columns and no header that is known; {wanted.what} need "
+                f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
+                f"--columns (e.g. --columns {','.join(wanted.needed)})",
+                line=1,
+            )
         order = wanted.plain
     if not order:
         return _by_names(*form.read(source), wanted, columns)
@@ -226,17 +232,6 @@ def _missing(
     return (
         f"no column for {' and '.join(missing)} among: {_listed(names)}; {called}; or say what the "
         f"columns are: --columns {every}"
-    )
-
-
-def _unclear(source: Source, wanted: Wanted, columns: int) -> FormatError:
-    trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
-    return FormatError(
-        f"{columns} columns and no header that is known; {wanted.what} need "
-        f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
-        f"--columns (e.g. --columns {','.join(wanted.needed)})",
-        file=source.name,
-        line=1,
     )
 
 

@@ -18,8 +18,8 @@ from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
 from qrowd.io import records
-from qrowd.io.formats.text import text_of
-from qrowd.io.markup import Element, children, elements, escaped, plain, unclosed
+from qrowd.io.formats.text import NOT_UTF8, text_of
+from qrowd.io.markup import Element, children, elements, escaped, plain, refuse_unclosed
 from qrowd.io.records import Record
 from qrowd.io.source import COMPRESSED, Source, sources
 
@@ -102,27 +102,23 @@ def _of_table(source: Source) -> Iterator[Record]:
     elif len(names) in _PLAIN and records.form_of(source) == "tsv":
         yield from records.read(source, _PLAIN[len(names)])
     else:
-        raise FormatError(
+        raise source.error(
             f"these are no documents: {' '.join(names)[:60]}; expected a header with doc and text, "
             "a name and a text on each line separated by a tab, or <DOC>",
-            file=source.name,
             line=1,
         )
 
 
 def _of_markup(source: Source) -> Iterator[Record]:
     element = None
-    for element in elements(text_of(source), "doc", source.name):
-        broken = unclosed(element, (*_NAMES, *_TAGS), source.name)
-        if broken:
-            raise broken
+    for element in elements(text_of(source), "doc", source):
+        refuse_unclosed(element, (*_NAMES, *_TAGS), source)
         texts = _fields(element)
         if not texts.get("doc"):
-            message = "this document has no <DOCNO>; add one"
-            raise FormatError(message, file=source.name, line=element.line)
+            raise source.error("this document has no <DOCNO>; add one", element.line)
         yield Record(element.line, texts)
     if element is None:
-        raise FormatError("no <DOC> in it; is it the right file?", file=source.name)
+        raise source.error("no <DOC> in it; is it the right file?")
 
 
 def _fields(element: Element) -> dict[str, str]:
@@ -172,8 +168,7 @@ def _of_files(files: Sequence[Source]) -> dict[str, dict[str, str]]:
         media = _TYPES.guess_type(file.path.name)[0]
         name = file.path.stem if media else file.path.name
         if name in holders:
-            message = f"document {name} is also {holders[name].name}; rename one of them"
-            raise FormatError(message, file=file.name)
+            raise file.error(f"document {name} is also {holders[name].name}; rename one of them")
         holders[name] = file
         texts[name] = _texts(file, media or "text/plain")
     return texts
@@ -193,8 +188,7 @@ def _decoded(file: Source) -> str:
     try:
         return file.read().decode("utf-8")
     except UnicodeDecodeError:
-        message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
-        raise FormatError(message, file=file.name) from None
+        raise file.error(NOT_UTF8) from None
 
 
 def _title_of_html(page: str) -> str:

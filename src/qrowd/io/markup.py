@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qrowd.errors import FormatError
+from qrowd.io.source import Source
 
 _TAG = re.compile(r"<[!?/]?[A-Za-z-][^<>]*>")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -30,42 +30,33 @@ class Element:
     inside: str
 
 
-def elements(text: str, tag: str, file: str) -> Iterator[Element]:
+def elements(text: str, tag: str, source: Source) -> Iterator[Element]:
     """All elements of this name, none inside another; an error where one is not closed."""
     tags = re.compile(rf"<(/?){tag}(\s[^<>]*)?>", re.IGNORECASE)
+    # tags in comments are none
+    visible = _COMMENT.sub(lambda comment: " " * len(comment[0]), text) if "<!--" in text else text
     opened: re.Match[str] | None = None
-    for match in tags.finditer(_blanked(text)):
-        if bool(match[1]) != bool(opened):
-            raise _unbalanced(text, match, opened, tag, file)
-        if not match[1]:
+    for match in tags.finditer(visible):
+        closes = bool(match[1])
+        if opened is None and closes:
+            message = f"{match[0]} closes nothing; add <{tag}> before it, or remove it"
+            raise source.error(message, _line(text, match))
+        if opened is None:
             opened = match
             continue
-        assert opened is not None
-        inside, line = text[opened.end() : match.start()], _line(text, opened.start())
-        yield Element(line, _attributes(opened[2] or ""), _COMMENT.sub("", inside))
+        if not closes:
+            break
+        inside = text[opened.end() : match.start()]
+        attributes = _attributes(opened[2] or "")
+        yield Element(_line(text, opened), attributes, _COMMENT.sub("", inside))
         opened = None
     if opened:
-        raise _unbalanced(text, None, opened, tag, file)
-
-
-def _blanked(text: str) -> str:
-    """Comments as blanks: tags in them are none."""
-    return _COMMENT.sub(lambda comment: " " * len(comment[0]), text) if "<!--" in text else text
-
-
-def _unbalanced(
-    text: str, match: re.Match[str] | None, opened: re.Match[str] | None, tag: str, file: str
-) -> FormatError:
-    if opened:
         message = f"{opened[0]} is not closed; add </{tag}> at its end"
-        return FormatError(message, file=file, line=_line(text, opened.start()))
-    assert match is not None
-    message = f"{match[0]} closes nothing; add <{tag}> before it, or remove it"
-    return FormatError(message, file=file, line=_line(text, match.start()))
+        raise source.error(message, _line(text, opened))
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.start()) + 1
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -93,19 +84,15 @@ def plain(inside: str) -> str:
     return html.unescape(_TAG.sub(" ", inside).strip(_BLANKS))
 
 
-def unclosed(element: Element, tags: tuple[str, ...], file: str) -> FormatError | None:
+def refuse_unclosed(element: Element, tags: tuple[str, ...], source: Source) -> None:
     """An error about the first of these tags that is opened and not closed."""
     for tag in tags:
         opened = re.search(rf"<{tag}(\s[^<>]*)?>", element.inside, re.IGNORECASE)
-        if (
-            opened
-            and not opened[0].endswith("/>")
-            and not re.search(rf"</{tag}\s*>", element.inside, re.I)
-        ):
-            line = element.line + element.inside.count("\n", 0, opened.start())
+        if not opened or opened[0].endswith("/>"):
+            continue
+        if not re.search(rf"</{tag}\s*>", element.inside, re.IGNORECASE):
             message = f"{opened[0]} is not closed; add </{opened[0][1:-1].split()[0]}> at its end"
-            return FormatError(message, file=file, line=line)
-    return None
+            raise source.error(message, element.line + _line(element.inside, opened) - 1)
 
 
 def escaped(text: str) -> str:

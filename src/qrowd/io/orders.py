@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes
+from qrowd.data.arrays import Array, Codes, refuse_rows
 from qrowd.data.index import Index
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
@@ -117,10 +117,8 @@ def _tied(parts: list[Table]) -> Array | None:
     if not all("tied" in table for table in parts):
         return None
     values = np.concatenate([table.numbers("tied") for table in parts])
-    bad = (values != 0) & (values != 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"tied must be 0 or 1, got {values[row]:g}", row=row)
+    wrong = (values != 0) & (values != 1)
+    refuse_rows(wrong, lambda row: f"tied must be 0 or 1, got {values[row]:g}")
     return np.asarray(values == 1)
 
 

@@ -15,7 +15,7 @@ from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.sample import BY, Sample
 from qrowd.data.scale import Scale
-from qrowd.errors import FormatError, InputError
+from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import located
 from qrowd.io.source import sources
@@ -166,5 +166,5 @@ def read_topic_list(file: str | Path) -> Index:
     lines = source.read().decode("utf-8", errors="replace").splitlines()
     names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
     if not names:
-        raise FormatError("no topics; write one on each line", file=source.name)
+        raise source.error("no topics; write one on each line")
     return Index.of(names)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from qrowd.data.frames import Framed
 from qrowd.errors import FormatError, InputError
@@ -57,15 +56,12 @@ def form_of(source: Source) -> str:
 def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
     """The records of a table; `names` are those of the columns of a file without a header."""
     for line, row in FORMATS[form_of(source)].rows(source, names):
-        yield Record(line, _texts(row, source, line))
-
-
-def _texts(row: dict[str, Any], source: Source, line: int) -> dict[str, str]:
-    for name, value in row.items():
-        if not isinstance(value, str | int | float | None):
-            message = f"{name} must be text, got {type(value).__name__}; join it into one text"
-            raise FormatError(message, file=source.name, line=line)
-    return {name: "" if value is None else str(value) for name, value in row.items()}
+        for name, value in row.items():
+            if not isinstance(value, str | int | float | None):
+                got = f"got {type(value).__name__}; join it into one text"
+                raise source.error(f"{name} must be text, {got}", line)
+        texts = {name: "" if value is None else str(value) for name, value in row.items()}
+        yield Record(line, texts)
 
 
 def header_of(source: Source) -> list[str]:
@@ -108,14 +104,13 @@ def distinct(named: Iterable[tuple[str, Record, Source]], what: str) -> dict[str
     first: dict[str, tuple[Record, Source]] = {}
     for name, record, source in named:
         if not name:
-            message = f"no value for {what}; every one needs a name"
-            raise FormatError(message, file=source.name, line=record.line)
+            raise source.error(f"no value for {what}; every one needs a name", record.line)
         before, file = first.setdefault(name, (record, source))
         if before.texts != record.texts:
             where = f"line {before.line}" if before.line else "before"
             where += f" of {file.name}" if file is not source else ""
             message = f"{what} {name} has other texts here than on {where}; keep one of them"
-            raise FormatError(message, file=source.name, line=record.line)
+            raise source.error(message, record.line)
     return {name: record.texts for name, (record, _) in first.items()}
 
 

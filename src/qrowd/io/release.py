@@ -37,8 +37,8 @@ from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
+from qrowd.io.source import BROKEN_ZIP
 from qrowd.io.topics import read_topics
-from qrowd.io.zips import BROKEN, opened_zip
 
 FORMAT = "qrowd release"
 VERSION = 1
@@ -83,7 +83,7 @@ def is_release(path: str | Path) -> bool:
     """Whether a folder or zip is a release, by its manifest."""
     try:
         return _manifest_of(Path(path)).get("format") == FORMAT
-    except (KeyError, *BROKEN):
+    except (KeyError, *BROKEN_ZIP):
         return False
 
 
@@ -113,10 +113,13 @@ def _unpacked(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
-        with opened_zip(path, "this zip is damaged", file=str(path)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
-            archive.extractall(made)  # which keeps every name inside of the folder
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                    raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
+                archive.extractall(made)  # which keeps every name inside of the folder
+        except BROKEN_ZIP as error:
+            raise FormatError(f"this zip is damaged: {error}", file=str(path)) from None
         yield Path(made)
 
 
@@ -134,7 +137,12 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
             if name == MANIFEST:
                 sums[name] = sha
     for name, sha in sums.items():
-        _verify(folder, name, sha, shown)
+        if ".." in PurePosixPath(name).parts or name.startswith("/"):
+            raise FormatError(f"{MANIFEST} names {name!r}, which is outside", file=shown)
+        if not (folder / name).is_file():
+            raise FormatError(f"{name} is missing; get the release again", file=shown)
+        if sha256_of(folder / name) != sha:
+            raise FormatError(_CHANGED, file=f"{shown}/{name}")
     return about
 
 
@@ -149,17 +157,6 @@ def _refuse_incomplete(about: dict[str, Any], shown: str) -> None:
         lost += [] if all(isinstance(grade, int) for grade in about["scale"]) else ["scale"]
     if lost:
         raise FormatError(f"{MANIFEST} lacks {lost[0]}; get the release again", file=shown)
-
-
-def _verify(folder: Path, name: str, sha: str, shown: str) -> None:
-    parts = PurePosixPath(name).parts
-    if ".." in parts or name.startswith("/"):
-        raise FormatError(f"{MANIFEST} names {name!r}, which is outside", file=shown)
-    path = folder / name
-    if not path.is_file():
-        raise FormatError(f"{name} is missing; get the release again", file=shown)
-    if sha256_of(path) != sha:
-        raise FormatError(_CHANGED, file=f"{shown}/{name}")
 
 
 def sha256_of(path: Path) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
-from qrowd.errors import InputError, UsageError
+from qrowd.errors import InputError, require_choice
 from qrowd.io.columns import Wanted, tables
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
@@ -44,8 +44,7 @@ def read_runs(
     A run's name is its tag (`names="tag"`), or the name of its file (`names="file"`). By default it
     is the tag, but files that share a tag are named after the file, with a warning.
     """
-    if names not in NAMES:
-        raise UsageError(f"names must be one of {', '.join(NAMES)}, got {names!r}")
+    require_choice("names", names, NAMES)
     parts = tables(source, RUNS, None, format)
     scores = np.concatenate([table.numbers("score") for table in parts])
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))

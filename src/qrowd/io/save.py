@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qrowd.data.documents import Documents
 from qrowd.data.frames import Framed, polars_frame
@@ -17,7 +17,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.data.topics import Topics
 from qrowd.errors import InputError, UsageError
-from qrowd.io.atomic import written
+from qrowd.io.atomic import write
 from qrowd.io.documents import encoded_documents, save_files
 from qrowd.io.formats import FORMATS, format_to_write
 from qrowd.io.formats.format import Format
@@ -25,9 +25,6 @@ from qrowd.io.orders import frame_of
 from qrowd.io.origin import say
 from qrowd.io.source import zstd
 from qrowd.io.topics import encoded_topics
-
-if TYPE_CHECKING:
-    pass
 
 TEXT_LIMIT = 5_000_000
 _TREC = (Qrels, RunSet)
@@ -49,9 +46,7 @@ def save(
     if isinstance(noun, Documents) and (str(path).endswith("/") or Path(path).is_dir()):
         save_files(noun, path)
         return
-    data = encoded_noun(noun, str(path), ties=ties, seed=seed, format=format)
-    with written(path) as beside:
-        beside.write_bytes(data)
+    write(path, encoded_noun(noun, str(path), ties=ties, seed=seed, format=format))
 
 
 def encoded_noun(
@@ -70,7 +65,9 @@ def encoded_noun(
     if not isinstance(noun, Framed):
         raise UsageError(f"cannot save a {type(noun).__name__}")
     form = _form(inner, format, "trec" if isinstance(noun, _TREC) else "tsv")
-    _refuse_too_many(noun, form, name)
+    if isinstance(noun, Scores) and form.name != "parquet" and noun.values.size > TEXT_LIMIT:
+        message = f"{noun.values.size} values are too many for text; use the suffix .parquet"
+        raise InputError(message, file=name)
     return squeeze(form.write(polars_frame(noun.file_columns()), name))
 
 
@@ -95,12 +92,6 @@ def _form(name: str, stated: str, usual: str) -> Format:
     return form or FORMATS[usual]
 
 
-def _refuse_too_many(noun: Framed, form: Format, name: str) -> None:
-    if isinstance(noun, Scores) and form.name != "parquet" and noun.values.size > TEXT_LIMIT:
-        message = f"{noun.values.size} values are too many for text; use the suffix .parquet"
-        raise InputError(message, file=name)
-
-
 def _compression(name: str) -> tuple[str, Callable[[bytes], bytes]]:
     """The name without the suffix of a compression, and what compresses."""
     modules = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2", ".zst": "zstd"}
@@ -121,6 +112,4 @@ def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
     inner, squeeze = _compression(str(path))
     form = _form(inner, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
-    data = squeeze(form.write(frame, str(path)))
-    with written(path) as beside:
-        beside.write_bytes(data)
+    write(path, squeeze(form.write(frame, str(path))))

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, folders, globs, stdin, compressed or not."""
+"""Where bytes come from: files, folders, globs, stdin, zips, compressed or not."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import contextlib
 import importlib
 import lzma
 import sys
+import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
@@ -22,7 +23,9 @@ START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# RuntimeError: a password; NotImplementedError (one of them): a way of packing that we do not know
 _DAMAGE = (EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError, zlib.error)
+BROKEN_ZIP = (zipfile.BadZipFile, *_DAMAGE)
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 _PLAIN_SUFFIXES = (
     *(".tsv", ".csv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq"),
@@ -60,12 +63,17 @@ class Source:
         try:
             return reading(self.path)
         except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror}", file=self.name) from None
+            raise self.error(f"cannot be read: {error.strerror}") from None
+
+    def error(self, message: str, line: int = 0) -> FormatError:
+        """An error in this file, on this line."""
+        return FormatError(message, file=self.name, line=line)
 
     @property
     def compression(self) -> str:
         """How the bytes are compressed, by the first of them; "" if they are not."""
-        return _compression(self._head)
+        head = self._head
+        return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
     @cached_property
     def start(self) -> bytes:
@@ -85,18 +93,27 @@ class Source:
             return unpacked
         kept = self._kept
         raw = self._opened(lambda path: path.read_bytes()) if kept is None else kept
-        kind = _compression(raw[:_HEAD])
-        return self._in_utf8(_decompressed(raw, kind, self.name) if kind else raw)
-
-    def _in_utf8(self, data: bytes) -> bytes:
-        """The bytes without a byte-order mark, and converted if that is UTF-16's."""
+        data = self._unpack(raw)
         if not data.startswith(_UTF16):
             return data.removeprefix(codecs.BOM_UTF8)
         try:
             return data.decode("utf-16").encode()
         except UnicodeError:
-            message = "this starts as UTF-16 but is not; save it as UTF-8"
-            raise FormatError(message, file=self.name) from None
+            raise self.error("this starts as UTF-16 but is not; save it as UTF-8") from None
+
+    def _unpack(self, raw: bytes) -> bytes:
+        if not self.compression:
+            return raw
+        decompress, damage = _decompressor(self.compression)
+        try:
+            return decompress(raw)
+        except damage:
+            raise self.damaged() from None
+
+    def damaged(self) -> FormatError:
+        """The error about a compressed file that cannot be unpacked."""
+        shown = {"lzma": "xz", "zstd": "zst"}.get(self.compression, self.compression)
+        return self.error(f"the {shown} file is damaged or cut short; fetch or make it again")
 
     @property
     def plain_path(self) -> Path | None:
@@ -197,13 +214,20 @@ def _expanded(name: str) -> list[Source]:
     return [Source(each, Path(each)) for each in names]
 
 
-def _compression(head: bytes) -> str:
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+@contextlib.contextmanager
+def opened_zip(source: Path | BinaryIO, problem: str, *, file: str) -> Iterator[zipfile.ZipFile]:
+    """A zip that somebody sent; an error says the `problem`, its reason and the file."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            yield archive
+    except BROKEN_ZIP as error:
+        raise FormatError(f"{problem}: {error}", file=file) from None
 
 
 def refuse_bomb(path: Path) -> None:
     """An error if a compressed file is too large once unpacked; it is read in parts, none kept."""
-    kind = Source(path.name, path).compression
+    source = Source(path.name, path)
+    kind = source.compression
     if not kind:
         return
     module: Any = zstd() if kind == "zstd" else importlib.import_module(kind)
@@ -213,24 +237,10 @@ def refuse_bomb(path: Path) -> None:
             while part := file.read(2**20):
                 size += len(part)
                 if size > MOST_UNPACKED:
-                    message = f"unpacked, this is larger than {MOST_UNPACKED // 2**20} MB"
-                    raise FormatError(message, file=path.name)
+                    most = MOST_UNPACKED // 2**20
+                    raise source.error(f"unpacked, this is larger than {most} MB")
     except _decompressor(kind)[1]:
-        raise _damaged(path.name, kind) from None
-
-
-def _decompressed(raw: bytes, kind: str, name: str) -> bytes:
-    decompress, damage = _decompressor(kind)
-    try:
-        return decompress(raw)
-    except damage:
-        raise _damaged(name, kind) from None
-
-
-def _damaged(name: str, kind: str) -> FormatError:
-    shown = {"lzma": "xz", "zstd": "zst"}.get(kind, kind)
-    message = f"the {shown} file is damaged or cut short; fetch or make it again"
-    return FormatError(message, file=name)
+        raise source.damaged() from None
 
 
 def _decompressor(kind: str) -> tuple[Callable[[bytes], bytes], tuple[type[Exception], ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,10 +11,18 @@ import numpy as np
 
 from qrowd.data.index import Index
 from qrowd.data.topics import TOPIC_TEXTS, Topics
-from qrowd.errors import DataWarning, FormatError
 from qrowd.io import records
 from qrowd.io.formats.text import text_of
-from qrowd.io.markup import Element, children, elements, escaped, open_fields, plain, unclosed
+from qrowd.io.markup import (
+    Element,
+    children,
+    elements,
+    escaped,
+    open_fields,
+    plain,
+    refuse_unclosed,
+)
+from qrowd.io.origin import say
 from qrowd.io.records import Record
 from qrowd.io.source import Source, sources
 
@@ -84,33 +91,30 @@ def _of_table(source: Source) -> Iterator[Record]:
     if "topic" in columns and len(columns) > 1:
         rest = [name for name in names if name not in columns.values()]
         if rest:
-            message = f"{source.name}: topics have no place for {', '.join(rest)}: not read"
-            warnings.warn(message, DataWarning, stacklevel=2)
+            say(f"{source.name}: topics have no place for {', '.join(rest)}: not read")
         yield from (record.renamed(columns) for record in records.read(source))
     elif len(names) == 2 and records.form_of(source) == "tsv":
         yield from records.read(source, ("topic", "query"))
     else:
-        raise FormatError(
+        raise source.error(
             f"these are no topics: {' '.join(names[:6])}; expected a header with topic and query "
             "(or description, narrative, category, language), a name and a query on each line "
             "separated by a tab, <top> or <topic>",
-            file=source.name,
             line=1,
         )
 
 
 def _of_markup(source: Source) -> Iterator[Record]:
     text = text_of(source)
-    sgml = list(elements(text, "top", source.name))
-    topics = sgml or list(elements(text, "topic", source.name))
+    sgml = list(elements(text, "top", source))
+    topics = sgml or list(elements(text, "topic", source))
     if not topics:
-        raise FormatError("no <top> and no <topic> in it; is it the right file?", file=source.name)
+        raise source.error("no <top> and no <topic> in it; is it the right file?")
     for element in topics:
         texts = _sgml(element) if sgml else _xml(element, source)
         if not texts.get("topic"):
-            what = "<num> in it" if sgml else "number; expected <topic number=...>"
-            message = f"this topic has no {what}; add one"
-            raise FormatError(message, file=source.name, line=element.line)
+            lost = "<num> in it" if sgml else "number; expected <topic number=...>"
+            raise source.error(f"this topic has no {lost}; add one", element.line)
         yield Record(element.line, texts)
 
 
@@ -123,9 +127,7 @@ def _sgml(element: Element) -> dict[str, str]:
 
 
 def _xml(element: Element, source: Source) -> dict[str, str]:
-    broken = unclosed(element, tuple(_OURS), source.name)
-    if broken:
-        raise broken
+    refuse_unclosed(element, tuple(_OURS), source)
     stated = [*element.attributes.items(), *((n, plain(x)) for n, x in children(element))]
     texts: dict[str, str] = {}
     for name, text in stated:

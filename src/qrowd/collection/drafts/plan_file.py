@@ -16,8 +16,7 @@ from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.sections import Files, Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
 from qrowd.errors import FormatError, InputError
-from qrowd.io.source import MOST_UNPACKED
-from qrowd.io.zips import opened_zip
+from qrowd.io.source import MOST_UNPACKED, opened_zip
 
 LARGEST_PLAN = 2**20
 

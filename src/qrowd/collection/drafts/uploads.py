@@ -18,8 +18,7 @@ from qrowd.collection.drafts.draft import Draft
 from qrowd.errors import FormatError, InputError
 from qrowd.io.anything import kind_of
 from qrowd.io.documents import are_files
-from qrowd.io.source import refuse_bomb, sources
-from qrowd.io.zips import BROKEN, opened_zip
+from qrowd.io.source import BROKEN_ZIP, opened_zip, refuse_bomb, sources
 
 Upload = tuple[str, BinaryIO]  # the file's name where it comes from, and the file
 
@@ -147,7 +146,7 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, sho
     try:
         with archive.open(member) as source, path.open("wb") as file:
             shutil.copyfileobj(source, file)
-    except BROKEN as error:
+    except BROKEN_ZIP as error:
         raise FormatError(f"{member.filename} cannot be unpacked: {error}", file=shown) from None
     refuse_bomb(path)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qrowd.errors import UsageError
+from qrowd.errors import require_choice
 from qrowd.io.formats.format import Format
 from qrowd.io.formats.json import JsonArray, JsonLines
 from qrowd.io.formats.mturk import MTurk
@@ -39,8 +39,7 @@ def format_of(source: Source, stated: str | None = None) -> Format:
     """The format of a file: as stated, else by its content."""
     if stated is None:
         return next(form for form in FORMATS.values() if form.matches(source))
-    if stated not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
+    require_choice("format", stated, FORMATS)
     return FORMATS[stated]
 
 

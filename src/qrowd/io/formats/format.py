@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qrowd.io.origin import Origin
@@ -49,3 +50,10 @@ class Format:
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """The bytes of a file of this name."""
         raise NotImplementedError
+
+
+def bytes_by(write: Callable[..., Any], **options: Any) -> bytes:
+    """What one of a frame's own functions (`frame.write_csv`) writes."""
+    content = io.BytesIO()
+    write(content, **options)
+    return content.getvalue()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError
-from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.format import Format, Read, Row, bytes_by
 from qrowd.io.formats.text import first_line, refuse_what_is_no_text, text_of
 from qrowd.io.nested import nested_frame
 from qrowd.io.origin import Origin
@@ -18,6 +17,7 @@ from qrowd.io.source import Source
 if TYPE_CHECKING:
     import polars as pl
 
+_NO_OBJECT = "not a JSON object; every line must be one"
 # A name of a topic may start with brackets and quotes, too: so the key and its colon are wanted.
 _OBJECT = rb"\{\s*(\}[ \t\r]*(\n|,|\]|$)|\"([^\"\\\n]|\\.)*\"\s*:)"
 _ARRAY = re.compile(rb"\[\s*(\]\s*$|" + _OBJECT + rb")")
@@ -53,14 +53,12 @@ class JsonLines(Format):
             except json.JSONDecodeError:
                 row = None
             if not isinstance(row, dict):
-                raise _no_object(source, line)
+                raise source.error(_NO_OBJECT, line)
             yield line, row
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """Every row."""
-        content = io.BytesIO()
-        frame.write_ndjson(content)
-        return content.getvalue()
+        return bytes_by(frame.write_ndjson)
 
 
 def _filled_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -79,12 +77,8 @@ def _bad_line(source: Source) -> FormatError:
         try:
             json.loads(line or b"0")
         except (json.JSONDecodeError, UnicodeDecodeError):
-            return _no_object(source, number)
-    return FormatError("cannot be read as JSON lines; are keys and types alike?", file=source.name)
-
-
-def _no_object(source: Source, line: int) -> FormatError:
-    return FormatError("not a JSON object; every line must be one", file=source.name, line=line)
+            return source.error(_NO_OBJECT, number)
+    return source.error("cannot be read as JSON lines; are keys and types alike?")
 
 
 class JsonArray(Format):
@@ -113,22 +107,20 @@ class JsonArray(Format):
                 raise TypeError
         except (pl.exceptions.PolarsError, TypeError, ValueError, RecursionError):
             message = 'must be a JSON array of objects with the same keys, or {"topic": {"doc": 1}}'
-            raise FormatError(message, file=source.name) from None
+            raise source.error(message) from None
         return Origin(source.name, frame.height, source=source), frame
 
     def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
         """Of an array only."""
         rows = _loaded(source, text_of(source))
         if not all(isinstance(row, dict) for row in rows):
-            raise FormatError("must be a JSON array of objects", file=source.name)
+            raise source.error("must be a JSON array of objects")
         for row in rows:
             yield 0, row
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """An array."""
-        content = io.BytesIO()
-        frame.write_json(content)
-        return content.getvalue()
+        return bytes_by(frame.write_json)
 
 
 def _is_lines(source: Source) -> bool:
@@ -144,4 +136,4 @@ def _loaded(source: Source, content: bytes | str) -> Any:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
-        raise FormatError(f"not JSON: {error.msg}", file=source.name, line=error.lineno) from None
+        raise source.error(f"not JSON: {error.msg}", error.lineno) from None

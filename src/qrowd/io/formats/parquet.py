@@ -6,13 +6,14 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from qrowd.errors import FormatError
-from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.format import Format, Read, Row, bytes_by
 from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
+
+_DAMAGED = "the Parquet file is damaged or cut short; fetch or make it again"
 
 
 class Parquet(Format):
@@ -33,7 +34,7 @@ class Parquet(Format):
             frame = pl.scan_parquet(source.plain_path or io.BytesIO(source.read()), glob=False)
             rows = frame.select(pl.len()).collect().item()
         except (pl.exceptions.PolarsError, OSError):
-            raise _damaged(source) from None
+            raise source.error(_DAMAGED) from None
         return Origin(source.name, rows, source=source), frame
 
     def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
@@ -43,17 +44,10 @@ class Parquet(Format):
         try:
             frame = pl.read_parquet(io.BytesIO(source.read()))
         except (pl.exceptions.PolarsError, OSError):
-            raise _damaged(source) from None
+            raise source.error(_DAMAGED) from None
         for row in frame.iter_rows(named=True):
             yield 0, row
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """With the types that the columns have."""
-        content = io.BytesIO()
-        frame.write_parquet(content)
-        return content.getvalue()
-
-
-def _damaged(source: Source) -> FormatError:
-    message = "the Parquet file is damaged or cut short; fetch or make it again"
-    return FormatError(message, file=source.name)
+        return bytes_by(frame.write_parquet)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError, InputError, UsageError
-from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.format import Format, Read, Row, bytes_by
 from qrowd.io.origin import Origin
 from qrowd.io.roles import is_number
 from qrowd.io.source import START, Source
@@ -17,6 +17,8 @@ from qrowd.io.source import START, Source
 if TYPE_CHECKING:
     import polars as pl
 
+NOT_UTF8 = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
+_EMPTY = "the file is empty; fetch or make it again"
 _LARGEST_FIELD = 1 << 30
 
 
@@ -62,7 +64,7 @@ class Text(Format):
                 names = [field.strip() for field in fields]
                 continue
             if len(fields) != len(names):
-                raise FormatError(_wrong_width(fields, names), file=source.name, line=line)
+                raise source.error(_wrong_width(fields, names), line)
             yield line, dict(zip(names, fields, strict=True))
 
     def _lines(self, source: Source) -> Iterator[tuple[int, list[str]]]:
@@ -125,9 +127,7 @@ class Csv(Text):
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """With a header, commas, and quotes where they are needed."""
-        content = io.BytesIO()
-        frame.write_csv(content)
-        return content.getvalue()
+        return bytes_by(frame.write_csv)
 
 
 class Trec(Text):
@@ -222,30 +222,20 @@ def text_of(source: Source) -> str:
     """A file's text; an error if it is empty or not UTF-8."""
     data = source.read()
     if not data.strip():
-        raise _empty(source)
+        raise source.error(_EMPTY)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _not_utf8(source, data.count(b"\n", 0, error.start) + 1) from None
+        raise source.error(NOT_UTF8, data.count(b"\n", 0, error.start) + 1) from None
 
 
 def refuse_what_is_no_text(source: Source) -> None:
     """An error for an empty file, and for bytes that are no text."""
     start = source.start
     if not start.strip() and (len(start) < START or not source.read().strip()):
-        raise _empty(source)
+        raise source.error(_EMPTY)
     if b"\0" in start:
-        message = "this is neither text nor Parquet; is it the right file?"
-        raise FormatError(message, file=source.name)
-
-
-def _empty(source: Source) -> FormatError:
-    return FormatError("the file is empty; fetch or make it again", file=source.name)
-
-
-def _not_utf8(source: Source, line: int) -> FormatError:
-    message = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
-    return FormatError(message, file=source.name, line=line)
+        raise source.error("this is neither text nor Parquet; is it the right file?")
 
 
 def _parsed(
@@ -317,12 +307,12 @@ def _bad_text(source: Source, separator: str, width: int, reason: str) -> Format
         try:
             line = raw.decode("utf-8").rstrip("\r")
         except UnicodeDecodeError:
-            return _not_utf8(source, number)
+            return source.error(NOT_UTF8, number)
         fields = split_fields(line, separator)
         width = width or len(fields)
         if line and len(fields) > width:
-            return FormatError(_wrong_width(fields, range(width)), file=source.name, line=number)
-    return FormatError(f"cannot be read: {reason.splitlines()[0]}", file=source.name)
+            return source.error(_wrong_width(fields, range(width)), number)
+    return source.error(f"cannot be read: {reason.splitlines()[0]}")
 
 
 # --- blanks between fields ------------------------------------------------------------------------
@@ -385,6 +375,6 @@ def _unquoted(
                 "which this form cannot hold; use the suffix .csv, .jsonl or .parquet",
                 file=name,
             )
-    content = io.BytesIO()
-    frame.write_csv(content, separator=separator, quote_style="never", include_header=header)
-    return content.getvalue()
+    return bytes_by(
+        frame.write_csv, separator=separator, quote_style="never", include_header=header
+    )
