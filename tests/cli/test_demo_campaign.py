@@ -19,7 +19,7 @@ def test_from_qualification_to_qrels(tmp_path: Path) -> None:
     judgements = q.read_judgements(tmp_path / "campaign" / "judgements.tsv")
     assert len(judgements.pairs) > 50
     assert section.title == "A campaign"
-    assert f"{len(judgements)} judgements count" in section.parts[0].text  # type: ignore[union-attr]
+    assert f"{len(judgements)} judgements count" in section.parts[0].text  # type: ignore[attr-defined]
     kinds = {
         line.split("\t")[-1]
         for line in (tmp_path / "campaign" / "controls.tsv").read_text().splitlines()[1:]

@@ -14,7 +14,7 @@ from tests.web.serving import API, Server
 import qrowd as q
 from qrowd.cli.main import main
 from qrowd.collection.adjudication import expert_sample
-from qrowd.reporting.released import study_of
+from qrowd.reporting.report import study_of
 from qrowd.simulation.setting import Setting
 from qrowd.web import tasks
 from qrowd.web.robots.rehearsal import Crowd, judge

@@ -148,7 +148,7 @@ def _page_of_release(
     path: str, gold: q.Qrels | None, title: str, options: dict[str, Any]
 ) -> q.Report:
     """The report of a release; what was not asked for is as in the campaign's own figures."""
-    from qrowd.reporting.released import report_on
+    from qrowd.reporting.report import report_on
 
     ctx = click.get_current_context()
     stated = {

@@ -255,11 +255,11 @@ def reliability(methods: Mapping[str, Calibration]) -> Figure:
     return Figure(drawn("reliability", *size, draw), alt + ".", caption)
 
 
-def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Figure:
+def ranking(estimate: Intervals, wide: Intervals | None, gold: Floats | None) -> Figure:
     """Scores and places of systems with their intervals, best on top, by the first measure."""
-    order = found.order()[:_MOST]
+    order = estimate.order()[:_MOST]
     rows = np.arange(len(order))
-    names = [str(name) for name in found.runs.names[order]]
+    names = [str(name) for name in estimate.runs.names[order]]
     truth = None if gold is None else places(gold)
 
     def draw(figure: Any) -> None:
@@ -268,11 +268,11 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
             (left, ("mean", "low", "high"), INK["one"], gold),
             (right, ("place", "place_low", "place_high"), INK["two"], truth),
         ):
-            for source, width, alpha in ((wide, 8, 0.18), (found, 4, 0.55)):
+            for source, width, alpha in ((wide, 8, 0.18), (estimate, 4, 0.55)):
                 if source is not None and (axes is right or source.of_scores):
                     low, high = (getattr(source, name)[0][order] for name in column[1:])
                     axes.hlines(rows, low, high, color=colour, linewidth=width, alpha=alpha)
-            axes.plot(getattr(found, column[0])[0][order], rows, "o", color=colour, markersize=5)
+            axes.plot(getattr(estimate, column[0])[0][order], rows, "o", color=colour, markersize=5)
             if true is not None:
                 axes.plot(
                     true[order],
@@ -289,24 +289,26 @@ def ranking(found: Intervals, wide: Intervals | None, gold: Floats | None) -> Fi
             left.legend(loc="lower right")
         left.set_yticks(rows, names)
         left.set_ylim(len(rows) - 0.4, -0.6)
-        left.set_xlabel(f"mean {found.measures[0]}")
+        left.set_xlabel(f"mean {estimate.measures[0]}")
         right.set_xlabel("place")
-        step = max(1, len(found.runs) // 6)
-        right.set_xticks([1, *range(1 + step, len(found.runs) + 1, step)])
+        step = max(1, len(estimate.runs) // 6)
+        right.set_xticks([1, *range(1 + step, len(estimate.runs) + 1, step)])
         right.tick_params(axis="y", length=0)
 
     top = order[0]
     alt = (
-        f"Systems by mean {found.measures[0]}, and their places with {percent(found.level)} "
-        f"intervals; {names[0]} is first with {found.mean[0, top]:.3f}, place "
-        f"{found.place_low[0, top]:g} to {found.place_high[0, top]:g}."
+        f"Systems by mean {estimate.measures[0]}, and their places with {percent(estimate.level)} "
+        f"intervals; {names[0]} is first with {estimate.mean[0, top]:.3f}, place "
+        f"{estimate.place_low[0, top]:g} to {estimate.place_high[0, top]:g}."
     )
-    more = f" The first {_MOST} of {len(found.runs)} systems." if len(found.runs) > _MOST else ""
+    more = (
+        f" The first {_MOST} of {len(estimate.runs)} systems." if len(estimate.runs) > _MOST else ""
+    )
     paler = "; paler: over topics too" if wide is not None else ""
-    both = "" if not found.of_scores else "both "
+    both = "" if not estimate.of_scores else "both "
     caption = (
-        f"Mean {found.measures[0]} of each system, left, and its place, right, {both}with "
-        f"{percent(found.level)} intervals over {found.source}{paler}.{more}"
+        f"Mean {estimate.measures[0]} of each system, left, and its place, right, {both}with "
+        f"{percent(estimate.level)} intervals over {estimate.source}{paler}.{more}"
     )
     return Figure(drawn("ranking", 7.6, 1.1 + 0.27 * len(rows), draw), alt, caption)
 

@@ -25,50 +25,54 @@ class Shown(NamedTuple):
     sort: float
 
 
+class Part:
+    """What stands below a heading."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in the template: prose, items, note, code, figure, table, matrix or group."""
+        return type(self).__name__.lower()
+
+
 @dataclass(frozen=True)
-class Prose:
+class Prose(Part):
     """A paragraph; `code` between backticks."""
 
     text: str
-    kind: str = field(default="prose", init=False)
 
 
 @dataclass(frozen=True)
-class Items:
+class Items(Part):
     """Names and what they are."""
 
     items: Mapping[str, str]
-    kind: str = field(default="items", init=False)
 
 
 @dataclass(frozen=True)
-class Note:
+class Note(Part):
     """Something that a reader should know before trusting a number."""
 
     text: str
-    kind: str = field(default="note", init=False)
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(Part):
     """Lines to be typed."""
 
     text: str
-    kind: str = field(default="code", init=False)
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Part):
     """A picture as SVG, with words for those who do not see it."""
 
     svg: str
     alt: str
     caption: str
-    kind: str = field(default="figure", init=False)
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Part):
     """Columns by name; the first one names the rows.
 
     `best` says which end of a column is good (`max` or `min`): the best cell is set bold.
@@ -80,7 +84,6 @@ class Table:
     digits: int = DIGITS
     best: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
-    kind: str = field(default="table", init=False)
 
     def rows(self) -> list[list[Any]]:
         """The cells, row by row."""
@@ -112,22 +115,20 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Part):
     """Probabilities of each row against each column, coloured from 0 to 1."""
 
     caption: str
     names: list[str]
     values: list[list[float]]
     words: str
-    kind: str = field(default="matrix", init=False)
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Part):
     """Figures side by side, where the page is wide enough."""
 
     parts: tuple[Figure, ...]
-    kind: str = field(default="group", init=False)
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,6 @@ class Verdict:
     def sign(self) -> str:
         """What stands for the level beside its colour."""
         return {"good": "✓", "caution": "!", "bad": "✗"}[self.level]
-
-
-Part = Prose | Items | Note | Code | Figure | Table | Matrix | Group
 
 
 @dataclass(frozen=True)

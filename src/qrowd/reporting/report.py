@@ -1,10 +1,9 @@
-"""The verb `report`: nouns to sections, a study to the whole page."""
+"""The verb `report`: nouns to sections, a study or a release to the whole page."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from functools import singledispatch
 from importlib.metadata import version
 from typing import Any
 
@@ -14,12 +13,16 @@ from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
 from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.frames import Framed
+from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.qrels import Qrels
 from qrowd.data.scores import Scores
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
+from qrowd.io.release import Release
+from qrowd.quality.agreement import agreement
 from qrowd.quality.screening import Screened
-from qrowd.rendering import grouped
+from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
 from qrowd.reporting.sections.judgements import assessor_section, data_section, screening_section
 from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
@@ -29,7 +32,7 @@ from qrowd.reporting.sections.systems import (
     ranking_section,
     system_section,
 )
-from qrowd.reporting.study import Study
+from qrowd.reporting.study import Study, study
 from qrowd.reporting.verdicts import verdicts_of
 
 _MOST = 200  # rows of a table
@@ -65,93 +68,60 @@ def report(
     return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts_of(first))
 
 
-@singledispatch
 def sections_of(noun: Any) -> list[Section]:
     """The sections of one noun."""
+    match noun:
+        case Study():
+            return _study_sections(noun)
+        case Section():
+            return [noun]
+        case Judgements():
+            return [data_section(noun)]
+        case Merged():
+            labels = label_section({noun.fit.method: noun}, {})
+            return [labels, *sections_of(noun.assessors), *posterior_sections(noun)]
+        case AssessorTable():
+            columns = noun.to_polars().head(_MOST).to_dict(as_series=False)
+            return [Section("Assessors", (Table("As the method sees them", columns),))]
+        case LabelScores():
+            return [label_section({}, {"merged": noun})]
+        case Comparison():
+            return [ranking_section(noun)]
+        case Screened():
+            return [screening_section(noun)]
+        case Intervals():
+            return [system_section(noun)]
+        case Corrected():
+            return [corrected_section(noun)]
+        case Scores() if noun.axis == "draw":
+            return [system_section(intervals(noun))]
+        case Scores():
+            return [Section("Systems", (means_table({"": noun}),))]
+        case Framed():
+            frame = noun.to_polars().head(_MOST)
+            rest = f"The first {_MOST} rows." if len(frame) == _MOST else ""
+            name = type(noun).__name__
+            table = Table(f"{name}. {rest}".strip(), frame.to_dict(as_series=False))
+            return [Section(name, (table,))]
     raise UsageError(f"cannot report on a {type(noun).__name__}")
 
 
-@sections_of.register
-def _(noun: Framed) -> list[Section]:
-    frame = noun.to_polars().head(_MOST)
-    columns = {name: frame[name].to_list() for name in frame.columns}
-    rest = f"The first {_MOST} rows." if len(frame) == _MOST else ""
-    name = type(noun).__name__
-    return [Section(name, (Table(f"{name}. {rest}".strip(), columns),))]
-
-
-@sections_of.register
-def _(noun: Section) -> list[Section]:
-    return [noun]
-
-
-@sections_of.register
-def _(noun: Judgements) -> list[Section]:
-    return [data_section(noun)]
-
-
-@sections_of.register
-def _(noun: Merged) -> list[Section]:
-    labels = label_section({noun.fit.method: noun}, {})
-    return [labels, *sections_of(noun.assessors), *posterior_sections(noun)]
-
-
-@sections_of.register
-def _(noun: AssessorTable) -> list[Section]:
-    frame = noun.to_polars().head(_MOST)
-    columns = {name: frame[name].to_list() for name in frame.columns}
-    return [Section("Assessors", (Table("As the method sees them", columns),))]
-
-
-@sections_of.register
-def _(noun: LabelScores) -> list[Section]:
-    return [label_section({}, {"merged": noun})]
-
-
-@sections_of.register
-def _(noun: Comparison) -> list[Section]:
-    return [ranking_section(noun)]
-
-
-@sections_of.register
-def _(noun: Screened) -> list[Section]:
-    return [screening_section(noun)]
-
-
-@sections_of.register
-def _(noun: Intervals) -> list[Section]:
-    return [system_section(noun)]
-
-
-@sections_of.register
-def _(noun: Corrected) -> list[Section]:
-    return [corrected_section(noun)]
-
-
-@sections_of.register
-def _(noun: Scores) -> list[Section]:
-    if noun.axis == "draw":
-        return [system_section(intervals(noun))]
-    return [Section("Systems", (means_table({"": noun}),))]
-
-
-@sections_of.register
-def _(noun: Study) -> list[Section]:
+def _study_sections(done: Study) -> list[Section]:
     sections = [
-        _what_was_done(noun),
-        data_section(noun.judgements, noun.runs, noun.gold),
-        assessor_section(noun.assessors, noun.chosen, noun.known, noun.independence),
-        *([screening_section(noun.screened)] if noun.screened else []),
-        label_section(noun.merged, noun.labels),
+        _what_was_done(done),
+        data_section(done.judgements, done.runs, done.gold),
+        assessor_section(done.assessors, done.chosen, done.known, done.independence),
+        *([screening_section(done.screened)] if done.screened else []),
+        label_section(done.merged, done.labels),
     ]
-    for merged in noun.merged.values():
-        sections += posterior_sections(merged, noun.judgements)
-    if noun.intervals is not None:
-        gold = None if noun.by_gold is None else noun.by_gold.means()[0, 0]
-        systems = system_section(noun.intervals, noun.chosen, noun.wide, gold, noun.informed)
+    for merged in done.merged.values():
+        sections += posterior_sections(merged, done.judgements)
+    if done.intervals is not None:
+        gold = None if done.by_gold is None else done.by_gold.means()[0, 0]
+        systems = system_section(done.intervals, done.chosen, done.wide, gold, done.informed)
         sections.append(systems)
-    if noun.comparison is not None:
-        sections.append(ranking_section(noun.comparison))
+    if done.comparison is not None:
+        sections.append(ranking_section(done.comparison))
     return sections
 
 
@@ -216,3 +186,53 @@ def _again(commands: Sequence[str], seed: str = "") -> Section:
     versions = ", ".join([f"qrowd {qrowd.__version__}", python, *packages])
     parts.append(Prose(f"Made with {versions}.{seed}"))
     return Section("How to reproduce this report", tuple(parts))
+
+
+# --- releases ------------------------------------------------------------------------------------
+
+
+def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Study:
+    """The study of a release; `options` are those of `study`, the campaign's own by default."""
+    if release.judgements is None:
+        message = "this release has orders only, no grades; `qrowd rank` reads its orders.tsv"
+        raise InputError(message, file=release.title)
+    given = NOTHING if release.gold is None else Given(gold=release.gold)
+    own = release.figures
+    usual = {
+        "methods": [own["method"]],
+        "measures": tuple(own["measures"]),
+        "draws": own["draws"],
+        "level": own["level"],
+        "informed": own["informed"],
+    }
+    stated = {name: value for name, value in options.items() if value not in ((), None)}
+    return study(release.judgements, release.runs, gold, given=given, **{**usual, **stated})
+
+
+def report_on(
+    release: Release,
+    gold: Qrels | None = None,
+    *,
+    title: str = "",
+    commands: Sequence[str] = (),
+    **options: Any,
+) -> Report:
+    """The page about a release."""
+    done = study_of(release, gold, **options)
+    over = "topics" if len(done.judgements.topics) > 1 else "pairs"
+    agreed = agreement(done.judgements, resample=over)
+    caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
+    section = Section("Agreement", (Table(caption, agreed.table()),))
+    nouns = (done, _release_section(release), section)
+    return report(*nouns, title=title or release.title, commands=commands)
+
+
+def _release_section(release: Release) -> Section:
+    files = release.about["files"]
+    licence = release.about["licence"] or "not stated"
+    about = (
+        f"The release of the campaign `{release.name}`, licence: {licence}. The checksums of its "
+        f"{len(files)} files were verified. What the data are is in its datasheet.md."
+    )
+    columns = {"file": list(files), "rows": [grouped(file["rows"]) for file in files.values()]}
+    return Section("Release", (Prose(about), Table("What it holds", columns)))

@@ -27,17 +27,12 @@ _TRUST = {
 
 def verdicts_of(done: Study) -> tuple[Verdict, ...]:
     """Three answers, or two where there are no systems."""
-    held = coverage_of(done)
+    held = None  # how well intervals hold what gold says, where both are there
+    if done.intervals is not None and done.by_gold is not None:
+        held = Coverage.of(done.intervals, done.by_gold.means()[0, 0])
     estimate = done.wide or done.intervals
     best = [_best(estimate, held)] if estimate is not None else []
     return (_trust(done, held), *best, _next(done, held))
-
-
-def coverage_of(done: Study) -> Coverage | None:
-    """How well intervals hold what gold says, where both are there."""
-    if done.intervals is None or done.by_gold is None:
-        return None
-    return Coverage.of(done.intervals, done.by_gold.means()[0, 0])
 
 
 # --- can these judgements be trusted? -------------------------------------------------------------
