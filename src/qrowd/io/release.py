@@ -37,7 +37,7 @@ from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
-from qrowd.io.source import BROKEN_ZIP
+from qrowd.io.source import BROKEN_ZIP, opened_zip
 from qrowd.io.topics import read_topics
 
 FORMAT = "qrowd release"
@@ -113,13 +113,10 @@ def _unpacked(path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                    raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
-                archive.extractall(made)  # which keeps every name inside of the folder
-        except BROKEN_ZIP as error:
-            raise FormatError(f"this zip is damaged: {error}", file=str(path)) from None
+        with opened_zip(path, "this zip is damaged", file=str(path)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
+            archive.extractall(made)  # which keeps every name inside of the folder
         yield Path(made)
 
 
