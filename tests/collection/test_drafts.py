@@ -22,7 +22,7 @@ from qrowd.collection.drafts.launch import everybody_passes, launch, problems, w
 from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
 from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
 from qrowd.collection.plan.changes import change, name_of
-from qrowd.collection.plan.gold_proposal import arranged
+from qrowd.collection.plan.gold_sets import arrange_gold
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan, plan_text, read_plan, stored_plan
@@ -273,8 +273,8 @@ def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[st
 
 def test_grades_that_tell_nobody_apart_make_no_gold_set() -> None:
     same = [GoldRow("t1", f"d{at}", 0) for at in range(10)]
-    assert arranged(Plan(), same) == []
-    assert len(arranged(Plan(), [*same, *(GoldRow("t1", f"r{at}", 1) for at in range(3))])) >= 5
+    assert arrange_gold(Plan(), same) == []
+    assert len(arrange_gold(Plan(), [*same, *(GoldRow("t1", f"r{at}", 1) for at in range(3))])) >= 5
 
 
 def test_gold_that_everybody_passes_is_told(draft: Draft, paths: dict[str, Path]) -> None:

@@ -74,8 +74,9 @@ class Fitting:
     def iterations(self, at_most: int) -> Iterator[int]:
         """1, 2, ... until the method sets `settled`; says so where it did not in time."""
         self.settled = False
-        for self.steps in range(1, at_most + 1):
-            yield self.steps
+        for step in range(1, at_most + 1):
+            self.steps = step
+            yield step
             if self.given.progress:
                 objective = self.trace[-1] if self.trace else math.nan
                 self.given.progress(self.steps, at_most, objective)
@@ -112,16 +113,17 @@ class Fitting:
         posterior: Floats,
         columns: Mapping[str, Array] | None = None,
         *,
-        given: Mask | None = None,
-        unvoted: str = "uniform",
+        given_pairs: Mask | None = None,
+        keep_unvoted: bool = False,
         details: Details = NONE,
         samples: Grades | None = None,
         copula: Copula | None = None,
     ) -> Merged:
-        """The result: gold clamped, pairs without votes uniform, the assessors' table begun with
-        the number of judgements and the expected share of right ones (`accuracy`).
+        """The result: gold clamped, pairs without votes uniform (unless `keep_unvoted`: the method
+        knows of them otherwise), the assessors' table begun with the number of judgements and the
+        expected share of right ones (`accuracy`).
         """
-        if unvoted == "uniform" and not self.voted.all():
+        if not keep_unvoted and not self.voted.all():
             posterior = np.where(self.voted[:, None], posterior, 1.0 / posterior.shape[1])
         posterior = self.clamped(posterior)
         table = {
@@ -134,14 +136,14 @@ class Fitting:
             self.judgements.scale,
             posterior,
             AssessorTable(self.judgements.assessors, table),
-            self.course(),
-            (self.gold != UNKNOWN) if given is None else given,
+            self.summary(),
+            (self.gold != UNKNOWN) if given_pairs is None else given_pairs,
             samples,
             details,
             copula=copula,
         )
 
-    def course(self) -> Fit:
+    def summary(self) -> Fit:
         """How the fit went."""
         notes, fixed = [*self.notes], self.gold != UNKNOWN
         if fixed.any():

@@ -84,7 +84,7 @@ def consensus_of(
         deviation,
         component,
         AssessorTable(orders.assessors, {"ballots": ballots, **(columns or {})}),
-        fitting.course(),
+        fitting.summary(),
         blocks,
         details or {},
     )

@@ -36,17 +36,19 @@ if TYPE_CHECKING:
         Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents | Orders
     )
 
-_HOLDS = (
+# The first row whose columns are all there decides: those with more columns stand first.
+_KINDS_BY_COLUMNS = (
     ("scores", ("run", "topic", "measure", "value")),
-    ("scores", ("run", "measure", "value", "human_low")),
+    ("scores", ("run", "measure", "value", "human_low")),  # corrected by few labels
     ("runs", ("run", "topic", "doc", "score")),
     ("judgements", ("doc", "assessor", "grade")),
-    ("qrels", ("topic", "doc", "grade", "score")),  # whole numbers, in dicts
+    ("qrels", ("topic", "doc", "grade", "score")),  # of dicts, whole numbers: see nested.py
     ("runs", ("topic", "doc", "score")),
     ("qrels", ("topic", "doc", "grade")),
     ("orders", ("topic", "doc", "assessor", "place")),
     ("orders", ("topic", "better", "worse", "assessor")),
 )
+_KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
 _BEIR = {"query_id", "corpus_id", "score"}
 
 
@@ -63,8 +65,8 @@ def kind_of(source: Source, format: str | None = None) -> str:
     names = form.fields(source)
     if form.headed or is_header(names):
         return _by_names(source, names)
-    if len(names) in (4, 6):
-        return "judgements" if len(names) == 4 else "runs"
+    if len(names) in _KINDS_BY_WIDTH:
+        return _KINDS_BY_WIDTH[len(names)]
     raise source.error(
         f"cannot tell what this is: {len(names)} columns and no header that is known; judgements "
         "and qrels have 4 columns without a header, runs have 6",
@@ -88,7 +90,7 @@ def _by_names(source: Source, names: list[str]) -> str:
         return "probabilities"
     if {plain_name(name) for name in names} == _BEIR:
         return "qrels"
-    for kind, columns in _HOLDS:
+    for kind, columns in _KINDS_BY_COLUMNS:
         if len(recognised(names, columns)) == len(columns):
             return kind
     if len(recognised(names, ("doc", "topic", "assessor", "grade"))) >= 2:

@@ -124,32 +124,32 @@ def screen(
     """
     if each < 0:
         raise ParameterError(f"each must be at least 0, got {each}")
-    made = [rule_of(rule) for rule in rules]
+    doubting = [rule_of(rule) for rule in rules]
     evidence = Evidence(judgements, as_given(given), gold_rel)
-    for rule in made:
+    for rule in doubting:
         check_needs(rule, evidence)
-    doubts = [rule.doubts(evidence) for rule in made]
+    doubts = [rule.doubts(evidence) for rule in doubting]
     nobody = np.zeros(evidence.size, np.bool_)
     doubted = np.any([nobody, *(doubt.doubted for doubt in doubts)], axis=0)
     weight = np.prod([np.ones(evidence.size), *(doubt.weight for doubt in doubts)], axis=0)
     if not down_weight:
         if doubted.all() and len(doubted):
-            listed = ", ".join(rule.spec for rule in made)
+            listed = ", ".join(rule.spec for rule in doubting)
             raise InputError(f"the rules {listed} leave no assessor; use weaker rules")
         weight = np.where(doubted, 0.0, 1.0)
     kept = _weighted(judgements, weight) if down_weight else _without(judgements, doubted)
     effect = _Effect(evidence, merge)
-    per_rule = {
-        rule.spec: effect.of(doubt.weight if down_weight else np.where(doubt.doubted, 0.0, 1.0))
-        for rule, doubt in zip(made, doubts, strict=True)
-        if len(made) > 1
-    }
-    changes = effect.of_each(doubted, each)
+    per_rule = {}
+    if len(doubting) > 1:
+        for rule, doubt in zip(doubting, doubts, strict=True):
+            alone = doubt.weight if down_weight else np.where(doubt.doubted, 0.0, 1.0)
+            per_rule[rule.spec] = effect.change_with(alone)
+    changes = effect.change_without_each(doubted, each)
     rows = tuple(
-        _left_out(evidence, int(k), made, doubts, float(weight[k]), changes.get(int(k)))
+        _left_out(evidence, int(k), doubting, doubts, float(weight[k]), changes.get(int(k)))
         for k in np.flatnonzero(doubted)
     )
-    specs = tuple(rule.spec for rule in made)
+    specs = tuple(rule.spec for rule in doubting)
     method = repr(merge) if merge is not None else "votes"
     notes = []
     if len(changes) < len(rows):
@@ -157,7 +157,7 @@ def screen(
         notes.append(f"the change without each is told for {n} of {len(rows)}: raise `each`")
     if given.gold is not None:
         notes.append(f"gold is relevant from grade {gold_rel} on")
-    change = effect.of(weight)
+    change = effect.change_with(weight)
     return Screened(kept, rows, specs, change, per_rule, method, down_weight, tuple(notes))
 
 
@@ -215,38 +215,44 @@ class _Effect:
         merged = self.merge.fit(some, self.given)
         return merged.posterior[merged.pairs.locate(self.judgements.pairs)]
 
-    def of(self, weight: Floats) -> Change:
+    def change_with(self, weight: Floats) -> Change:
         """The change if these weights were applied."""
-        return self._compared(self.before if (weight == 1).all() else self.posterior(weight))
+        return self._change_to(self.before if (weight == 1).all() else self.posterior(weight))
 
-    def of_each(self, doubted: Mask, most: int) -> dict[int, Change]:
+    def change_without_each(self, doubted: Mask, most_fits: int) -> dict[int, Change]:
         """The change if one doubted assessor alone were left out."""
-        who = np.flatnonzero(doubted)
         if self.merge is None:
-            return self._without_votes(doubted)
-        busiest = who[np.argsort(-self.judgements.per_assessor[who], kind="stable")[:most]]
+            return self._vote_changes(doubted)
+        assessors = np.flatnonzero(doubted)
+        judged = self.judgements.per_assessor[assessors]
+        busiest = assessors[np.argsort(-judged, kind="stable")[:most_fits]]
         result = {}
         for k in np.sort(busiest):
             weight = np.ones(self.evidence.size)
             weight[k] = 0.0
-            result[int(k)] = self._compared(self.posterior(weight))
+            result[int(k)] = self._change_to(self.posterior(weight))
         return result
 
-    def _without_votes(self, doubted: Mask) -> dict[int, Change]:
-        """The same for the share of votes, which changes on the assessor's own pairs only."""
-        made = self.judgements
-        rows = np.flatnonzero(doubted[made.assessor])
-        key = made.assessor[rows].astype(np.int64) * len(made.pairs) + made.pair[rows]
-        case, back = np.unique(key, return_inverse=True)
-        who, pair = np.divmod(case, len(made.pairs))
-        taken = np.ones(len(rows)) if made.weight is None else made.weight[rows]
-        votes = made.votes[pair]
-        np.subtract.at(votes, (back, made.grade[rows]), taken)
+    def _vote_changes(self, doubted: Mask) -> dict[int, Change]:
+        """The same for the share of votes, which changes on the assessor's own pairs only: no fit.
+
+        A case is an assessor's pair, however often the assessor judged it.
+        """
+        judgements = self.judgements
+        n_pairs = len(judgements.pairs)
+        rows = np.flatnonzero(doubted[judgements.assessor])
+        key = judgements.assessor[rows].astype(np.int64) * n_pairs + judgements.pair[rows]
+        case, case_of_row = np.unique(key, return_inverse=True)
+        assessor, pair = np.divmod(case, n_pairs)
+        taken = np.ones(len(rows)) if judgements.weight is None else judgements.weight[rows]
+        votes = judgements.votes[pair]
+        np.subtract.at(votes, (case_of_row, judgements.grade[rows]), taken)
         after = _normal(votes)
         shift = np.abs(after - self.before[pair]).sum(axis=1) / 2
         changed = self._grades(after, pair) != self._grades(self.before[pair], pair)
         n, size = int(self.judged.sum()), self.evidence.size
-        moved, turned = np.bincount(who, shift, size), np.bincount(who, changed, size)
+        moved = np.bincount(assessor, shift, size)
+        turned = np.bincount(assessor, changed, size)
         return {
             int(k): Change(int(turned[k]), float(moved[k]) / max(n, 1), n)
             for k in np.flatnonzero(doubted)
@@ -255,7 +261,7 @@ class _Effect:
     def _grades(self, posterior: Floats, pair: Array | None = None) -> Codes:
         return tied_argmax(posterior, self.judgements.pairs, at=pair)
 
-    def _compared(self, after: Floats) -> Change:
+    def _change_to(self, after: Floats) -> Change:
         changed = self._grades(after) != self._grades(self.before)
         shift = np.abs(after - self.before).sum(axis=1) / 2
         n = int(self.judged.sum())
@@ -274,6 +280,7 @@ class _Effect:
 
 
 def _normal(votes: Floats) -> Floats:
+    """Votes as shares; equal ones where taking votes away left nothing but rounding."""
     total = votes.sum(axis=1, keepdims=True)
     even = np.full(votes.shape, 1 / votes.shape[1])
     return np.asarray(np.divide(votes, total, out=even, where=total > 1e-12))

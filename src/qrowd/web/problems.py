@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from qrowd.errors import QrowdError, RuleError, StoreError
 
 # the codes of rules that are not a conflict (409)
-STATUS = {
+STATUS_OF_RULE = {
     "not-found": 404,
     "no-access": 403,
     "no-sign-in": 401,
@@ -43,10 +43,17 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+def code_of(error: QrowdError) -> str:
+    """The name of an error for programs."""
+    if isinstance(error, RuleError):
+        return error.code
+    return "store" if isinstance(error, StoreError) else "bad-input"
+
+
 def status_of(error: QrowdError) -> int:
     """The status that fits an error."""
     if isinstance(error, RuleError):
-        return STATUS.get(error.code, 409)
+        return STATUS_OF_RULE.get(error.code, 409)
     return 503 if isinstance(error, StoreError) else 422
 
 
@@ -66,14 +73,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(QrowdError)
     def _ours(_: Request, error: QrowdError) -> JSONResponse:
-        code = error.code if isinstance(error, RuleError) else "bad-input"
-        code = "store" if isinstance(error, StoreError) else code
-        return refusal(code, sentence_of(error), status_of(error))
+        return refusal(code_of(error), sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:
-        name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return refusal(name, str(error.detail), error.status_code)
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+        return refusal(code, str(error.detail), error.status_code)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

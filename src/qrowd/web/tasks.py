@@ -28,7 +28,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.plan_file import plan_of
 from qrowd.collection.judging.submission import sweep
-from qrowd.collection.plan.files import gather
+from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
@@ -151,7 +151,7 @@ def _rehearsal(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     draft = open_draft(drafts_in(files.folder), parameters["draft"], parameters["version"])
     estimate = try_out(
         parse_plan(plan_of(draft)),
-        gather(draft.plan, draft.plan_path),
+        read_plan_files(draft.plan, draft.plan_path),
         crowd=parameters["crowd"],
         per_hour=parameters["per_hour"],
         progress=files.progress,

@@ -14,7 +14,6 @@ from qrowd.data.qrels import QrelsSet
 from qrowd.registry import method, param
 
 MISSING = ("ignored", "nonrelevant")
-UNVOTED = {"ignored": "uniform", "nonrelevant": "kept"}
 SOFT = Details(soft=True)
 """What these methods tell `evaluate`: their result is random relevance."""
 
@@ -58,7 +57,8 @@ class BinomialVote:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         share = binomial_shares(fitting, self.missing)
-        return fitting.merged(share, unvoted=UNVOTED[self.missing], details=SOFT)
+        keep = self.missing == "nonrelevant"
+        return fitting.merged(share, keep_unvoted=keep, details=SOFT)
 
 
 def binomial_shares(fitting: Fitting, missing: str) -> Floats:
@@ -113,4 +113,5 @@ class QuantisedBinomialVote:
         share = binomial_shares(fitting, self.missing)
         sharp = np.exp(self.k / 2 * (share - share.max(axis=1, keepdims=True)))
         sharp /= sharp.sum(axis=1, keepdims=True)
-        return fitting.merged(sharp, unvoted=UNVOTED[self.missing], details=SOFT)
+        keep = self.missing == "nonrelevant"
+        return fitting.merged(sharp, keep_unvoted=keep, details=SOFT)

@@ -121,7 +121,7 @@ class DawidSkene:
         if self.init == "gold":  # the start has seen all gold, also where none of it is clamped
             seen = fitting.given.with_gold(fitting.judgements)[1] != UNKNOWN
         details = Details(prior=em.prior)
-        return fitting.merged(em.posterior, columns, given=seen, details=details)
+        return fitting.merged(em.posterior, columns, given_pairs=seen, details=details)
 
     def _model(self, fitting: Fitting, earlier: Floats) -> ConfusionEM:
         rows = self._weighted(fitting)

@@ -97,7 +97,7 @@ class GaussianProcess:
             p[rows] = sites.corrected()[0]
         copula = Copula(tuple(sites.together() for _, sites in topics))
         posterior = np.stack([1 - p, p], axis=1)
-        return fitting.merged(posterior, unvoted="believed", copula=copula)
+        return fitting.merged(posterior, keep_unvoted=True, copula=copula)
 
     def steps(self, pairs: Pairs, copies: int, given: Given = NOTHING) -> Steps:
         """The same, vote by vote."""

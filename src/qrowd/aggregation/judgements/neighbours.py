@@ -134,7 +134,7 @@ class EnoughVotes:
         for rows, cosines in alike.topics():
             taken = self._taken(votes[None, rows], *_neighbours(cosines))
             posterior[rows] = shares_of(taken[0])
-        return fitting.merged(posterior, unvoted="believed")
+        return fitting.merged(posterior, keep_unvoted=True)
 
     def _taken(self, votes: Floats, order: Codes, count: Codes) -> Floats:
         """votes[copies, documents, grades] with those of neighbours, as many as are needed.

@@ -138,7 +138,7 @@ def extend(
     from qrowd.collection.plan import files
     from qrowd.collection.record import audit
 
-    rows = files.extension(
+    rows = files.read_extension(
         topics=topics, documents=documents, pool=pool, runs=runs, depth=depth, gold=gold
     )
     grows = bool(rows.topics or rows.pool or rows.gold or rows.documents)
@@ -186,12 +186,12 @@ def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
 
 def _read(file: str) -> tuple[Plan, CampaignRows]:
     """A plan that can be met, and the rows of the files that it names."""
-    from qrowd.collection.plan.files import gather
+    from qrowd.collection.plan.files import read_plan_files
     from qrowd.collection.plan.forecast import refuse_unmeetable
     from qrowd.collection.plan.toml import read_plan
 
     plan = read_plan(file)
-    rows = gather(plan, file)
+    rows = read_plan_files(plan, file)
     refuse_unmeetable(plan, rows, file)
     return plan, rows
 

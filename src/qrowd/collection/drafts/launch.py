@@ -12,7 +12,7 @@ from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.drafts.plan_file import names_of, plan_of
 from qrowd.collection.drafts.steps import FILES, STEPS, step_of
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.files import gather
+from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import refuse_unmeetable
 from qrowd.collection.plan.limits import complaints
 from qrowd.collection.plan.rows import GoldRow
@@ -39,7 +39,7 @@ def make(store: Store, draft: Draft) -> int:
     if lacks:
         raise InputError(lacks[0].message)
     plan = parse_plan(plan_of(draft))
-    material = gather(draft.plan, draft.plan_path)
+    material = read_plan_files(draft.plan, draft.plan_path)
     refuse_unmeetable(plan, material)
     return create_campaign(store, plan, material)
 

@@ -18,7 +18,7 @@ from qrowd.collection.drafts.contents import pool_of, rows_of, run_paths
 from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import gold_levels
-from qrowd.collection.plan.gold_proposal import arranged, set_sizes_of, write_gold
+from qrowd.collection.plan.gold_sets import arrange_gold, set_sizes_of, write_gold
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
@@ -56,7 +56,7 @@ def sets_made(draft: Draft) -> int:
 
 def in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
     """The plan with these grades as gold, put in sets of its size."""
-    sets = arranged(plan, rows, pool_of(replace(draft, plan=plan)))
+    sets = arrange_gold(plan, rows, pool_of(replace(draft, plan=plan)))
     if not sets:
         raise InputError(
             "no gold set can be made of these grades that spammers would fail: each "
@@ -131,7 +131,7 @@ def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
     together = {(row.topic, row.document): row for row in (*graded(draft), *rows)}
     everything = list(together.values())
     plan = set_key(draft.plan, "hit", "gold", max(1, draft.plan.hit.gold))
-    return _with_gold(draft, plan, everything, arranged(plan, everything, pool_of(draft)))
+    return _with_gold(draft, plan, everything, arrange_gold(plan, everything, pool_of(draft)))
 
 
 def keep(draft: Draft, rows: Sequence[GoldRow], who: str, now: int) -> Draft:

@@ -97,7 +97,7 @@ def submit(work: Work, worker_id: int, key: str) -> Ended:
     if assigned.state == "active":
         raise RuleError("wrong-state", "finish the batch first")
     if assigned.state == "finished":
-        assigned = conclude(work, move(work, assigned, "submit"))
+        assigned = apply_outcome(work, move(work, assigned, "submit"))
     return ended(work, assigned)
 
 
@@ -120,7 +120,7 @@ def ended(work: Work, assigned: Row) -> Ended:
     return Ended(assigned.state, earned, failed, qualified, max(0, left))
 
 
-def conclude(work: Work, assigned: Row) -> Row:
+def apply_outcome(work: Work, assigned: Row) -> Row:
     """What follows a submission: qualification, review, or the plan's action for failed checks."""
     if assigned.kind == "qualification":
         return move(work, assigned, "accept")
@@ -130,11 +130,11 @@ def conclude(work: Work, assigned: Row) -> Row:
     if actions & {"exclude", "screen-out"}:
         failures = _count_failure(work, assigned)
         if "screen-out" in actions and failures >= work.plan.checks.screen_out_after:
-            _set_worker(work, assigned, state="screened-out")
+            _set_worker(work, assigned.worker_id, state="screened-out")
             return move(work, assigned, "screen out")
         return move(work, assigned, "exclude")
     if "stop" in actions:
-        _set_worker(work, assigned, state="stopped")
+        _set_worker(work, assigned.worker_id, state="stopped")
         name = f"w{assigned.worker_id}"
         notices.tell(work, "stopped", "a check stopped serving this worker", name)
     automatic = work.plan.campaign.accept == "automatic"
@@ -154,12 +154,12 @@ def _failed_checks(work: Work, assigned: Row) -> tuple[str, ...]:
 
 def _count_failure(work: Work, assigned: Row) -> int:
     failures = int(worker_of(work, assigned.worker_id).failed_hits) + 1
-    _set_worker(work, assigned, failed_hits=failures)
+    _set_worker(work, assigned.worker_id, failed_hits=failures)
     return failures
 
 
-def _set_worker(work: Work, assigned: Row, **columns: object) -> None:
-    work.update(worker, worker.c.id == assigned.worker_id, **columns)
+def _set_worker(work: Work, worker_id: int, **columns: object) -> None:
+    work.update(worker, worker.c.id == worker_id, **columns)
 
 
 # --- qualification --------------------------------------------------------------------------------
@@ -180,14 +180,15 @@ def _right_share(work: Work, assigned: Row) -> float:
             counted += 1
             if answered is not None:
                 right += says_relevant(answered, grade, rel) == (grade >= rel)
+    # whose pairs were all broken has shown nothing against them
     return right / counted if counted else 1.0
 
 
 def _qualify(work: Work, assigned: Row) -> None:
     if _right_share(work, assigned) >= work.plan.qualification.pass_share - 1e-12:
-        _set_worker(work, assigned, state="qualified")
+        _set_worker(work, assigned.worker_id, state="qualified")
     elif _tries(work, assigned.worker_id) >= work.plan.qualification.tries:
-        _set_worker(work, assigned, state="failed")
+        _set_worker(work, assigned.worker_id, state="failed")
 
 
 def _tries(work: Work, worker_id: int) -> int:
@@ -206,7 +207,7 @@ def sweep(work: Work) -> int:
         if assigned.state == "active":
             move(work, assigned, "expire")
         else:
-            conclude(work, move(work, assigned, "submit"))
+            apply_outcome(work, move(work, assigned, "submit"))
     lapsed = _lapsed(work)
     for assigned in lapsed:
         ledger.release(work, assigned, "lapsed")

@@ -34,7 +34,7 @@ from qrowd.io.topics import read_topics
 T = TypeVar("T")
 
 
-def gather(plan: Plan, file: str | Path, within: Path | None = None) -> CampaignRows:
+def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) -> CampaignRows:
     """Everything that a plan file names, read; paths are relative to the plan.
 
     With `within`, files outside of this folder are refused: what others send must not name them.
@@ -43,13 +43,13 @@ def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Campaign
     if within is not None:
         _refuse_outside(files.named(), within)
     rows = CampaignRows(
-        topics=topic_rows(files.path("topics")),
-        documents=document_rows(files.path("documents"), within),
+        topics=topic_rows(files.required("topics")),
+        documents=document_rows(files.required("documents"), within),
         pool=files.pool(),
-        gold=files.read("gold", gold_rows),
-        qualification=files.read("qualification", gold_rows),
-        questions=files.read("questions", question_rows),
-        priorities=dict(files.read("priorities", priority_rows)),
+        gold=files.optional("gold", gold_rows),
+        qualification=files.optional("qualification", gold_rows),
+        questions=files.optional("questions", question_rows),
+        priorities=dict(files.optional("priorities", priority_rows)),
     )
     pairs = {*rows.pool, *(row.pair for row in (*rows.gold, *rows.qualification))}
     topics = {topic for topic, _ in pairs}
@@ -61,7 +61,7 @@ def gather(plan: Plan, file: str | Path, within: Path | None = None) -> Campaign
     )
 
 
-def extension(
+def read_extension(
     *,
     topics: str | Path | None = None,
     documents: str | Path | None = None,
@@ -98,7 +98,7 @@ class _PlanFiles:
         single = [value for value in vars(files).values() if isinstance(value, str)]
         return [self.file.parent / name for name in (*single, *files.runs) if name]
 
-    def path(self, key: str) -> Path:
+    def required(self, key: str) -> Path:
         name = getattr(self.plan.files, key)
         if not name:
             raise self._error(key, f"say where the {key} are")
@@ -107,14 +107,14 @@ class _PlanFiles:
             raise self._error(key, f"there is no file {path}")
         return path
 
-    def read(self, key: str, reader: Callable[[Path], list[T]]) -> list[T]:
+    def optional(self, key: str, reader: Callable[[Path], list[T]]) -> list[T]:
         """What a file holds that a plan may do without."""
-        return reader(self.path(key)) if getattr(self.plan.files, key) else []
+        return reader(self.required(key)) if getattr(self.plan.files, key) else []
 
     def pool(self) -> list[Pair]:
         files = self.plan.files
         if files.pool:
-            return pool_rows(self.path("pool"))
+            return pool_rows(self.required("pool"))
         if not files.runs:
             raise self._error("pool", "say which pairs to judge: pool, or runs and depth")
         runs = read_runs([str(self.file.parent / name) for name in files.runs])
@@ -167,15 +167,15 @@ def pool_rows(path: str | Path) -> list[Pair]:
 
 def pool_of_runs(runs: RunSet, depth: int) -> list[Pair]:
     """The documents that any run has among its first `depth`, sorted."""
-    return sorted(_first(runs, depth))
+    return sorted(_pairs_to_depth(runs, depth))
 
 
 def pool_sizes(runs: RunSet, depths: Sequence[int] = (5, 10, 20, 50, 100)) -> dict[int, int]:
     """How many pairs a pool of each depth has."""
-    return {depth: len(_first(runs, depth)) for depth in depths}
+    return {depth: len(_pairs_to_depth(runs, depth)) for depth in depths}
 
 
-def _first(runs: RunSet, depth: int) -> set[Pair]:
+def _pairs_to_depth(runs: RunSet, depth: int) -> set[Pair]:
     names, topics = runs.documents.names, runs.topics.names
     pairs: set[Pair] = set()
     for cell in range(len(runs.starts) - 1):
@@ -189,7 +189,7 @@ def _first(runs: RunSet, depth: int) -> set[Pair]:
 def gold_rows(path: str | Path) -> list[GoldRow]:
     """Gold: TSV with topic, doc, grade and, if wanted, reason, passage, set; or TREC's qrels."""
     source = Path(path)
-    if not _has_header(source):
+    if _is_qrels(source):
         qrels = read_qrels(str(source))
         topics, documents = qrels.pairs.topic_names.tolist(), qrels.pairs.document_names.tolist()
         return list(map(GoldRow, topics, documents, qrels.grade.tolist()))
@@ -200,19 +200,19 @@ def gold_rows(path: str | Path) -> list[GoldRow]:
         except ValueError:
             message = f"grade must be a whole number, got {row['grade']!r}; fix this line"
             raise FormatError(message, file=str(source), line=line) from None
-        texts = (row.get("reason", ""), row.get("passage", ""), row.get("set", ""))
-        rows.append(GoldRow(row["topic"], row["doc"], grade, *texts))
+        texts = {name: row.get(name, "") for name in ("reason", "passage", "set")}
+        rows.append(GoldRow(row["topic"], row["doc"], grade, **texts))
     twice = [pair for pair, times in Counter(row.pair for row in rows).items() if times > 1]
     if twice:
         raise InputError(f"{' '.join(twice[0])} is there twice; keep one line", file=str(source))
     return rows
 
 
-def _has_header(path: Path) -> bool:
-    """Whether the first line names columns; TREC's four columns of qrels do not."""
+def _is_qrels(path: Path) -> bool:
+    """Whether the first line is one of TREC's qrels, and names no columns."""
     with path.open("rb") as file:
         first = file.readline(10_000).split()
-    return len(first) != 4 or not first[3].lstrip(b"-").isdigit()
+    return len(first) == 4 and first[3].lstrip(b"-").isdigit()
 
 
 def priority_rows(path: str | Path) -> list[tuple[Pair, float]]:

@@ -75,9 +75,6 @@ class CampaignRows:
     priorities: Mapping[Pair, float] = field(default_factory=dict)
 
 
-CampaignRows = CampaignRows  # the name that pages and commands still use
-
-
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
     """Gold rows in sets: by their `set` where they name one, else cut like the pool's."""
     named: dict[tuple[str, str], list[GoldRow]] = defaultdict(list)

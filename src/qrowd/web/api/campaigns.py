@@ -12,7 +12,7 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import campaign
 from qrowd.collection.database.store import Row, Store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.files import gather
+from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import read_plan
@@ -140,7 +140,7 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         if not path.is_file():
             raise RuleError("bad-value", "send a file plan.toml, and the files that it names")
         plan = read_plan(path)
-        material = gather(plan, path, within=folder)
+        material = read_plan_files(plan, path, within=folder)
         refuse_unmeetable(plan, material, "plan.toml")
         create_campaign(store, plan, material)
         expected = forecast(plan, material)

@@ -19,7 +19,7 @@ from qrowd.collection.material.campaign_rows import Added
 from qrowd.collection.office import extension
 from qrowd.collection.office.acts import ACTS
 from qrowd.collection.office.extension import Cost
-from qrowd.collection.plan.files import extension as read_extension
+from qrowd.collection.plan.files import read_extension
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError

@@ -17,6 +17,7 @@ from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.judgements import grades_of
 from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
 
+_LINK_DAYS = 3650
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
 
@@ -35,7 +36,7 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
         side = high if chance < prevalence else low
         return side[int(chance * 1e6) % len(side)]
 
-    rows = _documents(work)
+    rows = _pairs_with_gold(work)
     grades = [
         row.grade if row.grade is not None else true_grades.get((row.topic, row.doc), drawn(row))
         for row in rows
@@ -46,10 +47,10 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
 def by_content(work: Work, truth: Qrels) -> Truth:
     """The truth as a robot can look it up: by the topic's query and the document's hash."""
     grades = grades_of(truth)
-    return {(row.query, row.content): grades[row.topic, row.doc] for row in _documents(work)}
+    return {(row.query, row.content): grades[row.topic, row.doc] for row in _pairs_with_gold(work)}
 
 
-def _documents(work: Work) -> list[Row]:
+def _pairs_with_gold(work: Work) -> list[Row]:
     joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
     names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
     query = select(*names, document.c.content, gold.c.grade).select_from(joined)
@@ -71,7 +72,9 @@ def make_robots(
     random = np.random.default_rng(seed)
     with store.write(name) as work:
         grades = work.plan.scale.grades
-        entries = [{"link": visits.make_link(work, f"robot {at}", 3650)} for at in range(number)]
+        entries = [
+            {"link": visits.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
+        ]
     shape = replace(setting or Setting(), assessors=number, grades=max(2, len(grades)))
     kind = random.permutation(kinds_of(shape))
     confusion, pace = confusions(kind, len(grades), random), paces(kind, random)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ LARGEST_SET = 8
 COLUMNS = ("topic", "doc", "grade", "reason", "passage", "set")
 
 
-def arranged(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ()) -> list[GoldRow]:
+def arrange_gold(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ()) -> list[GoldRow]:
     """Graded pairs in sets, the best set of a topic first; what fits no set is left out.
 
     In each topic, sets take the grades whose margin (how much oftener a good worker passes than the
@@ -45,29 +46,36 @@ def arranged(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ()) -> 
 def set_sizes_of(plan: Plan, pool: Sequence[Pair]) -> dict[str, int]:
     """The size of the larger sets of each topic of the pool."""
     topics = Counter(name for name, _ in pool)
-    return {name: -(-n // -(-n // plan.sets.size)) for name, n in topics.items()}
+    sizes = {}
+    for name, pairs in topics.items():
+        sets = math.ceil(pairs / plan.sets.size)
+        sizes[name] = math.ceil(pairs / sets)
+    return sizes
 
 
 def _sets(plan: Plan, levels: dict[int, list[GoldRow]], size: int) -> list[list[GoldRow]]:
+    remaining = {level: [*rows] for level, rows in levels.items()}
     parts = []
-    while grades := _best(plan, size, {level: len(held) for level, held in levels.items()}):
-        parts.append([levels[level].pop() for level in grades])
+    while chosen := _best_levels(
+        plan, size, {level: len(rows) for level, rows in remaining.items()}
+    ):
+        parts.append([remaining[level].pop() for level in chosen])
     return parts
 
 
-def _best(plan: Plan, size: int, left: dict[int, int]) -> tuple[int, ...]:
-    """The grades of the best set that these counts allow; none where no set is any good."""
-    if sum(left.values()) < size:
+def _best_levels(plan: Plan, size: int, remaining: dict[int, int]) -> tuple[int, ...]:
+    """The levels of the best set that these counts allow; none where no set is any good."""
+    if sum(remaining.values()) < size:
         return ()
-    if size > LARGEST_SET:  # too many to compare: as even as possible
-        order = sorted(level for level, n in left.items() for _ in range(n))
+    if size > LARGEST_SET:  # too many to compare: levels at equal distances in the sorted rest
+        order = sorted(level for level, rows in remaining.items() for _ in range(rows))
         return tuple(order[:: max(1, len(order) // size)][:size])
     allowed = [
-        grades
-        for grades in combinations_with_replacement(sorted(left), size)
-        if all(grades.count(level) <= left[level] for level in set(grades))
+        levels
+        for levels in combinations_with_replacement(sorted(remaining), size)
+        if all(levels.count(level) <= remaining[level] for level in set(levels))
     ]
-    best = max(allowed, key=lambda grades: (margin(plan, grades), grades), default=())
+    best = max(allowed, key=lambda levels: (margin(plan, levels), levels), default=())
     return best if best and margin(plan, best) > 0 else ()
 
 
