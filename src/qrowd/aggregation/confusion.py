@@ -91,12 +91,20 @@ class ConfusionEM:
         In blocks of pairs, each of which has counts of its own. Two grades have a kernel of their
         own, on log odds: it takes two thirds of the time.
         """
-        from qrowd.aggregation.kernels.em import e_step, e_step_binary
+        from qrowd.aggregation.kernels.em import base_and_odds, e_step, e_step_binary
 
         rows = self.judgements
         data = (rows.pair_starts, self.packed, rows.weight, self.group, self.gold)
         binary = self.size == 2 and not self.hard
-        base = self._to_odds() if binary else 0.0
+        base = 0.0
+        if binary:  # log odds of the parameters; what all pairs share of the log-likelihood
+            times, pairs = self._times, self._pairs_of_group
+            base = base_and_odds(0, len(pairs), self.log_prior, pairs, self._prior_odds)
+            parts = in_blocks(
+                lambda lo, hi: base_and_odds(lo, hi, self.log_said, times, self._said_odds),
+                len(times),
+            )
+            base += float(sum(parts))
 
         def block(number: int, _: int) -> tuple[float, float]:
             lo, hi = self._cuts[number]
@@ -112,17 +120,6 @@ class ConfusionEM:
         done = in_blocks(block, len(self._cuts), len(self._cuts))
         self.moved = max((moved for _, moved in done), default=0.0)
         return base + float(sum(part for part, _ in done))
-
-    def _to_odds(self) -> float:
-        """Log odds of the parameters; what all pairs share of the log-likelihood."""
-        from qrowd.aggregation.kernels.em import base_and_odds
-
-        times, pairs = self._times, self._pairs_of_group
-        prior = base_and_odds(0, len(pairs), self.log_prior, pairs, self._prior_odds)
-        parts = in_blocks(
-            lambda lo, hi: base_and_odds(lo, hi, self.log_said, times, self._said_odds), len(times)
-        )
-        return prior + float(sum(parts))
 
     def m_step(self) -> float:
         """Parameters from the expected counts; the log of their prior density (0 if flat)."""
@@ -199,7 +196,12 @@ def confusion_columns(counts: Floats, scale: Scale) -> dict[str, Array]:
     columns: dict[str, Array] = {}
     if scale.binary:
         columns |= {"sensitivity": p[:, 1, 1], "specificity": p[:, 0, 0]}
-    columns |= {f"n({grade})": of_true[:, code] for code, grade in enumerate(scale.grades)}
+    return columns | grade_columns(of_true, p, scale)
+
+
+def grade_columns(judged: Floats, p: Floats, scale: Scale) -> dict[str, Array]:
+    """The columns `n(g)` of judged[assessor, true] and `p(h|g)` of p[assessor, said, true]."""
+    columns = {f"n({grade})": judged[:, code] for code, grade in enumerate(scale.grades)}
     for true, grade in enumerate(scale.grades):
         columns |= {f"p({h}|{grade})": p[:, said, true] for said, h in enumerate(scale.grades)}
     return columns

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qrowd.aggregation.chains import (
+from qrowd.aggregation.fit import Fitting
+from qrowd.aggregation.hierarchy import (
     MOST_RHAT,
     Layout,
+    assessor_columns,
     blank,
     chains_of,
     confusion_of,
@@ -20,16 +22,15 @@ from qrowd.aggregation.chains import (
     side_by_side,
     start,
     unmixed,
+    warn_of_contrary,
 )
-from qrowd.aggregation.fit import Fitting
-from qrowd.aggregation.hierarchy import CONTRARY, assessor_columns, contrary
-from qrowd.data.arrays import Floats, Grades
+from qrowd.data.arrays import Grades
 from qrowd.data.chains import Likelihood, ParameterTable
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.errors import DataWarning, NotConvergedWarning, ParameterError
+from qrowd.errors import NotConvergedWarning, ParameterError
 from qrowd.registry import method, param, spec_of
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class HierBayes:
 
     def _run(self, layout: Layout, record: Record, fitting: Fitting) -> list[int]:
         from qrowd.aggregation.kernels.gibbs import sweeps
+        from qrowd.comparison.diagnostics import rhat
 
         states = [start(layout, self.seed, chain) for chain in range(self.chains)]
 
@@ -142,7 +144,11 @@ class HierBayes:
         def report(done: int) -> None:
             nonlocal due, worst
             if fitting.given.progress is not None and done >= due:
-                due, worst = done + self.sweeps // LOOKS, self._worst(record, done)
+                # the worst R-hat of the hyperparameters over what counts of the sweeps so far
+                dropped = self._dropped if done >= self._dropped + 8 else done // 2
+                drawn = record.hyper[:, dropped:done]
+                worst = float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
+                due = done + self.sweeps // LOOKS
             for sweep in range(fitting.steps + 1, done + 1):
                 if fitting.given.progress is not None:
                     fitting.given.progress(sweep, self.sweeps, worst)
@@ -150,24 +156,13 @@ class HierBayes:
 
         done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, report)
         fitting.steps = min(done)
-        if interrupted:
-            self._say_interrupted(fitting)
-        return done
-
-    def _worst(self, record: Record, done: int) -> float:
-        """The worst R-hat of the hyperparameters over what counts of the sweeps so far."""
-        from qrowd.comparison.diagnostics import rhat
-
-        dropped = self._dropped if done >= self._dropped + 8 else done // 2
-        drawn = record.hyper[:, dropped:done]
-        return float(rhat(drawn.reshape(*drawn.shape[:2], -1)).max())
-
-    def _say_interrupted(self, fitting: Fitting) -> None:
-        if fitting.steps < self._dropped + 8:
+        if interrupted and fitting.steps < self._dropped + 8:
             raise KeyboardInterrupt("interrupted before any draw was to be kept")
-        fitting.notes.append(f"interrupted after {fitting.steps} of {self.sweeps} sweeps")
-        message = f"{spec_of(self)} was {fitting.notes[-1]}; what was drawn is kept"
-        warnings.warn(message, NotConvergedWarning, stacklevel=5)
+        if interrupted:
+            fitting.notes.append(f"interrupted after {fitting.steps} of {self.sweeps} sweeps")
+            message = f"{spec_of(self)} was {fitting.notes[-1]}; what was drawn is kept"
+            warnings.warn(message, NotConvergedWarning, stacklevel=4)
+        return done
 
     def _merged(
         self,
@@ -184,7 +179,11 @@ class HierBayes:
         chains = chains_of(record, layout.judgements, self._dropped, min(done))
         chains = replace(chains, likelihood=likelihood)
         parameters = summarise(chains)
-        posterior = fitting.clamped(self._posterior(layout, record, done))
+        # the average of P(z | rest) over all scans of all chains
+        scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
+        posterior = np.full((len(layout.judgements.pairs), layout.grades), 1.0 / layout.grades)
+        posterior[layout.order] = record.p.sum(axis=0) / scans
+        posterior = fitting.clamped(posterior)
         confusion = confusion_of(record, done, self._dropped)
         complaint = unmixed(parameters, kept)
         fitting.settled = not complaint and min(done) == self.sweeps
@@ -194,9 +193,7 @@ class HierBayes:
             message = f"{spec_of(self)}: {complaint}; {self._remedy(parameters)}"
             warnings.warn(message, NotConvergedWarning, stacklevel=3)
         columns = assessor_columns(layout.judgements, posterior, confusion, parameters)
-        if (fitting.gold < 0).all() and contrary(layout.judgements, confusion):
-            fitting.notes.append(Caution(CONTRARY))
-            warnings.warn(f"{spec_of(self)}: {fitting.notes[-1]}", DataWarning, stacklevel=3)
+        warn_of_contrary(fitting, confusion)
         warmup = record.hyper[:, : self._dropped]
         details = Details(chains=chains, parameters=parameters, warmup=warmup)
         return fitting.merged(posterior, columns, details=details, samples=samples)
@@ -211,13 +208,6 @@ class HierBayes:
                 f"set kappa_min=1 and {patience}"
             )
         return f"allow more sweeps: {patience}"
-
-    def _posterior(self, layout: Layout, record: Record, done: list[int]) -> Floats:
-        """The average of P(z | rest) over all scans of all chains."""
-        scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
-        posterior = np.full((len(layout.judgements.pairs), layout.grades), 1.0 / layout.grades)
-        posterior[layout.order] = record.p.sum(axis=0) / scans
-        return posterior
 
     def _samples(self, layout: Layout, record: Record, done: list[int]) -> Grades:
         """Draws of z[pairs, draws], chain after chain; coins where a pair takes no part."""

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM
 from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.hierarchy import (
-    CONTRARY,
     PARETO,
     assessor_columns,
-    contrary,
     named_parameters,
+    warn_of_contrary,
 )
 from qrowd.data.arrays import Floats, Mask
 from qrowd.data.chains import ParameterTable
-from qrowd.data.details import Caution, Details
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.errors import DataWarning
-from qrowd.registry import method, param, spec_of
+from qrowd.registry import method, param
 
 _LEAST_ALPHA, _HALVINGS = 1e-6, 30
 
@@ -103,9 +99,7 @@ class HierVB:
         confusion = posterior / posterior.sum(axis=2, keepdims=True)
         parameters = _beta_parameters(rows, populations, topics, posterior)
         columns = assessor_columns(rows, em.posterior, confusion, parameters)
-        if (fitting.gold < 0).all() and contrary(rows, confusion):
-            fitting.notes.append(Caution(CONTRARY))
-            warnings.warn(f"{spec_of(self)}: {fitting.notes[-1]}", DataWarning, stacklevel=3)
+        warn_of_contrary(fitting, confusion)
         own = {"phi": populations.phi, "kappa": populations.kappa}
         details = Details(parameters=parameters, own=own)
         return fitting.merged(em.posterior, columns, details=details)
