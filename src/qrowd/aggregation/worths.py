@@ -121,19 +121,15 @@ def downhill(valley: Valley, at: Floats, tol: float) -> tuple[Floats, bool]:
     step = _direction(gradient, product, diagonal, min(0.1, largest**0.5))
     before, fall, size = valley.value(at), float(gradient @ step), 1.0
     if -fall <= _ROUNDING * (1 + abs(before)):
-        return _by_gradient(valley, at, step, largest)
+        # near the bottom values differ by rounding only: the gradient says which point is lower
+        gradient, _, diagonal = valley.slope(at + step)
+        after = float(np.abs(gradient / diagonal).max())
+        return (at + step, False) if after < largest / 2 else (at, True)
     for _ in range(_HALVINGS):
         if valley.value(at + size * step) <= before + _SUFFICIENT * size * fall:
             return at + size * step, False
         size /= 2
     return at, True
-
-
-def _by_gradient(valley: Valley, at: Floats, step: Floats, largest: float) -> tuple[Floats, bool]:
-    """Near the bottom values differ by rounding only: the gradient says which point is lower."""
-    gradient, _, diagonal = valley.slope(at + step)
-    after = float(np.abs(gradient / diagonal).max())
-    return (at + step, False) if after < largest / 2 else (at, True)
 
 
 def _direction(
@@ -170,11 +166,12 @@ class Uncertainty:
     worth: Floats
     blocks: Blocks
     shared: Floats
-    exact: bool
+    component: Codes
 
 
-def uncertainty(hessian: Any, pairs: Pairs, component: Codes) -> Uncertainty:
+def uncertainty(fitting: Fitting, orders: Orders, hessian: Any) -> Uncertainty:
     """From the (sparse) Hessian of worths and shared parameters."""
+    pairs, component = orders.pairs, components(orders)
     n = len(pairs)
     own, between = hessian[:n, :n].tocsr(), hessian[:n, n:].tocsr()
     members = _members(pairs, component)
@@ -187,16 +184,23 @@ def uncertainty(hessian: Any, pairs: Pairs, component: Codes) -> Uncertainty:
     for part, effect in zip(small, leverage, strict=True):
         shared -= between[part].T @ effect
     shared = np.linalg.pinv(shared, hermitian=True) if len(shared) else shared
-    variance = _nearly(own)
+    # the diagonal of the inverse to second order in what is beside the diagonal
+    diagonal = np.maximum(own.diagonal(), 1e-12)
+    squares = own.multiply(own) @ (1 / diagonal) - diagonal
+    variance = 1 / diagonal + np.maximum(squares, 0.0) / diagonal**2
     blocks = []
     for part, inverse, effect in zip(small, inverses, leverage, strict=True):
-        covariance = _centred(inverse + effect @ shared @ effect.T)
-        variance[part] = np.diag(covariance)
-        if len(part) > 1:
+        covariance = inverse + effect @ shared @ effect.T
+        if len(part) > 1:  # of worths relative to their mean; a lone one keeps its own
+            covariance = covariance - covariance.mean(axis=0)
+            covariance = covariance - covariance.mean(axis=1, keepdims=True)
             blocks.append((part.astype(np.int32), covariance))
+        variance[part] = np.diag(covariance)
     deviation = np.sqrt(np.maximum(variance, 0.0))
     sure = np.sqrt(np.maximum(np.diag(shared), 0.0)) if len(shared) else np.zeros(0)
-    return Uncertainty(deviation, tuple(blocks), sure, len(small) == len(members))
+    if len(small) < len(members):
+        fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
+    return Uncertainty(deviation, tuple(blocks), sure, component)
 
 
 def _members(pairs: Pairs, component: Codes) -> list[Offsets]:
@@ -217,18 +221,3 @@ def _inverse(block: Floats) -> Floats:
         return np.linalg.inv(block + level)
     except np.linalg.LinAlgError:  # worths that run to infinity
         return np.asarray(np.linalg.pinv(block, hermitian=True), np.float64)
-
-
-def _centred(covariance: Floats) -> Floats:
-    """That of worths relative to their mean; a lone one keeps its own."""
-    if len(covariance) == 1:
-        return covariance
-    rows = covariance - covariance.mean(axis=0)
-    return np.asarray(rows - rows.mean(axis=1, keepdims=True))
-
-
-def _nearly(own: Any) -> Floats:
-    """The diagonal of the inverse to second order in what is beside the diagonal."""
-    diagonal = np.maximum(own.diagonal(), 1e-12)
-    squares = own.multiply(own) @ (1 / diagonal) - diagonal
-    return np.asarray(1 / diagonal + np.maximum(squares, 0.0) / diagonal**2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.aggregation.worths import consensus_of, order_fitting
-from qrowd.data.arrays import Floats, over
+from qrowd.data.arrays import over
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.orders import Orders
@@ -39,7 +39,14 @@ class Borda:
         """The mean share of every pair of the pool."""
         fitting = order_fitting(self, orders, given)
         use = (orders.sizes > 1)[orders.ballot]
-        points, pair, n = _points(orders)[use], orders.pair[use], len(orders.pairs)
+        # (m - r) / (m - 1) of each row, r the mean rank of those at its place
+        new = (np.diff(orders.ballot, prepend=-1) != 0) | (np.diff(orders.place, prepend=0) != 0)
+        group = np.cumsum(new)
+        rank = np.arange(len(orders.pair)) - orders.starts[orders.ballot] + 1
+        mean = over(np.bincount(group, rank), np.bincount(group))[group]
+        size = orders.sizes[orders.ballot]
+        points = ((size - mean) / np.maximum(size - 1, 1))[use]
+        pair, n = orders.pair[use], len(orders.pairs)
         count = np.bincount(pair, minlength=n)
         worth = np.where(count > 0, over(np.bincount(pair, points, n), count), 0.5)
         spare = int((count[count > 0] - 1).sum())
@@ -47,13 +54,3 @@ class Borda:
         variance = (squares + _UNKNOWN) / (spare + 1)
         deviation = np.sqrt(np.where(count > 0, variance / np.maximum(count, 1), _UNKNOWN))
         return consensus_of(fitting, orders, worth, deviation)
-
-
-def _points(orders: Orders) -> Floats:
-    """(m - r) / (m - 1) of each row, r the mean rank of those at its place."""
-    new = (np.diff(orders.ballot, prepend=-1) != 0) | (np.diff(orders.place, prepend=0) != 0)
-    group = np.cumsum(new)
-    rank = np.arange(len(orders.pair)) - orders.starts[orders.ballot] + 1
-    mean = over(np.bincount(group, rank), np.bincount(group))[group]
-    size = orders.sizes[orders.ballot]
-    return np.asarray((size - mean) / np.maximum(size - 1, 1))

@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.worths import (
-    DENSE,
-    components,
-    consensus_of,
-    downhill,
-    order_fitting,
-    uncertainty,
-)
+from qrowd.aggregation.worths import consensus_of, downhill, order_fitting, uncertainty
 from qrowd.data.arrays import Codes, Floats
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
@@ -75,17 +68,14 @@ class CrowdBT:
         for _ in fitting.iterations(self.max_iter):
             at, fitting.settled = downhill(made, at, self.tol)
             fitting.gain(-made.value(at))
-        component = components(orders)
-        sure = uncertainty(made.hessian(at), orders.pairs, component)
-        if not sure.exact:
-            fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
+        sure = uncertainty(fitting, orders, made.hessian(at))
         columns = {"accuracy": expit(at[n:]), "logit": at[n:], "logit_deviation": sure.shared}
         return consensus_of(
             fitting,
             orders,
             at[:n],
             sure.worth,
-            component=component,
+            component=sure.component,
             columns=columns,
             blocks=sure.blocks,
         )

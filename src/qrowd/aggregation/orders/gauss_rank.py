@@ -61,8 +61,8 @@ class GaussRank:
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(["t"] * 4, list("aabb"), ["ann", "bob"] * 2, [1, 1, 1, 1])
     >>> orders = q.Orders.of(["t"] * 4, list("abab"), ["ann"] * 2 + ["bob"] * 2, [2, 1, 2, 1])
-    >>> found = q.GaussRank().fit(orders, q.Given(judgements=crowd))
-    >>> found.ranks().tolist()
+    >>> consensus = q.GaussRank().fit(orders, q.Given(judgements=crowd))
+    >>> consensus.ranks().tolist()
     [2, 1]
 
     Reference: Xia et al. 2011, section 2.2; how ranks enter is our reading.
@@ -80,7 +80,8 @@ class GaussRank:
         labels = Labels.of(fitting.judgements, proper(nodes, deviation))
         places = seen_places(orders, fitting.judgements, nodes, deviation)
         density = prior_density(fitting, deviation, self.spread)
-        inside = _inside(fitting, len(nodes))
+        bounds, node = halves(fitting.gold), np.arange(len(nodes))
+        inside = np.where((node >= bounds[:, :1]) & (node < bounds[:, 1:]), 0.0, -np.inf)
         at = np.full(len(density), int(np.abs(deviation - START).argmin()))
         q, factor = _normalised(log_share + labels.messages(at), inside), 0
         before, everybody = at, np.arange(len(at))
@@ -119,12 +120,6 @@ def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, 
     return fitting, moved
 
 
-def _inside(fitting: Fitting, size: int) -> Floats:
-    """0 for the nodes that gold leaves to each pair, -inf for the others."""
-    bounds, node = halves(fitting.gold), np.arange(size)
-    return np.where((node >= bounds[:, :1]) & (node < bounds[:, 1:]), 0.0, -np.inf)
-
-
 def _normalised(logs: Floats, inside: Floats) -> Floats:
     weight = logs + inside
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
@@ -154,18 +149,14 @@ def _result(
         noisy = f"places are {factor:.3g} times as noisy as grades"
         fitting.notes.append(noisy if factor < np.inf else "places say nothing: grades alone count")
     columns = {"judgements": rows.per_assessor, "deviation": noise[0]}
-    component = _component(rows, orders)
-    return consensus_of(fitting, orders, worth, deviation, component=component, columns=columns)
-
-
-def _component(rows: Judgements, orders: Orders) -> Codes:
-    """Grades join all judged pairs of a topic, ballots those that they rank."""
+    # grades join all judged pairs of a topic, ballots those that they rank
     judged = np.unique(rows.pair)
     same = np.diff(rows.pairs.topic[judged]) == 0
     ballots = np.diff(orders.ballot) == 0
     left = np.append(judged[:-1][same], orders.pair[:-1][ballots])
     right = np.append(judged[1:][same], orders.pair[1:][ballots])
-    return joined_components(rows.pairs, left, right)
+    component = joined_components(rows.pairs, left, right)
+    return consensus_of(fitting, orders, worth, deviation, component=component, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.aggregation.worths import (
-    DENSE,
-    components,
-    consensus_of,
-    downhill,
-    order_fitting,
-    uncertainty,
-)
+from qrowd.aggregation.worths import consensus_of, downhill, order_fitting, uncertainty
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
@@ -56,8 +49,8 @@ class PlackettLuce:
     >>> orders = q.Orders.of_preferences(
     ...     ["t"] * 5, list("aaabb"), list("bbccc"), ["ann", "bob", "ann", "bob", "ann"]
     ... )
-    >>> found = q.PlackettLuce().fit(orders)
-    >>> found.ranks().tolist()
+    >>> consensus = q.PlackettLuce().fit(orders)
+    >>> consensus.ranks().tolist()
     [1, 2, 3]
 
     References: R. D. Luce, Individual Choice Behavior, 1959; R. L. Plackett, The analysis of
@@ -76,10 +69,7 @@ class PlackettLuce:
         for _ in fitting.iterations(self.max_iter):
             at, fitting.settled = downhill(made, at, self.tol)
             fitting.gain(-made.value(at))
-        component, n = components(orders), len(orders.pairs)
-        sure = uncertainty(made.hessian(at), orders.pairs, component)
-        if not sure.exact:
-            fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
+        n, sure = len(orders.pairs), uncertainty(fitting, orders, made.hessian(at))
         ties = {f"delta({size + 2})": float(np.exp(each)) for size, each in enumerate(at[n:])}
         if ties:
             fitting.notes.append(f"ties: {', '.join(f'{k} {v:.3g}' for k, v in ties.items())}")
@@ -88,7 +78,7 @@ class PlackettLuce:
             orders,
             at[:n],
             sure.worth,
-            component=component,
+            component=sure.component,
             blocks=sure.blocks,
             details={"most_tied": most, **ties},
         )
