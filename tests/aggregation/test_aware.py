@@ -9,7 +9,7 @@ import pytest
 
 import qrowd as q
 from qrowd import registry
-from qrowd.aggregation.gaps import GAPS, judged_topics, overall_gaps, topic_gaps
+from qrowd.aggregation.gaps import AS_IS, GAPS, judged_topics
 from qrowd.aggregation.panels import panel_scores, panel_weights, resampled_scores
 from qrowd.aggregation.scores.supervised import RegressionAware, SupervisedAware, TunedAware
 from qrowd.aggregation.scores.unsupervised import UniformAware, UnsupervisedAware
@@ -79,9 +79,9 @@ def slow_accuracy(gap: str, weight: str, per: str, own: Floats, random: Floats, 
         for h in range(4):
             replicate = random[p * 4 + h]
             if per == "sgl":
-                g = overall_gaps(gap, own[None], replicate[None]).item()
+                g = GAPS[gap].overall(own[None], replicate[None], AS_IS).item()
             else:
-                g = topic_gaps(gap, own[None], replicate[None])[0, 0, t].item()
+                g = GAPS[gap].by_topic(own[None], replicate[None], AS_IS)[0, 0, t].item()
             found.append({"tau": 1 - abs(g), "apc": 1 - abs(g), "kld": 1 - np.exp(-g)}.get(gap, g))
         classes.append(sum(found) / 4)
     least = min(classes)
@@ -176,10 +176,15 @@ def test_constant_random_replicates_are_skipped() -> None:
         scores_of(values), q.Given(random=random_columns(spoiled))
     )
     for k in range(len(values)):
-        left = np.mean([overall_gaps("fro", values[[k]], random[[h]]).item() for h in (1, 2, 3)])
+        left = np.mean(
+            [GAPS["fro"].overall(values[[k]], random[[h]], AS_IS).item() for h in (1, 2, 3)]
+        )
         rest = [
             np.mean(
-                [overall_gaps("fro", values[[k]], random[[p * 4 + h]]).item() for h in range(4)]
+                [
+                    GAPS["fro"].overall(values[[k]], random[[p * 4 + h]], AS_IS).item()
+                    for h in range(4)
+                ]
             )
             for p in (1, 2)
         ]

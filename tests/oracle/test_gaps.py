@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from qrowd.aggregation.gaps import GAPS, Divergence, overall_gaps, topic_gaps
+from qrowd.aggregation.gaps import GAPS, Divergence
 from qrowd.comparison.correlation import tau_ap
 from qrowd.data.arrays import Floats
 
@@ -59,7 +59,7 @@ def made(seed: int) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize("divergence", [Divergence(), Divergence(1e-6, reverse=True)])
 def test_overall(gap: str, divergence: Divergence) -> None:
     scores, references = made(1)
-    found = overall_gaps(gap, scores, references, divergence)
+    found = GAPS[gap].overall(scores, references, divergence)
     for k in range(4):
         topics = [t for t in range(3) if not np.isnan(scores[k, t]).any()]
         for h in range(5):
@@ -71,7 +71,7 @@ def test_overall(gap: str, divergence: Divergence) -> None:
 @pytest.mark.parametrize("divergence", [Divergence(), Divergence(1e-6, reverse=True)])
 def test_by_topic(gap: str, divergence: Divergence) -> None:
     scores, references = made(2)
-    found = topic_gaps(gap, scores, references, divergence)
+    found = GAPS[gap].by_topic(scores, references, divergence)
     for k in range(4):
         for h in range(5):
             for t in range(3):

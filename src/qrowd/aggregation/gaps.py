@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qrowd.comparison.correlation import tau_ap, tau_b
-from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.arrays import Floats, Mask
 from qrowd.kernel import in_blocks, kernel
 
 GRID = np.linspace(0.0, 1.0, 100)
@@ -45,7 +45,8 @@ def topic_means(scores: Floats, topics: Mask) -> Floats:
 class Gap:
     """One way to hold the scores under an assessor against those under a reference.
 
-    `overall` gives [assessor, reference] over all topics, `by_topic` [assessor, reference, topic].
+    `overall` gives [assessor, reference] over all topics, `by_topic` [assessor, reference, topic];
+    neither is normalised: `fro` comes divided by sqrt(|T||S|), `tau` and `apc` as correlations.
     `close` makes of a gap how near the reference is (1: equal), `far` how far (0: equal), both in
     [0, 1]; `close` takes the scale of a divergence and whether a reversed ranking counts as near.
     """
@@ -54,23 +55,6 @@ class Gap:
     by_topic: Callable[[Floats, Floats, Divergence], Floats]
     close: Callable[[Floats, float, bool], Floats]
     far: Callable[[Floats, float], Floats]
-
-
-def overall_gaps(
-    gap: str, scores: Floats, references: Floats, divergence: Divergence = AS_IS
-) -> Floats:
-    """The gap of each assessor to each reference over all topics, [assessor, reference].
-
-    Not normalised: `fro` comes divided by sqrt(|T||S|), `tau` and `apc` as correlations.
-    """
-    return GAPS[gap].overall(scores, references, divergence)
-
-
-def topic_gaps(
-    gap: str, scores: Floats, references: Floats, divergence: Divergence = AS_IS
-) -> Floats:
-    """The gap of each assessor to each reference on each topic, [assessor, reference, topic]."""
-    return GAPS[gap].by_topic(scores, references, divergence)
 
 
 def in_unit_range(
@@ -92,16 +76,12 @@ def varies(scores: Floats) -> Mask:
     """Which columns of scores[column, topic, run] rank the runs at all, by their means."""
     defined = ~np.isnan(scores)
     means = np.where(defined, scores, 0.0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1)
-    return _spread(means) > 0
+    return np.asarray(np.ptp(means, axis=-1) > 0)
 
 
 def varies_by_topic(scores: Floats) -> Mask:
     """Which rows of scores[column, topic, run] rank the runs at all."""
-    return _spread(np.nan_to_num(scores)) > 0
-
-
-def _spread(values: Floats) -> Array:
-    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+    return np.asarray(np.ptp(np.nan_to_num(scores), axis=-1) > 0)
 
 
 # --- loops over assessors and references ----------------------------------------------------------
@@ -171,26 +151,6 @@ def _own_means(scores: Floats, topics: Mask) -> Floats:
     return np.asarray(np.nan_to_num(scores).sum(axis=1) / counts[:, None])
 
 
-# --- correlations of rankings ---------------------------------------------------------------------
-
-Correlation = Callable[[Floats, Floats], Floats]
-
-
-def _of_means(correlation: Correlation) -> Callable[[Floats, Floats, Divergence], Floats]:
-    def overall(scores: Floats, references: Floats, _: Divergence) -> Floats:
-        topics = judged_topics(scores)
-        return correlation(_own_means(scores, topics)[:, None], topic_means(references, topics))
-
-    return overall
-
-
-def _of_rows(correlation: Correlation) -> Callable[[Floats, Floats, Divergence], Floats]:
-    def by_topic(scores: Floats, references: Floats, _: Divergence) -> Floats:
-        return np.stack([correlation(own, references) for own in scores])
-
-    return by_topic
-
-
 # --- Kullback-Leibler divergence ------------------------------------------------------------------
 
 
@@ -248,10 +208,17 @@ def _distance(overall: Callable[[Floats, Floats, Divergence], Floats]) -> Gap:
     return Gap(overall, _row_errors, lambda gap, *_: np.maximum(1.0 - gap, 0.0), lambda gap, _: gap)
 
 
-def _ranking(correlation: Correlation) -> Gap:
+def _ranking(correlation: Callable[[Floats, Floats], Floats]) -> Gap:
+    def overall(scores: Floats, references: Floats, _: Divergence) -> Floats:
+        topics = judged_topics(scores)
+        return correlation(_own_means(scores, topics)[:, None], topic_means(references, topics))
+
+    def by_topic(scores: Floats, references: Floats, _: Divergence) -> Floats:
+        return np.stack([correlation(own, references) for own in scores])
+
     return Gap(
-        _of_means(correlation),
-        _of_rows(correlation),
+        overall,
+        by_topic,
         lambda gap, _, reversed_too: np.abs(gap) if reversed_too else np.maximum(gap, 0.0),
         lambda gap, _: 1.0 - np.abs(gap),
     )

@@ -10,14 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from qrowd.aggregation.gaps import (
-    GAPS,
-    Divergence,
-    in_unit_range,
-    judged_topics,
-    overall_gaps,
-    varies,
-)
+from qrowd.aggregation.gaps import GAPS, Divergence, in_unit_range, judged_topics, varies
 from qrowd.aggregation.panels import (
     by_assessor,
     merge_scores,
@@ -92,8 +85,9 @@ class SupervisedAware:
 
     def accuracy(self, scores: Floats, gold: Floats) -> Floats:
         """Each assessor's accuracy from scores[assessor, topic, run] and gold[1, topic, run]."""
-        gaps = overall_gaps(self.gap, scores, gold, Divergence(self.floor, self.reverse))[:, 0]
-        close = GAPS[self.gap].close(gaps, self.beta, self.negative == "absolute")
+        gap = GAPS[self.gap]
+        gaps = gap.overall(scores, gold, Divergence(self.floor, self.reverse))[:, 0]
+        close = gap.close(gaps, self.beta, self.negative == "absolute")
         closeness = np.where(varies(scores), close, 0.0) ** self.power
         unseen = np.isnan(scores).all(axis=(1, 2))
         if unseen.any() and not unseen.all():
