@@ -29,12 +29,13 @@ from qrowd.data.qrels import NOT_JUDGED, Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample, sample_of
 from qrowd.data.scores import MEAN
-from qrowd.errors import InputError, ParameterError, ScaleError, UsageError
+from qrowd.errors import InputError, ParameterError, ScaleError, UsageError, require_choice
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.measures.gain import DCG
 from qrowd.evaluation.measures.precision import P
+from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg")
 FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
@@ -75,12 +76,10 @@ def correct(
     >>> made = q.simulate(topics=8, documents=60, assessors=9, votes=3, runs=5, seed=2)
     >>> chosen = q.sample(made.judgements, 120, by="weight", runs=made.runs)
     >>> machine = q.get("mv").fit(made.judgements)
-    >>> found = q.correct(made.runs, machine, chosen.labelled(made.truth), ["P@10"])
-    >>> found
+    >>> q.correct(made.runs, machine, chosen.labelled(made.truth), ["P@10"])
     Corrected(P@10: 5 runs by ppi, 120 of 480 pairs judged by a human)
     """
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    require_choice("method", method, METHODS)
     chosen = measures_of(measures)
     sample = _labels(human, machine, sampled)
     design = (_Topicwise if sample.by == "topic" else _Pairwise)(runs, machine, sample)
@@ -136,8 +135,8 @@ class _Correction:
             return []
         return [
             f"{int(part.sum())} of {len(share)} judges cover a part of the pool only (least: "
-            f"{each.assessors.names[least]}, {share[least]:.0%}); where a judge is silent, their "
-            "own mean stands in"
+            f"{each.assessors.names[least]}, {percent(share[least])}); where a judge is silent, "
+            "their own mean stands in"
         ]
 
     def _merged(self) -> Merged:
@@ -329,8 +328,7 @@ class _Topicwise(_Design):
     unit: ClassVar[str] = "topic"
 
     def __post_init__(self) -> None:
-        pool = self.machine.pairs
-        wanted = int(pool.of_topics(self.sample.pairs.topics).sum())
+        wanted = int(self.machine.pairs.of_topics(self.sample.pairs.topics).sum())
         missing = wanted - len(self.sample)
         if missing > 0:
             raise InputError(
@@ -430,8 +428,7 @@ def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | 
     elif sampled is not None and sampled != human.by:
         raise UsageError(f"the labels say that they were sampled by {human.by}, not by {sampled}")
     _refuse_outside(human.pairs, machine.pairs)
-    off = set(human.qrels.scale.grades) - set(machine.scale.grades)
-    if off:
+    if not set(human.qrels.scale.grades) <= set(machine.scale.grades):
         raise ScaleError(
             f"human labels have grades {' '.join(map(str, human.qrels.scale.grades))} but the "
             f"machine's have {' '.join(map(str, machine.scale.grades))}; make them binary: "

@@ -52,7 +52,13 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
             f"{' '.join(map(str, merged.scale.grades))}; cut it: gold.binary(at_least=...)"
         )
     labelled, truth = at[unseen], merged.scale.relevant[codes].astype(np.float64)
-    regression = Regression(_finite_odds(merged), merged.pairs.topic, labelled, truth)
+    # a unanimous vote of five is no infinite evidence: the odds next to it are those of 4 to 1,
+    # so where a probability is exactly 0 they are one beyond the largest finite ones
+    odds, relevant = merged.log_odds, merged.scale.relevant
+    yes, no = (merged.posterior[:, part].sum(axis=1) for part in (relevant, ~relevant))
+    limit = float(np.abs(odds[(yes > 0) & (no > 0)]).max(initial=0.0)) + 1.0
+    odds = np.clip(odds, -limit, limit)
+    regression = Regression(odds, merged.pairs.topic, labelled, truth)
     made = _moved_to(merged, regression.corrected(), seed)
     posterior, fixed = made.posterior.copy(), merged.given.copy()
     posterior[labelled], fixed[labelled] = np.eye(len(merged.scale))[codes], True
@@ -85,18 +91,6 @@ def _unseen(merged: Merged, at: Codes) -> Mask:
             stacklevel=3,
         )
     return unseen
-
-
-def _finite_odds(merged: Merged) -> Floats:
-    """The log odds; where a probability is exactly 0, one beyond the largest finite ones.
-
-    A unanimous vote of five is no infinite evidence: the odds next to it are those of 4 to 1.
-    """
-    odds, relevant = merged.log_odds, merged.scale.relevant
-    parts = [merged.posterior[:, which].sum(axis=1) for which in (relevant, ~relevant)]
-    finite = np.abs(odds[(parts[0] > 0) & (parts[1] > 0)])
-    limit = float(finite.max(initial=0.0)) + 1.0
-    return np.clip(odds, -limit, limit)
 
 
 def _moved_to(merged: Merged, odds: Floats, seed: int) -> Merged:
@@ -191,7 +185,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
     >>> merged = q.get("ds").fit(made.judgements)
     >>> informed = q.inform(merged, made.runs)
-    >>> plain, better = (q.score_labels(one, made.truth)["auc"] for one in (merged, informed))
+    >>> plain, better = (q.score_labels(x, made.truth)["auc"] for x in (merged, informed))
     >>> better > plain
     True
     """
@@ -222,19 +216,14 @@ def evidence(runs: RunSet, pairs: Pairs) -> Floats:
     topics = runs.topics.find(pairs.topics)
     for topic in np.flatnonzero(topics >= 0):
         first, last = pairs.topic_starts[topic : topic + 2]
-        total = _fused(runs, int(topics[topic]))
+        documents, lengths = runs.lists(int(topics[topic]))
+        rank = np.arange(1, documents.shape[1] + 1)
+        worth = np.log((lengths[:, None] + 1.0) / rank[None, :])
+        inside = documents >= 0
+        total = np.bincount(documents[inside], worth[inside], minlength=len(runs.documents) + 1)
         x = np.where(code[first:last] >= 0, total[code[first:last]], 0.0)
         result[first:last] = (x - x.mean()) / (x.std() or 1.0) if len(x) else x
     return result
-
-
-def _fused(runs: RunSet, topic: int) -> Floats:
-    documents, lengths = runs.lists(topic)
-    rank = np.arange(1, documents.shape[1] + 1)
-    worth = np.log((lengths[:, None] + 1.0) / rank[None, :])
-    inside = documents >= 0
-    total = np.bincount(documents[inside], worth[inside], minlength=len(runs.documents) + 1)
-    return np.asarray(total, np.float64)
 
 
 def _informed(before: Floats, fixed: Array, x: Floats, pairs: Pairs) -> tuple[Floats, bool]:
@@ -261,20 +250,16 @@ def _informed(before: Floats, fixed: Array, x: Floats, pairs: Pairs) -> tuple[Fl
 
 def with_log_odds(merged: Merged, after: Floats, seed: int = 0) -> Merged:
     """The same belief with the log odds of relevance changed to `after`; its draws follow."""
-    posterior = _rescaled(merged, after)
-    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
-    return replace(merged, posterior=posterior, samples=samples, decided=None)
-
-
-def _rescaled(merged: Merged, after: Floats) -> Floats:
-    """The posterior with these log odds, relevant and other grades in the same proportions."""
     from scipy.special import expit
 
     relevant = merged.scale.relevant
-    result = merged.posterior.copy()
+    posterior = merged.posterior.copy()
     for columns, new in ((relevant, expit(after)), (~relevant, expit(-after))):
-        result[:, columns] = shares_of(result[:, columns]) * new[:, None]
-    return np.asarray(result / result.sum(axis=1, keepdims=True))
+        # relevant and other grades stay in the same proportions
+        posterior[:, columns] = shares_of(posterior[:, columns]) * new[:, None]
+    posterior = posterior / posterior.sum(axis=1, keepdims=True)
+    samples = _moved(merged, posterior, seed) if merged.samples is not None else None
+    return replace(merged, posterior=posterior, samples=samples, decided=None)
 
 
 def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:

@@ -12,7 +12,7 @@ from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.revision import Regression, recalibrate, with_log_odds
-from qrowd.data.arrays import Array, Codes, Floats, Mask
+from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
@@ -135,8 +135,8 @@ class _Beliefs:
         misleads = self.informedness[rows.assessor] < 0
         result = np.zeros((len(rows.pairs), size))
         for code in range(size):
-            said = rows.grade == code
-            share = np.where(misleads, ~said / (size - 1), said)
+            own = rows.grade == code
+            share = np.where(misleads, ~own / (size - 1), own)
             result[:, code] = np.bincount(rows.pair, weight * share, len(rows.pairs))
         return result
 
@@ -170,10 +170,13 @@ def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -
     truth = rows.scale.relevant[fitting.gold[labelled]].astype(np.float64)
     topic = rows.pairs.topic
     fold = topic_folds(rows.pairs, labelled)
-    said = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
-    if rows.scale.binary:
-        said["stack"] = _stacked(fitting, labelled, fold)
-    losses = {name: _loss(odds, topic, labelled, truth, fold) for name, odds in said.items()}
+    candidates = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
+    if rows.scale.binary:  # on gold pairs as learned from gold of other folds
+        candidates["stack"] = _stack(fitting, labelled)
+        for out in (fold == part for part in np.unique(fold)):
+            others = _stack(fitting, labelled[~out])
+            candidates["stack"][labelled[out]] = others[labelled[out]]
+    losses = {name: _loss(odds, topic, labelled, truth, fold) for name, odds in candidates.items()}
     best = min(losses, key=lambda name: losses[name])
     topics = len(np.unique(topic[labelled]))
     listed = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
@@ -184,7 +187,7 @@ def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -
     if len(set(truth)) == 1:
         fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
     base = beliefs.ds if best == "ds" else replace(beliefs.ds, posterior=beliefs.vote)
-    return recalibrate(with_log_odds(base, said[best]), _gold(fitting, labelled), draws=draws)
+    return recalibrate(with_log_odds(base, candidates[best]), _gold(fitting, labelled), draws=draws)
 
 
 def _gold(fitting: Fitting, labelled: Array) -> Qrels:
@@ -205,18 +208,9 @@ def _loss(odds: Floats, topic: Codes, labelled: Codes, truth: Floats, fold: Arra
     return total / len(labelled)
 
 
-def _stacked(fitting: Fitting, labelled: Codes, fold: Array) -> Floats:
-    """Log odds by `stack`; on gold pairs as learned from gold of other folds."""
-    every = np.ones(len(labelled), np.bool_)
-    result = _stack(fitting, labelled, every)
-    for out in (fold == part for part in np.unique(fold)):
-        result[labelled[out]] = _stack(fitting, labelled, ~out)[labelled[out]]
-    return result
-
-
-def _stack(fitting: Fitting, labelled: Codes, used: Mask) -> Floats:
-    """Log odds by a stack that has seen this part of the gold."""
-    given = Given(gold=_gold(fitting, labelled[used]))
+def _stack(fitting: Fitting, labelled: Codes) -> Floats:
+    """Log odds by a stack that has seen the gold of these pairs."""
+    given = Given(gold=_gold(fitting, labelled))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         return Stacking(clamp=False).fit(fitting.judgements, given).log_odds

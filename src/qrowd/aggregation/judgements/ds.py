@@ -105,8 +105,11 @@ class DawidSkene:
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """Posterior of every pair of the pool, and the assessors' confusion matrices."""
-        if self.gold_weight is None:
-            return self._with_learned_weight(judgements, given)
+        if self.gold_weight is None:  # the one that predicts gold of held-out topics best
+            weight, note = _best_gold_weight(self, judgements, given)
+            merged = replace(self, gold_weight=weight).fit(judgements, given)
+            fit = replace(merged.fit, method=spec_of(self), notes=(note, *merged.fit.notes))
+            return replace(merged, fit=fit)
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         earlier = earlier_counts(fitting, self.trust)
         em = self._model(fitting, earlier)
@@ -150,13 +153,6 @@ class DawidSkene:
         times = np.where(gold[rows.pair], self.gold_weight, 1.0)
         return replace(rows, weight=times if rows.weight is None else times * rows.weight)
 
-    def _with_learned_weight(self, judgements: Judgements, given: Given) -> Merged:
-        """The fit with the weight of gold that predicts gold of held-out topics best."""
-        weight, note = _best_gold_weight(self, judgements, given)
-        merged = replace(self, gold_weight=weight).fit(judgements, given)
-        fit = replace(merged.fit, method=spec_of(self), notes=(note, *merged.fit.notes))
-        return replace(merged, fit=fit)
-
     def _start(self, em: ConfusionEM, fitting: Fitting) -> None:
         if self.init == "mv":
             em.count(fitting.shares())
@@ -172,22 +168,16 @@ class DawidSkene:
             matrix = np.full((size, size), (1 - HONEST) / (size - 1))
             np.fill_diagonal(matrix, HONEST)
             return np.tile(matrix, (em.cells, 1))
-        em.count(_gold_posterior(fitting))
+        if fitting.given.gold is None:
+            raise UsageError(
+                "ds(init='gold') needs gold: Given(gold=...), on the command line --gold"
+            )
+        codes = fitting.given.with_gold(fitting.judgements)[1]
+        em.count((codes[:, None] == np.arange(size)).astype(np.float64))  # nothing elsewhere
         own = em.cell_counts
         everybody = own.sum(axis=0) + 1.0
         own = own + everybody / everybody.sum(axis=0)
         return np.asarray((own / own.sum(axis=1, keepdims=True)).reshape(-1, size))
-
-
-def _gold_posterior(fitting: Fitting) -> Floats:
-    """Certainty on gold pairs, nothing elsewhere."""
-    if fitting.given.gold is None:
-        raise UsageError("ds(init='gold') needs gold: Given(gold=...), on the command line --gold")
-    codes = fitting.given.with_gold(fitting.judgements)[1]
-    fixed = np.flatnonzero(codes != UNKNOWN)
-    result = np.zeros((len(codes), len(fitting.judgements.scale)))
-    result[fixed, codes[fixed]] = 1.0
-    return result
 
 
 def _random_posterior(rows: Judgements, seed: int) -> Floats:

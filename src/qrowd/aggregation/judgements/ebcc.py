@@ -88,7 +88,11 @@ class EBCC:
             fitting.settled = all(state.settled for state in states)
         best = max(states, key=lambda state: state.trace[-1])
         fitting.trace = best.trace
-        fitting.notes.append(_choice(states, best))
+        reason = " (given)"
+        if len(states) > 1:
+            least, most = (state.trace[-1] for state in states)
+            reason = f", by evidence: {most - least:+.1f} for {MANY} against 1 (log of the bound)"
+        fitting.notes.append(f"subtypes of each grade: {best.member.shape[2]}{reason}")
         counts = best.counts.reshape(*best.counts.shape[:3], -1).sum(axis=3)
         columns = confusion_columns(counts, fitting.judgements.scale)
         details = Details(own={"subtypes": best.shares})
@@ -99,7 +103,7 @@ class EBCC:
 class _Votes:
     """Sparse votes[pair, assessor * grades + grade] of the voted pairs, and where they start."""
 
-    said: Any
+    sparse: Any
     turned: Any
     start: Floats
     gold: Floats
@@ -113,10 +117,10 @@ class _Votes:
         cell = rows.assessor.astype(np.int64) * size + rows.grade
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         shape = (len(rows.pairs), len(rows.assessors) * size)
-        said = csr_array((weight, (rows.pair, cell)), shape=shape)
+        votes = csr_array((weight, (rows.pair, cell)), shape=shape)
         closed = (fitting.gold != UNKNOWN)[:, None] & (fitting.gold[:, None] != np.arange(size))
         barred = np.where(closed, -np.inf, 0.0)
-        return cls(said, said.T.tocsr(), fitting.shares(), barred, fitting.voted)
+        return cls(votes, votes.T.tocsr(), fitting.shares(), barred, fitting.voted)
 
     @property
     def size(self) -> int:
@@ -157,10 +161,10 @@ class _State:
         self.counts = counts.reshape(-1, size, size, subtypes)
         of_subtype = inside.sum(axis=0)
         of_grade = of_subtype.sum(axis=1)
-        said, lost = _dirichlet(self.counts, self.beta[None, :, :, None], 1)
-        within, lost_too = _dirichlet(of_subtype, np.array(self.spread), 1)
-        share, lost_again = _dirichlet(of_grade, np.array(1.0), 0)
-        score = votes.said @ said.reshape(-1, size * subtypes)
+        answer, answers_lost = _dirichlet(self.counts, self.beta[None, :, :, None], 1)
+        within, subtypes_lost = _dirichlet(of_subtype, np.array(self.spread), 1)
+        share, grades_lost = _dirichlet(of_grade, np.array(1.0), 0)
+        score = votes.sparse @ answer.reshape(-1, size * subtypes)
         score += (within + share[:, None]).reshape(-1)
         score += np.repeat(votes.gold, subtypes, axis=1)
         top = score.max(axis=1, keepdims=True)
@@ -169,7 +173,7 @@ class _State:
         self.member = (odds / total).reshape(pairs, size, subtypes)
         self.shares = of_subtype / np.maximum(of_grade[:, None], 1e-300)
         fitted = float((top + np.log(total))[votes.voted].sum())
-        self.trace.append(fitted - lost - lost_too - lost_again)
+        self.trace.append(fitted - answers_lost - subtypes_lost - grades_lost)
         self.settled = len(self.trace) > 1 and abs(self.trace[-1] - self.trace[-2]) < enough
 
 
@@ -189,9 +193,9 @@ def _dirichlet(counts: Floats, prior: Floats, axis: int) -> tuple[Floats, float]
 def _first_subtypes(votes: _Votes, subtypes: int) -> Floats:
     """Where each pair starts: subtypes lie on both ends of the residuals' main directions."""
     pairs = len(votes.start)
-    ends = min(subtypes // 2, min(votes.said.shape) - 1)
+    ends = min(subtypes // 2, min(votes.sparse.shape) - 1)
     place = np.zeros((pairs, subtypes))
-    if ends > 0 and votes.said.nnz:
+    if ends > 0 and votes.sparse.nnz:
         from scipy.sparse.linalg import svds
 
         residual = _residuals(votes)
@@ -206,22 +210,13 @@ def _residuals(votes: _Votes) -> Any:
     """What each assessor said, less what the vote's matrices expect: sparse, like the votes."""
     from scipy.sparse import csr_array
 
-    size, rows = votes.size, votes.said.tocoo()
+    size, rows = votes.size, votes.sparse.tocoo()
     counts = (votes.turned @ votes.start).reshape(-1, size, size) + 1.0
     chance = counts / counts.sum(axis=1, keepdims=True)
-    assessor, said = np.divmod(rows.col, size)
+    assessor, answer = np.divmod(rows.col, size)
     parts = []
     for grade in range(size):
         expected = (chance[assessor, grade] * votes.start[rows.row]).sum(axis=1)
-        parts.append(rows.data * ((said == grade) - expected))
+        parts.append(rows.data * ((answer == grade) - expected))
     where = (np.tile(rows.row, size), np.concatenate([assessor * size + g for g in range(size)]))
     return csr_array((np.concatenate(parts), where), shape=rows.shape)
-
-
-def _choice(states: list[_State], best: _State) -> str:
-    """Which number of subtypes was kept, and why."""
-    kept = f"subtypes of each grade: {best.member.shape[2]}"
-    if len(states) == 1:
-        return f"{kept} (given)"
-    least, most = (state.trace[-1] for state in states)
-    return f"{kept}, by evidence: {most - least:+.1f} for {MANY} against 1 (log of the bound)"

@@ -87,7 +87,10 @@ class GaussianProcess:
         votes = fitting.votes_with_gold()
         alike = Alike.of(fitting.judgements.pairs, given.documents)
         fitting.notes += alike.notes
-        topics = [(rows, self._sites(cosines, votes[rows])) for rows, cosines in alike.topics()]
+        topics = []
+        for rows, cosines in alike.topics():
+            yes, no = votes[None, rows, 1], votes[None, rows, 0]
+            topics.append((rows, Sites(self._like(cosines), yes, no, self.spread, self.mean)))
         unsettled = [sites for _, sites in topics]
         for _ in fitting.iterations(self.max_iter):
             unsettled = [sites for sites in unsettled if sites.sweep() > self.tol]
@@ -106,10 +109,6 @@ class GaussianProcess:
         none = np.zeros((copies, len(pairs)))
         like = self._like(cosines)
         return _GaussianSteps(Sites(like, none, none.copy(), self.spread, self.mean, nodes=16))
-
-    def _sites(self, cosines: Floats, votes: Floats) -> Sites:
-        yes, no = votes[None, :, 1], votes[None, :, 0]
-        return Sites(self._like(cosines), yes, no, self.spread, self.mean)
 
     def _like(self, cosines: Floats) -> Floats:
         return centred(cosines) if self.centred else cosines
@@ -225,8 +224,11 @@ class Sites:
         """
         from scipy.special import ndtr
 
-        density, alike = self.densities(), self._correlation()
-        z = (density.at - self.mean[..., None]) / np.sqrt(self.variance)[..., None]
+        density, sd = self.densities(), np.sqrt(self.variance)
+        alike = self.covariance / (sd[:, :, None] * sd[:, None, :])
+        each = np.arange(alike.shape[1])
+        alike[:, each, each] = 0.0
+        z = (density.at - self.mean[..., None]) / sd[..., None]
         z2, squared = z * z, alike * alike
         third, fourth = z * (z2 - 3), z2 * (z2 - 6) + 3  # He_3, He_4
         factor = np.ones_like(z)
@@ -236,14 +238,6 @@ class Sites:
             factor += share * wave
         weight = density.weight * np.maximum(factor, 0.0)
         return np.asarray((weight * ndtr(density.at)).sum(axis=-1) / weight.sum(axis=-1))
-
-    def _correlation(self) -> Floats:
-        """Of every two documents; 0 of one with itself."""
-        sd = np.sqrt(self.variance)
-        result = np.asarray(self.covariance / (sd[:, :, None] * sd[:, None, :]))
-        each = np.arange(result.shape[1])
-        result[:, each, each] = 0.0
-        return result
 
     def together(self) -> Floats:
         """The correlation of what makes documents relevant: f, and what the text shares beyond."""
@@ -296,19 +290,15 @@ def moments(
 ) -> tuple[Floats, Floats]:
     """Mean and variance of the same densities: one vote in closed form, more by quadrature."""
     if ((yes + no == 1) & (yes * no == 0)).all():
-        return _moments_of_a_vote(mean, variance, yes - no)
+        # of Phi(sign f) N(f; mean, variance) (Rasmussen & Williams 2006, 3.58)
+        sign, wide = yes - no, np.sqrt(1 + variance)
+        z = sign * mean / wide
+        slope = _mills(z)
+        centre = mean + sign * variance * slope / wide
+        return centre, variance - (variance / wide) ** 2 * slope * (z + slope)
     density = tilted(mean, variance, yes, no, nodes)
     centre = density.mean
     return centre, density.variance(centre)
-
-
-def _moments_of_a_vote(mean: Floats, variance: Floats, sign: Floats) -> tuple[Floats, Floats]:
-    """Of Phi(sign f) N(f; mean, variance) (Rasmussen & Williams 2006, 3.58)."""
-    wide = np.sqrt(1 + variance)
-    z = sign * mean / wide
-    slope = _mills(z)
-    centre = mean + sign * variance * slope / wide
-    return centre, variance - (variance / wide) ** 2 * slope * (z + slope)
 
 
 def _modes(mean: Floats, variance: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
@@ -367,7 +357,10 @@ class _GaussianSteps:
         before = self.column[:, :, : self.since]
         common = self.weight[:, : self.since] * before[self.copy, pair]
         column = sites.covariance[self.copy, :, pair] - np.einsum("cnk,ck->cn", before, common)
-        precision, shift = self._site(pair)
+        mean, variance = (part[at] for part in sites.cavity())
+        centre, width = moments(mean, variance, sites.yes[at], sites.no[at], sites.nodes)
+        precision = np.maximum(1 / width - 1 / variance, 0.0)
+        shift = centre / width - mean / variance
         change = precision - sites.precision[at]
         weight = change / (1 + change * sites.variance[at])
         moved = (shift - sites.shift[at] - change * sites.base[at]) / (
@@ -380,13 +373,6 @@ class _GaussianSteps:
         sites.set_constant()
         self.column[:, :, self.since], self.weight[:, self.since] = column, weight
         self.since += 1
-
-    def _site(self, pair: Codes) -> tuple[Floats, Floats]:
-        """The site of each copy's document with its new vote."""
-        sites, at = self.sites, (self.copy, pair)
-        mean, variance = (part[at] for part in sites.cavity())
-        centre, width = moments(mean, variance, sites.yes[at], sites.no[at], sites.nodes)
-        return np.maximum(1 / width - 1 / variance, 0.0), centre / width - mean / variance
 
     def _refresh(self) -> None:
         """All sites anew, until they rest."""

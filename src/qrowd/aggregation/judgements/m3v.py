@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -89,9 +90,7 @@ class MaxMarginVote:
         """The price whose labels explain the votes best; the smaller one of equals."""
         best, chosen = -np.inf, GRID[-1]
         for price in GRID[::-1]:
-            for _, state in zip(
-                range(self.max_iter), _alternate(ballot, price, ROUGH), strict=False
-            ):
+            for state in islice(_alternate(ballot, price, ROUGH), self.max_iter):
                 if state.settled:
                     break
             likelihood = _likelihood(ballot, state.label)
@@ -120,7 +119,11 @@ def _alternate(ballot: Ballot, price: float, exact: float) -> Iterator[_State]:
     one_pass = _pass(ballot)
     before, close = np.full(len(label), -2, np.int32), max(ROUGH, exact)
     while True:
-        _restart(label, before, price, dual)
+        # where the label is new, all dual mass goes to the slack
+        new = label != before
+        dual[new] = 0.0
+        rows = np.flatnonzero(new & (label >= 0))
+        dual[rows, label[rows]] = price
         _solve(ballot, one_pass, label, dual, eta, close)
         score = _scores(ballot, eta)
         before, label = label, _labels(ballot, score)
@@ -128,14 +131,6 @@ def _alternate(ballot: Ballot, price: float, exact: float) -> Iterator[_State]:
         same = np.array_equal(before, label)
         yield _State(eta.copy(), label, objective, same and close <= exact)
         close = exact if same else close
-
-
-def _restart(label: Codes, before: Codes, price: float, dual: Floats) -> None:
-    """Where the label is new, all dual mass goes to the slack."""
-    new = label != before
-    dual[new] = 0.0
-    rows = np.flatnonzero(new & (label >= 0))
-    dual[rows, label[rows]] = price
 
 
 def _solve(

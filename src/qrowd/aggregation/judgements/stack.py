@@ -58,17 +58,21 @@ class Stacking:
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of each grade, for every pair of the pool."""
+        from scipy.sparse import csr_array
         from scipy.special import expit
 
         fitting = Fitting.of(self, judgements, given)
         labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
-        said = _signed_votes(fitting.judgements)
-        assessors = len(fitting.judgements.assessors)
+        rows = fitting.judgements
+        assessors = len(rows.assessors)
         if not len(labelled):
             fitting.notes.append("no gold on judged pairs: every assessor has the same weight")
             return fitting.merged(fitting.shares(), {"weight": np.ones(assessors)})
-        sample = _Sample(said[labelled], fitting.gold[labelled])
-        ridge = self.ridge or sample.best_ridge(topic_folds(fitting.judgements.pairs, labelled))
+        vote = np.where(rows.grade == 1, 1.0, -1.0)
+        vote = vote if rows.weight is None else vote * rows.weight
+        votes = csr_array((vote, (rows.pair, rows.assessor)), shape=(len(rows.pairs), assessors))
+        sample = _Sample(votes[labelled], fitting.gold[labelled])
+        ridge = self.ridge or sample.best_ridge(topic_folds(rows.pairs, labelled))
         fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
         best = sample.optimum(ridge)
         fitting.trace, fitting.steps = [-float(best.fun)], max(int(best.nit), 1)
@@ -77,7 +81,7 @@ class Stacking:
             warnings.warn(
                 f"{self!r} has not settled: {best.message}", NotConvergedWarning, stacklevel=2
             )
-        odds = _odds(said, best.x)
+        odds = _odds(votes, best.x)
         weight = best.x[1] + best.x[2:]
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
@@ -86,9 +90,9 @@ class Stacking:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Votes[pair, assessor] (sparse) on pairs with gold, and the gold."""
+    """Votes[pair, assessor] (sparse, +1 or -1 times weights) on pairs with gold, and the gold."""
 
-    said: Any
+    votes: Any
     gold: Array
 
     def optimum(self, ridge: float) -> Any:
@@ -96,19 +100,19 @@ class _Sample:
         from scipy.optimize import minimize
         from scipy.special import expit
 
-        total = np.asarray(self.said.sum(axis=1)).ravel()
+        total = np.asarray(self.votes.sum(axis=1)).ravel()
         sign = np.where(self.gold == 1, 1.0, -1.0)
-        penalty = np.concatenate([[_SLACK, _SLACK], np.full(self.said.shape[1], ridge)])
+        penalty = np.concatenate([[_SLACK, _SLACK], np.full(self.votes.shape[1], ridge)])
 
         def objective(x: Floats) -> tuple[float, Floats]:
-            margin = sign * _odds(self.said, x)
+            margin = sign * _odds(self.votes, x)
             loss = np.logaddexp(0, -margin).sum() + (penalty * x * x).sum() / 2
             pull = -sign * expit(-margin)
-            slope = np.concatenate([[pull.sum(), total @ pull], self.said.T @ pull])
+            slope = np.concatenate([[pull.sum(), total @ pull], self.votes.T @ pull])
             return float(loss), slope + penalty * x
 
         options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-13, "gtol": 1e-8}
-        start = np.zeros(self.said.shape[1] + 2)
+        start = np.zeros(self.votes.shape[1] + 2)
         return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
 
     def best_ridge(self, fold: Array) -> float:
@@ -118,20 +122,10 @@ class _Sample:
         return RIDGES[int(np.argmin(losses))]
 
     def _loss(self, ridge: float, left_out: Mask) -> float:
-        best = _Sample(self.said[~left_out], self.gold[~left_out]).optimum(ridge)
+        best = _Sample(self.votes[~left_out], self.gold[~left_out]).optimum(ridge)
         sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
-        return float(np.logaddexp(0, -sign * _odds(self.said[left_out], best.x)).sum())
+        return float(np.logaddexp(0, -sign * _odds(self.votes[left_out], best.x)).sum())
 
 
-def _signed_votes(judgements: Judgements) -> Any:
-    """Sparse votes[pair, assessor]: +1 for the higher grade, -1 for the lower, times weights."""
-    from scipy.sparse import csr_array
-
-    vote = np.where(judgements.grade == 1, 1.0, -1.0)
-    vote = vote if judgements.weight is None else vote * judgements.weight
-    shape = (len(judgements.pairs), len(judgements.assessors))
-    return csr_array((vote, (judgements.pair, judgements.assessor)), shape=shape)
-
-
-def _odds(said: Any, x: Floats) -> Floats:
-    return np.asarray(x[0] + said @ (x[1] + x[2:]))
+def _odds(votes: Any, x: Floats) -> Floats:
+    return np.asarray(x[0] + votes @ (x[1] + x[2:]))

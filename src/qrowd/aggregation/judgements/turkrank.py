@@ -6,7 +6,6 @@ import numpy as np
 
 from qrowd.aggregation.ballot import Ballot
 from qrowd.aggregation.fit import Fitting
-from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -67,14 +66,9 @@ class TurkRank:
         assessors = trust[: len(judgements.assessors)]
         pairs = np.maximum(network.judged[: len(assessors)], 1)
         weight = assessors / pairs if self.per == "judgement" else assessors
-        ballot = Ballot(fitting.judgements, fitting.gold)
-        return fitting.merged(_shares(ballot, weight), {"trust": assessors, "weight": weight})
-
-
-def _shares(ballot: Ballot, weight: Floats) -> Floats:
-    """Weighted shares; plain ones where nobody who voted is trusted."""
-    trusted = np.bincount(
-        ballot.judgements.pair, weight[ballot.judgements.assessor], len(ballot.judgements.pairs)
-    )
-    plain = ballot.shares(np.ones(len(weight)))
-    return np.where((trusted > 0)[:, None], ballot.shares(weight), plain)
+        rows = fitting.judgements
+        ballot = Ballot(rows, fitting.gold)
+        trusted = np.bincount(rows.pair, weight[rows.assessor], len(rows.pairs)) > 0
+        plain = ballot.shares(np.ones(len(weight)))  # where nobody who voted is trusted
+        shares = np.where(trusted[:, None], ballot.shares(weight), plain)
+        return fitting.merged(shares, {"trust": assessors, "weight": weight})

@@ -119,7 +119,14 @@ class DomainAdaptedVote:
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         assert given.documents is not None
         rows = fitting.judgements
-        features = self._features(rows, given)
+        features = None
+        if self.version == 2:
+            if given.priors is None:
+                raise UsageError(
+                    "wmv-da(version=2) needs features of assessors: pass Given(priors=table), on "
+                    "the command line --priors FILE"
+                )
+            features = _standardised(given.priors, rows)
         votes, size = fitting.votes_with_gold(), len(rows.assessors)
         above, below = np.zeros(size), np.zeros(size)
         alike = Alike.of(rows.pairs, given.documents)
@@ -127,12 +134,11 @@ class DomainAdaptedVote:
         for pairs, cosines in alike.topics():
             kernel = cosines + 1.0
             truth = _regression(kernel, np.arange(len(kernel)), votes[pairs], self.ridge)
-            said = _said(rows, pairs)
-            functions = (
-                self._each(kernel, said)
-                if features is None
-                else self._joint(kernel, said, features)
-            )
+            answers = _Answers.of(rows, pairs)
+            if features is None:
+                functions = self._each(kernel, answers)
+            else:
+                functions = self._joint(kernel, answers, features)
             for assessor, function in functions:
                 above[assessor] += (truth * function).sum()
                 below[assessor] += (function * function).sum()
@@ -140,38 +146,28 @@ class DomainAdaptedVote:
         ballot = Ballot(rows, fitting.gold)
         return fitting.merged(ballot.shares(weight), {"weight": weight})
 
-    def _features(self, rows: Judgements, given: Given) -> Floats | None:
-        if self.version == 1:
-            return None
-        if given.priors is None:
-            raise UsageError(
-                "wmv-da(version=2) needs features of assessors: pass Given(priors=table), on the "
-                "command line --priors FILE"
-            )
-        return _standardised(given.priors, rows)
-
-    def _each(self, kernel: Floats, said: _Said) -> Iterator[tuple[int, Floats]]:
+    def _each(self, kernel: Floats, answers: _Answers) -> Iterator[tuple[int, Floats]]:
         """Each assessor's own function of the topic's documents."""
-        for first, last in zip(said.starts[:-1], said.starts[1:], strict=True):
+        for first, last in zip(answers.starts[:-1], answers.starts[1:], strict=True):
             own = slice(first, last)
-            function = _regression(kernel, said.document[own], said.votes[own], self.ridge)
-            yield int(said.assessor[first]), function
+            function = _regression(kernel, answers.document[own], answers.votes[own], self.ridge)
+            yield int(answers.assessor[first]), function
 
-    def _joint(self, kernel: Floats, said: _Said, features: Floats) -> Iterator[tuple[int, Floats]]:
+    def _joint(
+        self, kernel: Floats, answers: _Answers, features: Floats
+    ) -> Iterator[tuple[int, Floats]]:
         """One function of document and assessor, as each assessor has it."""
-        of_rows = features[said.assessor]
+        of_rows = features[answers.assessor]
         alike = 1.0 + of_rows @ of_rows.T / max(features.shape[1], 1)
-        table = kernel[np.ix_(said.document, said.document)] * alike
-        dual = _dual(table, said.votes, self.ridge)
-        for first in said.starts[:-1]:
-            yield (
-                int(said.assessor[first]),
-                kernel[:, said.document] @ (alike[first][:, None] * dual),
-            )
+        table = kernel[np.ix_(answers.document, answers.document)] * alike
+        dual = _dual(table, answers.votes, self.ridge)
+        for first in answers.starts[:-1]:
+            function = kernel[:, answers.document] @ (alike[first][:, None] * dual)
+            yield int(answers.assessor[first]), function
 
 
 @dataclass(frozen=True, eq=False)
-class _Said:
+class _Answers:
     """One topic's judgements, one row per (assessor, document): votes[row, grade]."""
 
     assessor: Codes
@@ -179,18 +175,18 @@ class _Said:
     votes: Floats
     starts: Array
 
-
-def _said(rows: Judgements, pairs: slice) -> _Said:
-    inside = slice(*rows.pair_starts[[pairs.start, pairs.stop]])
-    n, size = pairs.stop - pairs.start, len(rows.scale)
-    key = rows.assessor[inside].astype(np.int64) * n + rows.pair[inside] - pairs.start
-    distinct, back = np.unique(key, return_inverse=True)
-    weight = None if rows.weight is None else rows.weight[inside]
-    counts = np.bincount(back * size + rows.grade[inside], weight, len(distinct) * size)
-    assessor, document = np.divmod(distinct, n)
-    starts = np.flatnonzero(np.diff(assessor, prepend=-1, append=-1))
-    votes = counts.reshape(-1, size).astype(np.float64)
-    return _Said(assessor.astype(np.int32), document, votes, starts)
+    @classmethod
+    def of(cls, rows: Judgements, pairs: slice) -> _Answers:
+        inside = slice(*rows.pair_starts[[pairs.start, pairs.stop]])
+        n, size = pairs.stop - pairs.start, len(rows.scale)
+        key = rows.assessor[inside].astype(np.int64) * n + rows.pair[inside] - pairs.start
+        distinct, back = np.unique(key, return_inverse=True)
+        weight = None if rows.weight is None else rows.weight[inside]
+        counts = np.bincount(back * size + rows.grade[inside], weight, len(distinct) * size)
+        assessor, document = np.divmod(distinct, n)
+        starts = np.flatnonzero(np.diff(assessor, prepend=-1, append=-1))
+        votes = counts.reshape(-1, size).astype(np.float64)
+        return cls(assessor.astype(np.int32), document, votes, starts)
 
 
 def _regression(kernel: Floats, document: Array, votes: Floats, ridge: float) -> Floats:
