@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Offsets, over
-from qrowd.errors import InputError, ParameterError
+from qrowd.errors import InputError, require_choice
 
 BINARY_AT_LEAST, NDCG_AT_LEAST, SECONDS_AT_LEAST = 0.85, 0.62, 6.0
 POINTS = np.array([[15, 10], [5, 12], [0, 9]])  # gold grade 0, 1, 2 x says 0, says 1
@@ -36,9 +36,9 @@ def binary_score(gold: _Grades, answers: _Grades, rel: int = 1) -> float:
     0.9122807017543859
     """
     row = binary_points(gold)
-    said = (np.asarray(answers) >= rel).astype(np.int64)
-    _same_length(row, said)
-    return float(POINTS[row, said].sum() / POINTS[row, (row > 0).astype(np.int64)].sum())
+    answer = (np.asarray(answers) >= rel).astype(np.int64)
+    _same_length(row, answer)
+    return float(POINTS[row, answer].sum() / POINTS[row, (row > 0).astype(np.int64)].sum())
 
 
 def ndcg_score(gold: _Grades, ranks: _Grades, ideal: str = "tied") -> float:
@@ -69,7 +69,7 @@ def gains(gold: _Grades) -> Floats:
 
 def ideal_dcg(gold: _Grades, ideal: str = "tied") -> float:
     """The DCG that a score of 1 stands for."""
-    _check_ideal(ideal)
+    require_choice("ideal", ideal, IDEALS)
     grades = np.maximum(np.asarray(gold), 0)
     if ideal == "standard":
         return dcg(np.sort(grades)[::-1], np.arange(1, len(grades) + 1))
@@ -151,15 +151,10 @@ def unusable(gold: _Grades, ndcg_at_least: float = NDCG_AT_LEAST, ideal: str = "
     return ""
 
 
-def _check_ideal(ideal: str) -> None:
-    if ideal not in IDEALS:
-        raise ParameterError(f"ideal must be one of {', '.join(IDEALS)}, got {ideal!r}")
-
-
-def _same_length(one: Array, two: Array) -> None:
-    if one.shape != two.shape or one.ndim != 1 or not len(one):
+def _same_length(gold: Array, answers: Array) -> None:
+    if gold.shape != answers.shape or gold.ndim != 1 or not len(gold):
         raise InputError(
-            f"gold and answers must be two lists of one length: {len(one)}, {len(two)}"
+            f"gold and answers must be two lists of one length: {len(gold)}, {len(answers)}"
         )
 
 
@@ -183,7 +178,7 @@ def ndcg_scores(
     discount of their places (McSherry & Najork 2008), which is the expectation over all ways to
     break the ties. Topics with a single gold document, or none above 0, are left out.
     """
-    _check_ideal(ideal)
+    require_choice("ideal", ideal, IDEALS)
     key = who.astype(np.int64) * (int(topic.max(initial=0)) + 1) + topic
     group = np.asarray(np.unique(key, return_inverse=True)[1], np.int64)
     groups = int(group.max(initial=-1)) + 1

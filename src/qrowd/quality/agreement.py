@@ -11,7 +11,7 @@ import numpy as np
 from qrowd.comparison.significance import interval
 from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.data.judgements import Judgements
-from qrowd.errors import ParameterError
+from qrowd.errors import ParameterError, require_choice
 from qrowd.rendering import Readable
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -98,9 +98,9 @@ def agreement(
         cells = topic.astype(np.int64) * len(rows) + back
         size = len(judgements.topics) * len(rows)
         by_topic = np.bincount(cells, minlength=size).reshape(-1, len(rows))
-        draws = _draw_topics(by_topic, bootstrap, random)
+        draws = _drawn(np.ones(len(by_topic), np.int64), bootstrap, random) @ by_topic
     else:
-        draws = _draw_pairs(occurs, bootstrap, random)
+        draws = _drawn(occurs, bootstrap, random)
     overall = _coefficients(rows, occurs, draws, coefficients, grades, level)
     several = int((counts.sum(axis=1) > 1).sum())
     whole = Agreement(overall, {}, len(counts), several, level)
@@ -110,10 +110,13 @@ def agreement(
         topics = _without_intervals(judgements, rows, back, coefficients)
         note = f"topics have no intervals by themselves: there are more than {MOST_TOPICS}"
         return replace(whole, per_topic=topics, notes=(note,) if bootstrap else ())
-    return replace(
-        whole,
-        per_topic=_with_intervals(judgements, rows, back, coefficients, bootstrap, level, random),
-    )
+    starts, of_topic = judgements.pairs.topic_starts, {}
+    for code, name in enumerate(judgements.topics):  # pairs of the topic drawn again
+        inside = np.bincount(back[starts[code] : starts[code + 1]], minlength=len(rows))
+        here = inside > 0
+        drawn = _drawn(inside[here], bootstrap, random)
+        of_topic[name] = _coefficients(rows[here], inside[here], drawn, coefficients, grades, level)
+    return replace(whole, per_topic=of_topic)
 
 
 def krippendorff_alpha(judgements: Judgements, level: str = "nominal") -> float:
@@ -135,30 +138,10 @@ def _check(coefficients: tuple[str, ...], bootstrap: int, level: float, resample
         raise ParameterError(f"resample must be pairs or topics, got {resample!r}")
 
 
-def _with_intervals(
-    judgements: Judgements,
-    rows: Offsets,
-    back: Offsets,
-    names: tuple[str, ...],
-    bootstrap: int,
-    level: float,
-    random: np.random.Generator,
-) -> dict[str, Mapping[str, Coefficient]]:
-    """The coefficients of each topic, pairs of the topic drawn again for the intervals."""
-    starts, grades = judgements.pairs.topic_starts, np.array(judgements.scale.grades)
-    of_topic: dict[str, Mapping[str, Coefficient]] = {}
-    for code, topic in enumerate(judgements.topics):
-        inside = np.bincount(back[starts[code] : starts[code + 1]], minlength=len(rows))
-        here = inside > 0
-        drawn = _draw_pairs(inside[here], bootstrap, random)
-        of_topic[topic] = _coefficients(rows[here], inside[here], drawn, names, grades, level)
-    return of_topic
-
-
 def _without_intervals(
     judgements: Judgements, rows: Offsets, back: Offsets, names: tuple[str, ...]
 ) -> dict[str, Mapping[str, Coefficient]]:
-    """The same for very many topics, a block of them at a time."""
+    """The coefficients of each of very many topics, a block of them at a time."""
     grades, topic_of = np.array(judgements.scale.grades), judgements.pairs.topic.astype(np.int64)
     starts, count = judgements.pairs.topic_starts, len(judgements.topics)
     step = max(1, _CELLS // max(len(rows), 1))
@@ -206,18 +189,12 @@ def _distinct(counts: Offsets) -> tuple[Offsets, Offsets]:
     return rows, back.reshape(-1)
 
 
-def _draw_pairs(occurs: Offsets, n: int, random: np.random.Generator) -> Offsets:
+def _drawn(occurs: Offsets, n: int, random: np.random.Generator) -> Offsets:
+    """How often each kind of pair, or topic, is drawn: [draws, kinds]."""
     total = int(occurs.sum())
     if not n or not total:
         return np.zeros((0, len(occurs)), np.int64)
     return random.multinomial(total, occurs / total, size=n)
-
-
-def _draw_topics(by_topic: Offsets, n: int, random: np.random.Generator) -> Offsets:
-    topics = len(by_topic)
-    if not n or not topics:
-        return np.zeros((0, by_topic.shape[1]), np.int64)
-    return np.asarray(random.multinomial(topics, np.full(topics, 1 / topics), size=n) @ by_topic)
 
 
 # --- coefficients of count vectors, each so many times --------------------------------------------
@@ -281,8 +258,7 @@ def alpha(
     \quad o_{ck} = \sum_u \frac{n_{uc}(n_{uk} - [c=k])}{n_u - 1} $$
     over pairs with two judgements or more. All answers equal: not defined, NaN.
     """
-    if level not in LEVELS:
-        raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
+    require_choice("level", level, LEVELS)
     weight = _weights(counts, times)
     total = counts.sum(axis=1)
     several = total > 1

@@ -99,8 +99,10 @@ def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
         "agreement": evidence.agreement,
         "says_relevant": evidence.says_relevant,
         **_gold_columns(evidence),
-        **_estimated(evidence),
     }
+    if evidence.by_merged is not None:
+        for name in ("accuracy", "sensitivity", "specificity"):
+            columns[f"est_{name}"] = getattr(evidence.by_merged, name)
     if judgements.seconds is not None:
         columns["seconds"] = evidence.seconds
     columns |= {
@@ -135,11 +137,3 @@ def _gold_columns(evidence: Evidence) -> dict[str, Array]:
         "ndcg_score": score,
         "ndcg_best": best,
     }
-
-
-def _estimated(evidence: Evidence) -> dict[str, Array]:
-    believed = evidence.by_merged
-    if believed is None:
-        return {}
-    names = ("accuracy", "sensitivity", "specificity")
-    return {f"est_{name}": getattr(believed, name) for name in names}

@@ -106,8 +106,8 @@ def median_seconds(judgements: Judgements) -> Floats:
     result = np.full(len(judgements.assessors), np.nan)
     if judgements.seconds is None:
         return result
-    known = ~np.isnan(judgements.seconds)
-    who, seconds = judgements.assessor[known], judgements.seconds[known]
+    timed = ~np.isnan(judgements.seconds)
+    who, seconds = judgements.assessor[timed], judgements.seconds[timed]
     order = np.lexsort((seconds, who))
     starts = starts_of(who[order], len(result))
     sizes = np.diff(starts)

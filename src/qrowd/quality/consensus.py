@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qrowd.comparison.significance import interval
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
@@ -52,27 +52,27 @@ def consensus_gain(
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=20, assessors=9, votes=5, seed=1)
     >>> merged = q.MajorityVote().fit(made.judgements)
-    >>> found = consensus_gain(made.judgements, merged, made.gold)
-    >>> found.merged.value > found.single.value
+    >>> gain = consensus_gain(made.judgements, merged, made.gold)
+    >>> gain.merged.value > gain.single.value
     True
     """
-    truth = _truth(judgements, gold, gold_rel)
+    pair, relevant = judgements.pair, judgements.scale.relevant
+    at = judgements.pairs.locate(gold.pairs)
+    truth = np.full(len(judgements.pairs), -1)  # 1 relevant, 0 not, -1 without gold
+    truth[at[at >= 0]] = (gold.grade >= gold_rel)[at >= 0]
     if not (truth >= 0).any():
         return None
-    said = judgements.scale.relevant[judgements.grade]
-    known = truth[judgements.pair] >= 0
-    right = (said == (truth[judgements.pair] == 1)) & known
-    believed = judgements.scale.relevant[np.argmax(merged.posterior, axis=1)]
-    judged = np.diff(judgements.pair_starts) > 0
-    pairs_known = (truth >= 0) & judged
-    pairs_right = (believed == (truth == 1)) & pairs_known
+    with_gold = truth[pair] >= 0
+    right = (relevant[judgements.grade] == (truth[pair] == 1)) & with_gold
+    believed = relevant[np.argmax(merged.posterior, axis=1)]
+    pairs_with_gold = (truth >= 0) & (np.diff(judgements.pair_starts) > 0)
+    pairs_right = (believed == (truth == 1)) & pairs_with_gold
     topic, n = judgements.pairs.topic, len(judgements.topics)
-
     counted = (
-        (right, topic[judgements.pair]),
-        (known, topic[judgements.pair]),
+        (right, topic[pair]),
+        (with_gold, topic[pair]),
         (pairs_right, topic),
-        (pairs_known, topic),
+        (pairs_with_gold, topic),
     )
     sums = np.stack([np.bincount(at, weights=flags, minlength=n) for flags, at in counted])
     used = sums[:, sums[1] > 0].astype(np.float64)
@@ -94,10 +94,3 @@ def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -
         for name in values
     }
     return ConsensusGain(**gains, answers=int(total[1]), pairs=int(total[3]), topics=topics)
-
-
-def _truth(judgements: Judgements, gold: Qrels, gold_rel: int) -> Array:
-    """1 relevant, 0 not, -1 without gold, for each pair."""
-    truth, at = np.full(len(judgements.pairs), -1), judgements.pairs.locate(gold.pairs)
-    truth[at[at >= 0]] = (gold.grade >= gold_rel)[at >= 0]
-    return truth

@@ -163,9 +163,10 @@ class Evidence:
     def agreement(self) -> Floats:
         """The mean over judgements of the share of others who said the same."""
         same = self.others[np.arange(len(self.others)), self.single.grade]
-        known = ~np.isnan(same)
-        who = self.single.assessor[known]
-        return over(np.bincount(who, same[known], self.size), np.bincount(who, minlength=self.size))
+        shared = ~np.isnan(same)
+        who = self.single.assessor[shared]
+        total = np.bincount(who, same[shared], self.size)
+        return over(total, np.bincount(who, minlength=self.size))
 
     @cached_property
     def by_others(self) -> Reference:

@@ -39,7 +39,7 @@ class Couple:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
@@ -48,17 +48,17 @@ class Independence(Readable):
     freedom (NaN without pairs that two judged).
     """
 
-    rho: float
-    low: float
-    high: float
-    agreement: float
-    expected: float
-    freedom: int
+    rho: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    agreement: float = np.nan
+    expected: float = np.nan
+    freedom: int = 0
     assessors: int
     topics: tuple[str, ...]
     by_topic: Floats
-    couples: tuple[Couple, ...]
-    method: str
+    couples: tuple[Couple, ...] = ()
+    method: str = ""
     level: float = 0.95
 
     @property
@@ -132,19 +132,10 @@ def independence(
     if most is not None and len(rows) > most:
         rows = _sampled(rows, most)
     if sharing(rows).freedom[1] < 1:  # nothing can be told
-        nan = float("nan")
         return Independence(
-            rho=nan,
-            low=nan,
-            high=nan,
-            agreement=nan,
-            expected=nan,
-            freedom=0,
             assessors=int((rows.per_assessor > 0).sum()),
             topics=tuple(rows.topics),
-            by_topic=np.full(len(rows.topics), nan),
-            couples=(),
-            method="",
+            by_topic=np.full(len(rows.topics), np.nan),
             level=level,
         )
     quiet = replace(given, progress=None)
@@ -226,8 +217,8 @@ def _again(
     truth = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
     chance = _matrices(merged)[rows.assessor, :, truth[rows.pair]]
     ends = np.cumsum(chance, axis=1)[:, :-1]
-    said = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
-    made = replace(rows, grade=said.astype(np.int8))
+    grade = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
+    made = replace(rows, grade=grade.astype(np.int8))
     return _Products.of(made, merge.fit(made, given))
 
 
@@ -341,8 +332,8 @@ def sharing(judgements: Judgements) -> Sharing:
 
     def together(rows: Array) -> Any:
         where = (judgements.assessor[rows], judgements.pair[rows])
-        said = csr_array((np.ones(int(rows.sum())), where), shape=(n, pairs))
-        return csr_array(triu(said @ said.T, 1))
+        judged = csr_array((np.ones(int(rows.sum())), where), shape=(n, pairs))
+        return csr_array(triu(judged @ judged.T, 1))
 
     shared = together(np.ones(len(judgements), np.bool_)).tocoo()
     same = csr_array((n, n))
@@ -391,17 +382,15 @@ def cohen(judgements: Judgements, most: int | None = None) -> Couples:
     n, size = len(single.assessors), len(single.scale)
     if n > 3000:
         raise UsageError(f"a matrix of {n} assessors is too large to use; pass most=100, say")
-    said = [
-        csr_array(
-            (np.ones(int(here.sum()), np.float64), (single.assessor[here], single.pair[here])),
-            shape=(n, len(single.pairs)),
-        )
-        for here in (single.grade == code for code in range(size))
-    ]
-    judged = csr_array(sum(said[1:], said[0]))
+    by_grade = []
+    for code in range(size):
+        rows = np.flatnonzero(single.grade == code)
+        where = (single.assessor[rows], single.pair[rows])
+        by_grade.append(csr_array((np.ones(len(rows)), where), shape=(n, len(single.pairs))))
+    judged = csr_array(sum(by_grade[1:], by_grade[0]))
     shared = (judged @ judged.T).toarray()
-    same = sum((grade @ grade.T).toarray() for grade in said)
-    margins = [(grade @ judged.T).toarray() for grade in said]
+    same = sum((judgements @ judgements.T).toarray() for judgements in by_grade)
+    margins = [(judgements @ judged.T).toarray() for judgements in by_grade]
     observed = over(np.asarray(same), shared)
     expected = over(np.asarray(sum(margin * margin.T for margin in margins)), shared**2)
     kappa = over(observed - expected, np.where(expected < 1 - 1e-12, 1 - expected, 0.0))

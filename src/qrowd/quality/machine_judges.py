@@ -60,8 +60,7 @@ def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.
 def _matched(single: Judgements, human: Sample | Qrels) -> tuple[Codes, Mask, Floats]:
     """Which judgements are about labelled pairs, the truth of each, and its weight."""
     qrels = human.qrels if isinstance(human, Sample) else human
-    off = set(qrels.scale.grades) - set(single.scale.grades)
-    if off:
+    if not set(qrels.scale.grades) <= set(single.scale.grades):
         raise ScaleError(
             f"human labels have grades {' '.join(map(str, qrels.scale.grades))} but the judges' "
             f"have {' '.join(map(str, single.scale.grades))}; make them binary: "
@@ -89,22 +88,22 @@ def kappa(counts: Floats) -> Floats:
     """Cohen's kappa of tables[..., 2, 2]; not a number where only one answer occurs in both."""
     n = counts.sum(axis=(-2, -1))
     same = over(counts[..., 0, 0] + counts[..., 1, 1], n)
-    one, other = over(counts.sum(axis=-1), n[..., None]), over(counts.sum(axis=-2), n[..., None])
-    chance = (one * other).sum(axis=-1)
+    truth, answer = (over(counts.sum(axis=axis), n[..., None]) for axis in (-1, -2))
+    chance = (truth * answer).sum(axis=-1)
     return over(same - chance, 1 - chance)
 
 
 def _kappa_interval(counts: Floats, level: float) -> tuple[Floats, Floats]:
     from scipy.special import stdtrit
 
-    there = counts.sum(axis=(2, 3)) > 0  # [topic, judge]
-    many = there.sum(axis=0)
+    labelled = counts.sum(axis=(2, 3)) > 0  # [topic, judge]
+    many = labelled.sum(axis=0)
     without = kappa(counts.sum(axis=0) - counts)
     value = kappa(counts.sum(axis=0))
-    gap = np.where(there, without - value, 0.0)
+    gap = np.where(labelled, without - value, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = gap.sum(axis=0) / many
-        spread = np.where(there, (gap - centre) ** 2, 0.0).sum(axis=0) * (many - 1) / many
+        spread = np.where(labelled, (gap - centre) ** 2, 0.0).sum(axis=0) * (many - 1) / many
         half = stdtrit(np.where(many > 1, many - 1.0, np.nan), (1 + level) / 2) * np.sqrt(spread)
     return value - half, np.minimum(value + half, 1.0)
 
@@ -132,9 +131,9 @@ def _error_correlation(single: Judgements, row: Codes, wrong: Mask) -> Floats:
     from scipy.sparse import csr_array
 
     shape = (len(single.assessors), len(single.pairs))
-    place = single.assessor[row], single.pair[row]
-    judged = csr_array((np.ones(len(row)), place), shape=shape)
-    error = csr_array((wrong.astype(np.float64), place), shape=shape)
+    where = single.assessor[row], single.pair[row]
+    judged = csr_array((np.ones(len(row)), where), shape=shape)
+    error = csr_array((wrong.astype(np.float64), where), shape=shape)
     both, mine = (judged @ judged.T).toarray(), (error @ judged.T).toarray()
     same, theirs = (error @ error.T).toarray(), mine.T
     below = np.sqrt(mine * (both - mine)) * np.sqrt(theirs * (both - theirs))

@@ -106,11 +106,11 @@ def _enumerated(kinds: Array, size: Array, grades: Array, worker: Worker, ideal:
     best, parts = ideal_dcg(grades, ideal), []
     row = binary_points(kinds)
     most = (POINTS[row, (row > 0).astype(np.int64)] * size).sum()
-    for said in itertools.product(*(range(n + 1) for n in size)):
-        yeses = np.array(said)
+    for answer in itertools.product(*(range(n + 1) for n in size)):
+        yeses = np.array(answer)
         p = math.prod(
             math.comb(int(n), int(k)) * chance**k * (1 - chance) ** (n - k)
-            for n, k, chance in zip(size, said, yes, strict=True)
+            for n, k, chance in zip(size, answer, yes, strict=True)
         )
         if p == 0:
             continue
@@ -151,18 +151,18 @@ def _gained(counts: Array, gain: Floats, above: int, knows: bool) -> Floats:
 def _sampled(grades: Array, worker: Worker, ideal: str, random: np.random.Generator) -> Outcomes:
     shape = (DRAWS, len(grades))
     chance = np.where(grades > 0, worker.hit, worker.false_alarm)
-    said = random.random(shape) < chance
+    relevant = random.random(shape) < chance
     coin = random.random(shape)
-    known = grades / (grades.max() + 1) if worker.knows else 0.0
-    key = 2.0 * said + known + (1e-6 if worker.knows else 1.0) * coin
+    knowledge = grades / (grades.max() + 1) if worker.knows else 0.0
+    key = 2.0 * relevant + knowledge + (1e-6 if worker.knows else 1.0) * coin
     order = np.argsort(-key, axis=1)
     discounts = 1 / np.log2(2.0 + np.arange(len(grades)))
     best = ideal_dcg(grades, ideal)
     dcg = (gains(grades)[order] * discounts).sum(axis=1)
     row = binary_points(grades)
-    points = POINTS[row[None, :], said.astype(np.int64)].sum(axis=1)
+    points = POINTS[row[None, :], relevant.astype(np.int64)].sum(axis=1)
     most = POINTS[row, (row > 0).astype(np.int64)].sum()
-    right = (said == (grades > 0)).mean(axis=1)
+    right = (relevant == (grades > 0)).mean(axis=1)
     ndcg = dcg / best if best > 0 else np.full(DRAWS, np.nan)
     return Outcomes(np.full(DRAWS, 1 / DRAWS), right, points / most, ndcg, False)
 

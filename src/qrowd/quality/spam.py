@@ -47,7 +47,8 @@ class Distances:
 def distances(judgements: Judgements) -> Distances:
     """The mean squared distance of each assessor to all others (one judgement per pair each)."""
     assessors, who = len(judgements.assessors), judgements.assessor
-    grade = _scaled_grades(judgements)[judgements.grade]
+    grades = np.array(judgements.scale.grades, np.float64)
+    grade = ((grades - grades[0]) / (grades[-1] - grades[0]))[judgements.grade]
     n, first, second = (
         _over_others(judgements, power) for power in (np.ones_like(grade), grade, grade**2)
     )
@@ -90,11 +91,6 @@ def _per(who: Array, values: Floats, assessors: int) -> Floats:
     return np.bincount(who, values, assessors).astype(np.float64)
 
 
-def _scaled_grades(judgements: Judgements) -> Floats:
-    grades = np.array(judgements.scale.grades, np.float64)
-    return np.asarray((grades - grades[0]) / (grades[-1] - grades[0]))
-
-
 def _over_others(judgements: Judgements, values: Floats) -> Floats:
     """For each row, the sum of the values of the pair's other rows."""
     total = np.bincount(judgements.pair, values, len(judgements.pairs))
@@ -131,8 +127,9 @@ def pattern_disagreement(
     """
     assessors = len(judgements.assessors)
     n = _over_others(judgements, np.ones(len(judgements)))
-    differ = n - _agreeing(judgements)
-    sums = [_running(column[ordered.rows]) for column in (differ, n)]
+    cells = judgements.pair.astype(np.int64) * len(judgements.scale) + judgements.grade
+    differ = n - (np.bincount(cells)[cells] - 1.0)
+    sums = [np.append(0.0, np.cumsum(column[ordered.rows])) for column in (differ, n)]
     parts = [_one_length(ordered, sums, length, len(judgements.scale)) for length in lengths]
     above = np.zeros(assessors)
     counted = np.zeros(assessors)
@@ -141,17 +138,6 @@ def pattern_disagreement(
         above += np.nan_to_num(over(squares, below))
         counted += compared > 0
     return over(above, counted)
-
-
-def _agreeing(judgements: Judgements) -> Floats:
-    size = len(judgements.scale)
-    cells = judgements.pair.astype(np.int64) * size + judgements.grade
-    votes = np.bincount(cells, minlength=len(judgements.pairs) * size)
-    return np.asarray(votes[cells] - 1.0)
-
-
-def _running(values: Array) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _one_length(

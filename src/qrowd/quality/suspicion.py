@@ -77,6 +77,11 @@ def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion
         seen = value[plenty & (value - SURE * error > 0)]
         usual = float(np.median(seen)) if len(seen) else GOOD
         bar = usual / 2
+    # whose answers repeat a pattern, far oftener than the same answers in a random order would
+    n, repeats = evidence.answers.sum(axis=1), np.nan_to_num(evidence.repeats)
+    same = ((evidence.answers / np.maximum(n[:, None], 1)) ** 2).sum(axis=1)
+    beyond_chance = (repeats - same) * np.sqrt(np.maximum(n - 6, 0))
+    patterned = (repeats >= SAME) & (beyond_chance > SURPRISING * np.sqrt(same * (1 - same)))
     surely_above = value - SURE * error > 0
     surely_below, surely_worse = (_sure((end - value) / error, plenty) for end in (0.0, usual))
     rules: list[tuple[Array, str]] = [
@@ -85,7 +90,7 @@ def _against(evidence: Evidence, reference: Reference, enough: int) -> Suspicion
         (surely_above & _apart(reference, evidence.two_sided, plenty), "biased"),
         (surely_above & (value >= bar), "good"),
         (surely_above, "sloppy"),
-        (_patterned(evidence), "uniform"),
+        (patterned, "uniform"),
         (surely_worse & (evidence.commonest >= SAME), "uniform"),
         (surely_worse, "random"),
     ]
@@ -101,16 +106,6 @@ def _sure(deviation: Floats, plenty: Array) -> Array:
     p = np.where(plenty, 2 * ndtr(-np.abs(deviation)), np.nan)
     with np.errstate(invalid="ignore"):
         return np.asarray((holm(p) < LEVEL) & (deviation > 0))
-
-
-def _patterned(evidence: Evidence) -> Array:
-    """Whose answers repeat a pattern, far oftener than the same answers in a random order would."""
-    shares = evidence.answers / np.maximum(evidence.answers.sum(axis=1, keepdims=True), 1)
-    same = (shares**2).sum(axis=1)
-    n = np.maximum(evidence.answers.sum(axis=1) - 6, 0)
-    repeats = np.nan_to_num(evidence.repeats)
-    surprising = (repeats - same) * np.sqrt(n) > SURPRISING * np.sqrt(same * (1 - same))
-    return np.asarray((repeats >= SAME) & surprising)
 
 
 def informedness(reference: Reference, two_sided: bool = True) -> tuple[Floats, Floats]:

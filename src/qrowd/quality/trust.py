@@ -38,20 +38,20 @@ class Network:
         """The network of these judgements; `gold` has a code per pair, UNKNOWN without gold."""
         from scipy.sparse import csr_array
 
-        known = np.flatnonzero(gold != UNKNOWN)
-        nodes, size = len(rows.assessors) + bool(len(known)), len(rows.scale)
-        node = np.concatenate([rows.assessor, np.full(len(known), nodes - 1)])
-        pair = np.concatenate([rows.pair, known]).astype(np.int64)
-        grade = np.concatenate([rows.grade, gold[known]])
+        fixed = np.flatnonzero(gold != UNKNOWN)
+        nodes, size = len(rows.assessors) + bool(len(fixed)), len(rows.scale)
+        node = np.concatenate([rows.assessor, np.full(len(fixed), nodes - 1)])
+        pair = np.concatenate([rows.pair, fixed]).astype(np.int64)
+        grade = np.concatenate([rows.grade, gold[fixed]])
         own = rows.pair.astype(np.int64) * max(nodes, 1) + rows.assessor
-        share = np.append(1.0 / _repeats(own), np.ones(len(known)))
+        share = np.append(1.0 / _repeats(own), np.ones(len(fixed)))
         shape = (nodes, len(rows.pairs) * size)
         said = csr_array((share, (node, pair * size + grade)), shape=shape)
         back = said.T.tocsr()
         itself = np.asarray(said.multiply(said).sum(axis=1)).reshape(-1)
         degree = said @ (back @ np.ones(nodes)) - itself
         prior = np.full(nodes, 1.0 / max(nodes, 1))
-        if len(known):
+        if len(fixed):
             prior = np.eye(1, nodes, nodes - 1)[0]
         judged = np.bincount(node, share, nodes).astype(np.float64)
         return cls(said, back, itself, degree, judged, prior)
@@ -69,14 +69,8 @@ def _repeats(key: Array) -> Floats:
     """How often each row's key occurs."""
     if bool((key[1:] > key[:-1]).all()):  # as it is where nobody judged twice
         return np.ones(len(key))
-    order = np.argsort(key, kind="stable")
-    new = np.concatenate([[True], key[order][1:] != key[order][:-1]]) if len(key) else key[:0] > 0
-    if new.all():
-        return np.ones(len(key))
-    group = np.cumsum(new) - 1
-    result = np.empty(len(key))
-    result[order] = np.bincount(group)[group]
-    return result
+    _, group, times = np.unique(key, return_inverse=True, return_counts=True)
+    return times[group].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +92,16 @@ def turkrank(
     max_iter: int = 1000,
 ) -> TurkRanked:
     """Trust of every assessor; `gold` has the code of each pair's gold grade, -1 without."""
-    unknown = np.full(len(judgements.pairs), UNKNOWN, np.int8)
-    return _settled(judgements, unknown if gold is None else gold, beta, tol, max_iter)
+    if gold is None:
+        gold = np.full(len(judgements.pairs), UNKNOWN, np.int8)
+    network = Network.of(judgements, gold)
+    trust, moved, step = network.prior, np.inf, 0
+    while step < max_iter and moved > tol:
+        following = network.flow(trust, beta)
+        moved, step = float(np.abs(following - trust).sum()), step + 1
+        trust = following
+    n = len(judgements.assessors)
+    return TurkRanked(trust[:n], float(trust[n:].sum()), step, moved <= tol)
 
 
 def trust_if_all_agreed(
@@ -110,17 +112,4 @@ def trust_if_all_agreed(
     It depends on who judged what only: the measure of what an assessor's trust could be.
     """
     alike = replace(judgements, grade=np.zeros_like(judgements.grade))
-    return _settled(alike, np.minimum(gold, 0), beta, tol, 1000)
-
-
-def _settled(
-    judgements: Judgements, gold: Grades, beta: float, tol: float, max_iter: int
-) -> TurkRanked:
-    network = Network.of(judgements, gold)
-    trust, moved, step = network.prior, np.inf, 0
-    while step < max_iter and moved > tol:
-        following = network.flow(trust, beta)
-        moved, step = float(np.abs(following - trust).sum()), step + 1
-        trust = following
-    n = len(judgements.assessors)
-    return TurkRanked(trust[:n], float(trust[n:].sum()), step, moved <= tol)
+    return turkrank(alike, np.minimum(gold, 0), beta=beta, tol=tol)
