@@ -82,7 +82,7 @@ _HOMES = {
     "param": "registry",
     "places": "comparison.correlation",
     "ppi_mean": "comparison.prediction_powered",
-    "random_scores": "evaluation.random_assessors",
+    "random_scores": "evaluation.engine",
     "rbo": "comparison.correlation",
     "read_assessors": "io.judgements",
     "read_documents": "io.documents",

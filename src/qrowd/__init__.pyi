@@ -74,7 +74,7 @@ from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
 from qrowd.comparison.correlation import places as places
 from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
-from qrowd.evaluation.random_assessors import random_scores as random_scores
+from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.documents import read_documents as read_documents

@@ -21,9 +21,8 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import MEAN, Scores
 from qrowd.errors import DataWarning, UsageError
-from qrowd.evaluation.engine import evaluate
+from qrowd.evaluation.engine import evaluate, random_scores
 from qrowd.evaluation.measure import Measure
-from qrowd.evaluation.random_assessors import random_scores
 from qrowd.registry import Card
 
 

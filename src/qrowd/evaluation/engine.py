@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from qrowd.kernel import in_blocks
 WIDTH = 32  # columns that are scored together
 TOPICS = ("qrels", "both")
 KEEP = ("topics", "means")
+CHANCES = (0.05, 0.5, 0.95)  # of random assessors, the yardstick of u-AWARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class Task:
         made = in_blocks(
             lambda lo, hi: [rankings.of_topic(*case) for case in cases[lo:hi]], len(cases)
         )
-        return [one for block in made for one in block]
+        return [ranked for block in made for ranked in block]
 
     @cached_property
     def missing(self) -> Mask:
@@ -143,6 +144,36 @@ def _check(
         raise ParameterError(f"evaluate: unjudged must lie between 0 and 1, got {unjudged}")
     if unjudged and not isinstance(relevance, (SoftQrels, SoftQrelsSet)):
         raise UsageError("unjudged is a probability: it needs soft qrels, as merged.soft() gives")
+
+
+def random_scores(
+    runs: RunSet,
+    pool: Pairs,
+    measures: Sequence[Measure | str],
+    *,
+    chances: Sequence[float] = CHANCES,
+    replicates: int = 100,
+    seed: int = 0,
+) -> Scores:
+    """The scores of all runs under random assessors who judge the whole pool without looking.
+
+    An assessor of chance p calls each pair relevant with probability p; there are `replicates` of
+    each chance, in columns named `chance:replicate`. Made once, and shared by all panels:
+
+        Given(random=random_scores(runs, gold.pairs, measures))
+    """
+    if replicates < 1 or not all(0 <= chance <= 1 for chance in chances):
+        raise ParameterError(
+            f"random_scores needs chances in [0, 1] and at least one replicate, "
+            f"got {tuple(chances)} and {replicates}"
+        )
+    names = [f"{chance:g}:{i:04d}" for chance in sorted(chances) for i in range(replicates)]
+    random = np.random.default_rng(seed)
+    grades = np.empty((len(pool), len(names)), np.int8)
+    for column, chance in enumerate(np.repeat(sorted(chances), replicates)):
+        grades[:, column] = random.random(len(pool)) < chance
+    drawn = QrelsSet.of_draws(pool, grades)
+    return evaluate(runs, replace(drawn, axis="random", columns=Index.of(names)), measures)
 
 
 # --- certain relevance: one or many columns -------------------------------------------------------

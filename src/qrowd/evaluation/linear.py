@@ -39,8 +39,8 @@ def pair_weights(runs: RunSet, pool: Pairs, measure: Measure) -> Any:
         column.append(ranked.row[kept] + pool.topic_starts[topic])
         weight.append(_by_rank(measure, ranked.depth)[ranked.rank[kept]])
     values = np.concatenate(weight) / len(task.topics)
-    places = np.concatenate(row), np.concatenate(column)
-    return csr_array((values, places), shape=(len(runs), len(pool)))
+    where = np.concatenate(row), np.concatenate(column)
+    return csr_array((values, where), shape=(len(runs), len(pool)))
 
 
 def _by_rank(measure: Measure, depth: int) -> Floats:
@@ -61,6 +61,6 @@ def pair_gains(measure: Measure, grades: Array) -> Floats:
     if isinstance(measure, DCG):
         return np.asarray(gains_by_grade(measure.dcg, measure.gains)[at], np.float64)
     gain = np.asarray(np.asarray(grades) >= measure.level, np.float64)
-    for grade, known in (getattr(measure, "gains", None) or {}).items():
-        gain[np.asarray(grades) == grade] = known
+    for grade, own in (getattr(measure, "gains", None) or {}).items():
+        gain[np.asarray(grades) == grade] = own
     return gain

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -139,10 +140,7 @@ def measures_of(
             raise UsageError(f"a measure must be a value like AP or nDCG@20, got {measure!r}")
         measure.check()
     if rel is not None:
-        measures = tuple(
-            measure if _says_rel(spec) else _from(measure, rel)
-            for spec, measure in zip(listed, measures, strict=True)
-        )
+        measures = tuple(map(partial(_with_rel, rel), listed, measures))
     names = [repr(measure) for measure in measures]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -150,11 +148,9 @@ def measures_of(
     return measures
 
 
-def _says_rel(spec: Measure | str) -> bool:
-    return isinstance(spec, str) and "rel" in parse_spec(spec.strip())[2]
-
-
-def _from(measure: Measure, rel: int) -> Measure:
+def _with_rel(rel: int, spec: Measure | str, measure: Measure) -> Measure:
+    if isinstance(spec, str) and "rel" in parse_spec(spec.strip())[2]:
+        return measure
     default = {param.name: param.default for param in measure.card.params}.get("rel")
     return measure(rel=rel) if default is not None and measure.level == default else measure
 

@@ -18,8 +18,7 @@ from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, ScaleError, UnknownNameError
-from qrowd.evaluation.engine import evaluate
-from qrowd.evaluation.random_assessors import random_scores
+from qrowd.evaluation.engine import evaluate, random_scores
 from qrowd.experiments.plan import Plan, TopicSet, TopicSets
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels

@@ -104,14 +104,15 @@ class RBP(Measure):
         """By grade - NOT_JUDGED."""
         lowest = self.level if self.part == "base" else LOWEST
         gain = (np.arange(NOT_JUDGED, HIGHEST + 1) >= lowest).astype(np.float64)
-        for grade, known in (self.gains or {}).items() if self.part == "base" else ():
-            gain[grade - NOT_JUDGED] = known
+        if self.part == "base":
+            for grade, own in (self.gains or {}).items():
+                gain[grade - NOT_JUDGED] = own
         return gain
 
     def expectation(self, case: Random) -> Floats:
         if self.part == "residual":
-            known = case.along(np.ones(len(case.p)))[:, : self.depth]
-            return np.asarray(1 - (known * self._weights(known.shape[1])).sum(axis=1))
+            judged = case.along(np.ones(len(case.p)))[:, : self.depth]
+            return np.asarray(1 - (judged * self._weights(judged.shape[1])).sum(axis=1))
         by_grade = self._gain()
         pool = case.gain(by_grade[np.array(case.scale.grades) - NOT_JUDGED])
         outside = case.unjudged * float(by_grade[case.lowest_relevant - NOT_JUDGED])

@@ -145,6 +145,8 @@ class NDCG(Measure):
                 f"{self!r} of three and more grades is the mean over {DRAWS} draws of the grades"
             )
             return () if self._exact(scale) else (drawn,)
-        what = f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
-        more = (self._above_one("ideal"),) if unjudged else ()
-        return (what + "expectation of nDCG", *more)
+        ratio = (
+            f"{self!r} is the expected DCG over the ideal DCG of the expected gains, not an "
+            "expectation of nDCG"
+        )
+        return (ratio, self._above_one("ideal")) if unjudged else (ratio,)

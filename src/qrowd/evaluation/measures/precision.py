@@ -163,5 +163,5 @@ class Judged(Measure):
 
     def expectation(self, case: Random) -> Floats:
         """The share of the first k documents that is in the pool."""
-        known = case.along(np.ones(len(case.p)))[:, : self.depth].sum(axis=1)
-        return share(known, np.minimum(case.ranked.lengths, self.depth))
+        judged = case.along(np.ones(len(case.p)))[:, : self.depth].sum(axis=1)
+        return share(judged, np.minimum(case.ranked.lengths, self.depth))
