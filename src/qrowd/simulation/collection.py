@@ -70,7 +70,8 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
         return _like_carpenter(setting)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(6)]
     strength, grade = corpus.relevance(setting, streams[0])
-    quality = corpus.qualities(setting, streams[1])
+    # signals evenly spaced from worst to best, in random order
+    quality = streams[1].permutation(np.linspace(setting.worst, setting.best, setting.runs))
     retrieved, scores = corpus.rankings(setting, strength, quality, streams[1])
     pool = corpus.pooled(setting, retrieved)
     topics, documents = _names(setting)
@@ -171,14 +172,13 @@ def _judged(
     pair, assessor = judged_rows(setting, crowd, truth.pairs, sets, random)
     twice = random.random(len(pair)) < setting.again
     pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
-    rows = (pair, assessor)
-    said = answers(crowd, rows, truth.grade, difficulty, setting.difficulty, random)
-    clock = {"seconds": said.seconds, "time": said.time} if setting.timed else {}
+    grade, seconds, time = answers(
+        crowd, (pair, assessor), truth.grade, difficulty, setting.difficulty, random
+    )
+    clock = {"seconds": seconds, "time": time} if setting.timed else {}
     names = _numbered("a", setting.assessors)
     scale = Scale(tuple(range(setting.grades)))
-    return Judgements(
-        truth.pairs, names, scale, pair.astype(np.int32), assessor, said.grade, **clock
-    )
+    return Judgements(truth.pairs, names, scale, pair.astype(np.int32), assessor, grade, **clock)
 
 
 def _runs(

@@ -34,11 +34,6 @@ def relevance(setting: Setting, random: np.random.Generator) -> tuple[Floats, Gr
     return strength, grade.astype(np.int8)
 
 
-def qualities(setting: Setting, random: np.random.Generator) -> Floats:
-    """The signal of each run, evenly spaced from worst to best, in random order."""
-    return random.permutation(np.linspace(setting.worst, setting.best, setting.runs))
-
-
 def rankings(
     setting: Setting, strength: Floats, quality: Floats, random: np.random.Generator
 ) -> tuple[Offsets, Floats]:

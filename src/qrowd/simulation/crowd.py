@@ -72,14 +72,6 @@ def judged_rows(
     return order[np.repeat(starts[unit], wide) + inside], np.repeat(assessor, wide)
 
 
-class Answers(NamedTuple):
-    """One row per judgement."""
-
-    grade: Grades
-    seconds: Floats
-    time: Floats
-
-
 def answers(
     crowd: Crowd,
     rows: tuple[Offsets, Codes],
@@ -87,11 +79,13 @@ def answers(
     difficulty: Floats,
     correlation: float,
     random: np.random.Generator,
-) -> Answers:
-    """The grades given, for rows of (pair, assessor), in the random order in which all judge.
+) -> tuple[Grades, Floats, Floats]:
+    """Grade, seconds and time of rows of (pair, assessor), in the random order in which all judge.
 
     `difficulty` is that of each pair, `correlation` what it causes among errors.
     """
+    from scipy.special import ndtri
+
     order = np.lexsort((random.random(len(rows[0])), rows[1]))
     pair, assessor = (column[order] for column in rows)
     starts = np.flatnonzero(np.diff(assessor, prepend=-1))
@@ -100,18 +94,25 @@ def answers(
     chances, each = crowd.confusion[assessor, truth[pair]], np.arange(len(pair))
     right = chances[each, truth[pair]]
     shared = np.where(attentive(crowd.kind)[assessor], correlation, 0.0)
-    wrong = _errs(1 - right, difficulty[pair], shared, random)
+    # who errs: a latent normal with a part shared by all who judge the document; the chance of an
+    # error stays what it is on average, only errors on one document come together
+    own = random.standard_normal(len(pair))
+    wrong = np.sqrt(shared) * difficulty[pair] + np.sqrt(1 - shared) * own < ndtri(1 - right)
     chances[each, truth[pair]] = 0.0
     edges = np.cumsum(chances, axis=1)
     other = (random.random(len(pair))[:, None] * edges[:, -1:] >= edges).sum(axis=1)
-    said = np.where(wrong, np.minimum(other, chances.shape[1] - 1), truth[pair])
+    answer = np.where(wrong, np.minimum(other, chances.shape[1] - 1), truth[pair])
     repeated = crowd.sequence[assessor, position % crowd.length[assessor]]
-    said = np.where(crowd.kind[assessor] == KINDS.index("pattern"), repeated, said)
+    answer = np.where(crowd.kind[assessor] == KINDS.index("pattern"), repeated, answer)
+    pace = crowd.pace[assessor] * np.exp(0.5 * random.standard_normal(len(pair)))
     grade = np.empty(len(pair), np.int8)
     seconds, time = np.empty(len(pair)), np.empty(len(pair))
-    grade[order] = said
-    seconds[order], time[order] = _clock(crowd.pace[assessor], position, random)
-    return Answers(grade, seconds, time)
+    grade[order], seconds[order] = answer, np.round(pace, 1)
+    # the time at the end of each judgement, from the assessor's first one on
+    total = np.cumsum(seconds[order])
+    before = np.where(starts > 0, total[starts - 1], 0.0)
+    time[order] = np.round(total - np.repeat(before, runs), 1)
+    return grade, seconds, time
 
 
 def sets_of(pairs: Pairs, size: int, random: np.random.Generator) -> Codes:
@@ -255,26 +256,3 @@ def _by_keys(n: int, most: int, workload: Floats, random: np.random.Generator) -
         keys = random.exponential(size=(hi - lo, len(workload))) / workload
         parts.append(np.argsort(keys, axis=1)[:, :most].astype(np.int32))
     return np.concatenate(parts)
-
-
-def _errs(
-    chance: Floats, difficulty: Floats, correlation: Floats, random: np.random.Generator
-) -> Mask:
-    """Who errs: a latent normal with a part shared by all who judge the document.
-
-    The chance of an error stays what it is on average; only errors on one document come together.
-    """
-    from scipy.special import ndtri
-
-    own = random.standard_normal(len(chance))
-    latent = np.sqrt(correlation) * difficulty + np.sqrt(1 - correlation) * own
-    return np.asarray(latent < ndtri(chance))
-
-
-def _clock(pace: Floats, position: Offsets, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Seconds of each judgement, and the time of its end, from each assessor's first one on."""
-    seconds = np.round(pace * np.exp(0.5 * random.standard_normal(len(pace))), 1)
-    total = np.cumsum(seconds)
-    first = np.maximum.accumulate(np.where(position == 0, np.arange(len(position)), 0))
-    before = np.where(first > 0, total[first - 1], 0.0)
-    return seconds, np.round(total - before, 1)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.data.arrays import Floats, Mask
+from qrowd.data.arrays import Floats
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
@@ -76,15 +76,20 @@ def simulate_pools(gold: Qrels, runs: RunSet, seed: int = 0) -> Judgements:
 
     Topics that have a printed column get it; others get the columns in turn.
     """
+    from scipy.special import ndtri
+
     names, printed = printed_agreement()
     column = [
         TOPICS.index(topic) if topic in TOPICS else at % len(TOPICS)
         for at, topic in enumerate(gold.topics.names)
     ]
     chance = _chances(gold, runs, printed[:, column])
-    wrong = _correlated(chance, SHARED, np.random.default_rng(seed))
-    said = (gold.grade > 0) ^ wrong
-    rows = np.arange(said.size)
+    # errors on a pair are correlated by a normal that all assessors share
+    random = np.random.default_rng(seed)
+    shared = np.sqrt(SHARED) * random.standard_normal(chance.shape[1])
+    own = np.sqrt(1 - SHARED) * random.standard_normal(chance.shape)
+    grade = (gold.grade > 0) ^ (shared + own < ndtri(chance))
+    rows = np.arange(grade.size)
     order = np.argsort(names)
     return Judgements(
         gold.pairs,
@@ -92,7 +97,7 @@ def simulate_pools(gold: Qrels, runs: RunSet, seed: int = 0) -> Judgements:
         BINARY,
         pair=(rows // len(names)).astype(np.int32),
         assessor=(rows % len(names)).astype(np.int32),
-        grade=said[order].T.ravel().astype(np.int8),
+        grade=grade[order].T.ravel().astype(np.int8),
     )
 
 
@@ -103,11 +108,11 @@ def retrieved_share(gold: Qrels, runs: RunSet, depth: int) -> Floats:
     topic = np.repeat(np.arange(len(length)) // max(len(runs.runs), 1), length)
     top = rank < depth
     width = max(len(runs.documents), 1)
-    found = np.bincount(topic[top] * width + runs.document[top], minlength=len(runs.topics) * width)
+    count = np.bincount(topic[top] * width + runs.document[top], minlength=len(runs.topics) * width)
     at_topic = runs.topics.find(gold.topics)[gold.pairs.topic].astype(np.int64)
     at_document = runs.documents.find(gold.pairs.documents)[gold.pairs.document]
-    known = (at_topic >= 0) & (at_document >= 0)
-    times = np.where(known, found[np.where(known, at_topic * width + at_document, 0)], 0)
+    inside = (at_topic >= 0) & (at_document >= 0)
+    times = np.where(inside, count[np.where(inside, at_topic * width + at_document, 0)], 0)
     return np.asarray(times / max(len(runs.runs), 1))
 
 
@@ -139,12 +144,3 @@ def _scales(weight: Floats, wanted: Floats) -> Floats:
         enough = np.minimum(_MOST, middle[:, None] * weight).sum(axis=1) >= wanted
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.asarray((low + high) / 2)
-
-
-def _correlated(chance: Floats, shared: float, random: np.random.Generator) -> Mask:
-    """Events with these chances[assessors, pairs], correlated within a pair by a shared normal."""
-    from scipy.special import ndtri
-
-    difficulty = np.sqrt(shared) * random.standard_normal(chance.shape[1])
-    own = np.sqrt(1 - shared) * random.standard_normal(chance.shape)
-    return np.asarray(difficulty + own < ndtri(chance))
