@@ -147,17 +147,11 @@ class Curves(Framed):
 
 def _marked(values: Floats, base: int) -> list[str]:
     """The mean of each of values[method, sample], with its mark."""
-    means = values.mean(axis=1)
-    better = _better(values)
-    others = ~np.eye(len(values), dtype=bool)
-    best = [len(values) > 1 and bool(better[m][others[m]].all()) for m in range(len(values))]
-    marks = ["#" if best[m] else "*" if better[m, base] else "" for m in range(len(values))]
-    return [f"{mean:.3f}{mark}" for mean, mark in zip(means, marks, strict=True)]
-
-
-def _better(values: Floats) -> Array:
-    """better[a, b]: whether method a is significantly better than b."""
+    means, others = values.mean(axis=1), ~np.eye(len(values), dtype=bool)
     gaps = values[:, None] - values[None, :]
     gaps = np.where(np.abs(gaps) < 1e-12, 0.0, gaps)
     p = wilcoxon(gaps) if values.shape[1] > 1 else np.ones(gaps.shape[:2])
-    return np.asarray((gaps.mean(axis=2) > 0) & (p < 0.05))
+    better = (gaps.mean(axis=2) > 0) & (p < 0.05)  # [a, b]: a significantly better than b
+    best = [len(values) > 1 and bool(better[m][others[m]].all()) for m in range(len(values))]
+    marks = ["#" if best[m] else "*" if better[m, base] else "" for m in range(len(values))]
+    return [f"{mean:.3f}{mark}" for mean, mark in zip(means, marks, strict=True)]

@@ -20,7 +20,7 @@ from qrowd.data.documents import Documents, Likeness
 from qrowd.data.given import Given, Incremental, Merger
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
-from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
+from qrowd.errors import NotConvergedWarning, ParameterError, UsageError, require_choice
 
 TIES = ("expected", "coin", "prevalence")
 _ALMOST = 1e-9
@@ -59,11 +59,8 @@ class Loop:
                 raise ParameterError(f"{name} must be at least 1, got {value}")
         if self.near is not None and not 0 < self.near <= 1:
             raise ParameterError(f"near must be above 0 and at most 1, got {self.near:g}")
-        for name, choices in (("ties", TIES), ("request", REQUESTS)):
-            if getattr(self, name) not in choices:
-                raise ParameterError(
-                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
-                )
+        require_choice("ties", self.ties, TIES)
+        require_choice("request", self.request, REQUESTS)
 
 
 def vote_by_vote(
@@ -108,7 +105,7 @@ def vote_by_vote(
         drawn(pool, topic, loop.votes, loop.randomisations, loop.request, loop.seed)
         for topic in range(len(topics))
     ]
-    course = _Course(pool, draws, checkpoints(pool, loop.votes, _every(loop, pool, named)), loop)
+    course = _Course(pool, draws, _checkpoints(pool, loop, named), loop)
     shape = (len(named), len(draws), loop.randomisations, len(course.grid))
     accuracy = np.full(shape, np.nan)
     for at, method in enumerate(named.values()):
@@ -137,20 +134,12 @@ def _refuse_unfit(named: Mapping[str, Any], given: Given) -> None:
                 raise UsageError(f"{name} needs {need}; on the command line --{need}")
 
 
-def _every(loop: Loop, pool: Pool, named: Mapping[str, Any]) -> int:
-    """After how many votes labels are scored."""
-    stepped = all(isinstance(method, Incremental) for method in named.values())
-    return loop.every or (1 if stepped else max(1, _largest(pool) // _PARTS))
-
-
-def _largest(pool: Pool) -> int:
-    return int(np.diff(pool.judgements.pairs.topic_starts).max())
-
-
-def checkpoints(pool: Pool, votes: int, every: int) -> Floats:
+def _checkpoints(pool: Pool, loop: Loop, named: Mapping[str, Any]) -> Floats:
     """Votes per document at which labels are scored: each `every` votes, and whole numbers."""
-    n = _largest(pool)
-    steps = {*range(every, votes * n + 1, every), *range(n, votes * n + 1, n)}
+    n = int(np.diff(pool.judgements.pairs.topic_starts).max())
+    stepped = all(isinstance(method, Incremental) for method in named.values())
+    every = loop.every or (1 if stepped else max(1, n // _PARTS))
+    steps = {*range(every, loop.votes * n + 1, every), *range(n, loop.votes * n + 1, n)}
     return np.array(sorted(steps), np.float64) / n
 
 

@@ -18,7 +18,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import BY, Sample
-from qrowd.errors import ParameterError, UsageError
+from qrowd.errors import ParameterError, UsageError, require_choice
 from qrowd.evaluation.linear import is_linear, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 
@@ -50,8 +50,7 @@ def sample(
     True
     """
     pool = source if isinstance(source, Pairs) else source.pairs
-    if by not in BY:
-        raise ParameterError(f"by must be one of {', '.join(BY)}, got {by!r}")
+    require_choice("by", by, BY)
     if not 1 <= pairs <= len(pool):
         raise ParameterError(
             f"pairs must be a number from 1 to {len(pool)}, the pool's pairs; got {pairs}"
@@ -82,16 +81,14 @@ def _worth(
         return np.asarray(np.sqrt(weights.power(2).sum(axis=0))).ravel()
     if isinstance(source, Pairs):
         raise UsageError("by uncertainty needs judgements or merged labels, not pairs alone")
-    p = source.relevant if isinstance(source, Merged) else relevant_share(source)
+    if isinstance(source, Merged):
+        p = source.relevant
+    else:  # the share of each pair's votes that say relevant; a half where there is none
+        says_relevant = source.scale.relevant[source.grade].astype(np.float64)
+        counts = np.bincount(source.pair, minlength=len(pool))
+        relevant = np.bincount(source.pair, says_relevant, minlength=len(pool))
+        p = np.where(counts > 0, relevant / np.maximum(counts, 1), 0.5)
     return np.sqrt(p * (1 - p))
-
-
-def relevant_share(judgements: Judgements) -> Floats:
-    """The share of each pair's votes that say relevant; a half where there is none."""
-    relevant = judgements.scale.relevant[judgements.grade].astype(np.float64)
-    counts = np.bincount(judgements.pair, minlength=len(judgements.pairs))
-    said = np.bincount(judgements.pair, relevant, minlength=len(judgements.pairs))
-    return np.where(counts > 0, said / np.maximum(counts, 1), 0.5)
 
 
 def probabilities(worth: Floats, size: int, even: float) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Pool:
             "no judged document has gold": int(silent.sum()),
         }
         notes = tuple(f"{n} topics left out: {reason}" for reason, n in reasons.items() if n)
-        return cls(_only(judgements, kept), truth[kept], notes)
+        return cls(judgements.of_pairs(kept), truth[kept], notes)
 
     def topic_means(self, values: Floats) -> Floats:
         """The mean of each topic's documents with gold."""
@@ -74,19 +74,12 @@ def without_duplicates(
     has_gold = gold.pairs.locate(judgements.pairs) >= 0
     kept = distinct(judgements.pairs, documents, near, has_gold)
     note = f"{int((~kept).sum())} near-duplicates left out (cosine {near:g} and more)"
-    return _only(judgements, kept), (note,)
+    return judgements.of_pairs(kept), (note,)
 
 
 def _topics_of(pairs: Pairs, chosen: Mask) -> Mask:
     """Which topics have a pair among these."""
     return np.bincount(pairs.topic[chosen], minlength=len(pairs.topics)) > 0
-
-
-def _only(judgements: Judgements, kept: Mask) -> Judgements:
-    """The judgements of these pairs, and a pool of nothing else."""
-    chosen = judgements.select(kept[judgements.pair])
-    recode = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    return replace(chosen, pairs=judgements.pairs.select(kept), pair=recode[chosen.pair])
 
 
 @dataclass(frozen=True, eq=False)

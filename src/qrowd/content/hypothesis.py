@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from qrowd.content.similarity import Alike, groups_of, nearest_first, one_of_each
-from qrowd.data.arrays import Array, Codes, Floats, Mask, over
+from qrowd.data.arrays import Array, Floats, Mask, over
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
+from qrowd.rendering import percent
 
 _REPLICATES = 2000
 _POINTS = 101
@@ -75,12 +76,12 @@ class ClusterTest(Framed):
     @cached_property
     def inner(self) -> float:
         """The mean similarity of two relevant documents, mean of topics."""
-        return _mean_known(self._each("inner"))
+        return _mean_defined(self._each("inner"))
 
     @cached_property
     def outer(self) -> float:
         """The mean similarity of a relevant and a non-relevant document, mean of topics."""
-        return _mean_known(self._each("outer"))
+        return _mean_defined(self._each("outer"))
 
     @cached_property
     def separations(self) -> Floats:
@@ -90,7 +91,7 @@ class ClusterTest(Framed):
     @cached_property
     def separation(self) -> float:
         """The mean of the topics' separations: 0 is none, 1 is perfect."""
-        return _mean_known(self.separations)
+        return _mean_defined(self.separations)
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -225,6 +226,7 @@ def _content(cosines: Floats, relevant: Mask, names: Array, near: float) -> Topi
     inner = cosines[above & relevant[:, None] & relevant[None, :]]
     outer = cosines[np.ix_(relevant, ~relevant)].ravel()
     group = groups_of(cosines, near)
+    several = np.flatnonzero(np.bincount(group) > 1)
     kept = one_of_each(group)
     part = cosines[np.ix_(kept, kept)]
     return TopicContent(
@@ -232,17 +234,11 @@ def _content(cosines: Floats, relevant: Mask, names: Array, near: float) -> Topi
         outer,
         len(cosines),
         int(relevant.sum()),
-        _named(group, names),
+        tuple(tuple(map(str, names[group == number])) for number in several),
         _hits(cosines, relevant),
         _hits(part, relevant[kept]),
         len(kept),
     )
-
-
-def _named(group: Codes, names: Array) -> tuple[tuple[str, ...], ...]:
-    """The groups of two documents and more, by name."""
-    several = np.flatnonzero(np.bincount(group) > 1)
-    return tuple(tuple(map(str, names[group == each])) for each in several)
 
 
 def _hits(cosines: Floats, relevant: Mask) -> int:
@@ -256,7 +252,7 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _mean_known(values: Floats) -> float:
+def _mean_defined(values: Floats) -> float:
     return _mean(values[~np.isnan(values)])
 
 
@@ -273,5 +269,5 @@ def text_of(test: ClusterTest) -> str:
         "near-duplicates": f"{test.duplicates} in {groups} groups",
     }
     width = max(map(len, lines))
-    head = f"{len(test)} topics; means of topics, {test.level:.0%} interval over topics"
+    head = f"{len(test)} topics; means of topics, {percent(test.level)} interval over topics"
     return "\n".join([head, *(f"{name:<{width}}  {value}" for name, value in lines.items())])

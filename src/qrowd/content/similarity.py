@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from qrowd.data.documents import Documents, Likeness
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
-from qrowd.errors import DataWarning, InputError, ParameterError
+from qrowd.errors import DataWarning, InputError, require_choice
 from qrowd.rendering import thousands
 
 _TABLES = 4  # of documents x documents that are held at a time
@@ -59,12 +60,10 @@ class Alike:
 
     def topics(self) -> Iterator[tuple[slice, Floats]]:
         """Each topic's pairs, and the cosine of every two of their documents."""
-        for topic, (first, last) in enumerate(
-            zip(self.pairs.topic_starts[:-1], self.pairs.topic_starts[1:], strict=True)
-        ):
+        for topic, (first, last) in enumerate(pairwise(self.pairs.topic_starts.tolist())):
             if last > first:
-                _say_what_it_needs(self.pairs.topics.names[topic], int(last - first))
-                rows = slice(int(first), int(last))
+                _warn_of_memory(self.pairs.topics.names[topic], last - first)
+                rows = slice(first, last)
                 yield rows, self.likeness.cosines(self.code[self.pairs.document[rows]])
 
 
@@ -104,7 +103,7 @@ def free_memory() -> int:
         return 2**63
 
 
-def _say_what_it_needs(topic: str, documents: int) -> None:
+def _warn_of_memory(topic: str, documents: int) -> None:
     need = _TABLES * 8 * documents**2
     if need < _MUCH:
         return
@@ -126,9 +125,8 @@ def groups_of(cosines: Floats, near: float) -> Codes:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    return np.asarray(
-        connected_components(csr_array(cosines >= near - 1e-12), directed=False)[1], np.int32
-    )
+    linked = csr_array(cosines >= near - 1e-12)
+    return np.asarray(connected_components(linked, directed=False)[1], np.int32)
 
 
 def one_of_each(group: Codes) -> Codes:
@@ -176,8 +174,7 @@ def with_text(
     >>> q.with_text(crowd, q.Documents.of({"a": "some words"})).missing
     ('b',)
     """
-    if without not in WAYS:
-        raise ParameterError(f"without must be one of {', '.join(WAYS)}, got {without!r}")
+    require_choice("without", without, WAYS)
     pool = judgements if gold is None else judgements.with_pool(gold.pairs)
     used = Index(pool.pairs.documents.names[np.unique(pool.pairs.document)])
     missing = used.without(documents.index)
@@ -188,20 +185,13 @@ def with_text(
         return WithText(judgements, _with_empty(documents, missing), gold, names)
     if gold is not None:
         gold = gold.select(_have_text(gold.pairs, documents))
-    return WithText(_only(judgements, documents), documents, gold, names)
+    kept = judgements.of_pairs(_have_text(judgements.pairs, documents))
+    return WithText(kept, documents, gold, names)
 
 
 def _have_text(pairs: Pairs, documents: Documents | Vectors) -> Mask:
     """Which pairs have a document that is among these."""
     return np.asarray((documents.index.find(pairs.documents) >= 0)[pairs.document])
-
-
-def _only(judgements: Judgements, documents: Documents | Vectors) -> Judgements:
-    pairs = judgements.pairs
-    inside = _have_text(pairs, documents)
-    chosen = judgements.select(inside[judgements.pair])
-    recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
-    return replace(chosen, pairs=pairs.select(inside), pair=recode[chosen.pair])
 
 
 def _with_empty(documents: Documents | Vectors, missing: Index) -> Documents | Vectors:

@@ -214,10 +214,13 @@ class Judgements(Pooled, Framed):
 
     def __getitem__(self, topics: Index) -> Judgements:
         """The judgements on these topics; the pool shrinks to them, the assessors stay."""
-        inside = self.pairs.of_topics(topics)
-        chosen = self.select(inside[self.pair])
-        recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)
-        return replace(chosen, pairs=self.pairs.select(inside), pair=recode[chosen.pair])
+        return self.of_pairs(self.pairs.of_topics(topics))
+
+    def of_pairs(self, kept: Mask) -> Judgements:
+        """The judgements of the pairs where the mask is true; the pool shrinks to them."""
+        chosen = self.select(kept[self.pair])
+        recode = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        return replace(chosen, pairs=self.pairs.select(kept), pair=recode[chosen.pair])
 
     def one_each(self) -> Judgements:
         """One judgement per pair and assessor: the latest, else the commonest grade, the lower."""
