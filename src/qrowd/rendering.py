@@ -56,6 +56,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{share:.{digits}%}"
 
 
+def spaced_percent(share: float, digits: int = 0) -> str:
+    """A share in percent as sentences on pages have it: 90 %, never at two ends of lines."""
+    return f"{share * 100:.{digits}f}\u00a0%"
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something: 1 topic, 0 topics."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

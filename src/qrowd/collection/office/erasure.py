@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, select, text, update
+from sqlalchemy import ColumnElement, Table, delete, select, text
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
@@ -33,7 +33,7 @@ from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Row, Store, Work
 from qrowd.collection.judging.assignments import by_id, move
 from qrowd.collection.material import clarification
-from qrowd.collection.people.workers import fingerprint, worker_of
+from qrowd.collection.people.workers import TO_BE_FORGOTTEN, fingerprint, worker_of
 from qrowd.collection.publishing.release import voided_by
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -64,16 +64,14 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
 def ask(work: Work, worker_id: int) -> bool:
     """A worker asks to be forgotten; whether that can be done now (everything is settled)."""
     if worker_of(work, worker_id).forget_asked is None:
-        asked = update(worker).where(worker.c.id == worker_id)
-        work.db.execute(asked.values(forget_asked=work.now))
+        work.update(worker, worker.c.id == worker_id, forget_asked=work.now)
     return not _unsettled(work, worker_id)
 
 
 def waiting(work: Work) -> list[Row]:
     """Workers who asked to be forgotten and are not yet."""
-    own = (worker.c.campaign_id == work.campaign) & worker.c.forget_asked.is_not(None)
-    query = select(worker).where(own, worker.c.forgotten_at.is_(None)).order_by(worker.c.id)
-    return list(work.db.execute(query))
+    query = select(worker).where(work.own(worker), TO_BE_FORGOTTEN)
+    return work.rows(query.order_by(worker.c.id))
 
 
 def released(work: Work, number: int) -> str:
@@ -134,8 +132,7 @@ def scrub(store: Store) -> None:
 
 
 def _worker(work: Work, number: int) -> Row:
-    own = (worker.c.number == number) & (worker.c.campaign_id == work.campaign)
-    row = work.db.execute(select(worker).where(own)).one_or_none()
+    row = work.row(select(worker).where(work.own(worker), worker.c.number == number))
     if row is None:
         raise RuleError("not-found", f"there is no worker {number} in this campaign")
     return row
@@ -143,13 +140,12 @@ def _worker(work: Work, number: int) -> Row:
 
 def _unsettled(work: Work, worker_id: int) -> bool:
     mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_((*OPEN, "submitted"))
-    busy = work.db.scalar(select(assignment.c.id).where(mine).limit(1)) is not None
-    return busy or ledger.unsettled(work, worker_id) > 0
+    return work.count(assignment, mine) > 0 or ledger.unsettled(work, worker_id) > 0
 
 
 def _erase_rows(work: Work, worker_id: int) -> None:
     columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
-    row = work.db.execute(select(person).where(person.c.worker_id == worker_id)).one_or_none()
+    row = work.row(select(person).where(person.c.worker_id == worker_id))
     if row is not None and work.plan.people.recognise:
         columns["recognised"] = fingerprint(work, row.platform, row.platform_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
@@ -157,4 +153,4 @@ def _erase_rows(work: Work, worker_id: int) -> None:
         work.db.execute(delete(table).where(table.c.event_id.in_(events)))
     for table in (person, visit, message, appeal, token):
         work.db.execute(delete(table).where(table.c.worker_id == worker_id))
-    work.db.execute(update(worker).where(worker.c.id == worker_id).values(**columns))
+    work.update(worker, worker.c.id == worker_id, **columns)

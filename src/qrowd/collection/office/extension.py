@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, and_, func, select
 
 from qrowd.collection.books.ledger import balance
-from qrowd.collection.database.schema import document, judging_set, pair, topic
+from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, judging_set, pair, topic
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added, add, highest
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
@@ -30,11 +30,8 @@ class Cost:
 
 def cost_of_pool(work: Work, material: CampaignRows) -> Cost:
     """What judging those pairs of a pool would cost that the campaign does not have yet."""
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(topic.c.name, document.c.name.label("doc")).select_from(joined)
-    rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign))
-    present = {(row.name, row.doc) for row in rows}
+    rows = work.rows(select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair)))
+    present = {(row.topic, row.doc) for row in rows}
     fresh = [names for names in dict.fromkeys(material.pool) if names not in present]
     sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
     return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
@@ -53,11 +50,11 @@ def cost_of_target(work: Work, target: int, topic_name: str | None = None) -> Co
 def pool_sets(work: Work, topic_name: str | None = None) -> ColumnElement[bool]:
     """The pool's sets that are offered (of one topic, where it is named)."""
     s = judging_set.c
-    own = and_(s.campaign_id == work.campaign, s.role == "pool", s.open == 1)
+    offered = and_(work.own(judging_set), s.role == "pool", s.open == 1)
     if topic_name is None:
-        return own
-    named = (topic.c.campaign_id == work.campaign) & (topic.c.name == topic_name)
-    return and_(own, s.topic_id.in_(select(topic.c.id).where(named)))
+        return offered
+    named = select(topic.c.id).where(work.own(topic), topic.c.name == topic_name)
+    return and_(offered, s.topic_id.in_(named))
 
 
 def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:

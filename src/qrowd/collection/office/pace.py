@@ -14,6 +14,7 @@ from qrowd.collection.database.schema import assignment, judging_set
 from qrowd.collection.database.states import OPEN, VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import DAY, HOUR, Pay
+from qrowd.rendering import spaced_percent, thousands
 
 ENOUGH = 20  # batches before what they cost says more than the plan
 WINDOWS = (DAY, 7 * DAY)
@@ -84,13 +85,13 @@ class Pace:
 
     def parts(self, pay: Pay) -> list[tuple[str, str]]:
         """The pace in words; beside each part the page that says what it is made of."""
-        parts = [(f"{self.share * 100:.0f}\u00a0% done", "/coverage")]
+        parts = [(f"{spaced_percent(self.share)} done", "/coverage")]
         if self.verdict in ("on track", "budget") and self.ready_at is not None:
             parts.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
         if self.budget:
             parts.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
         if self.verdict == "budget":
-            end = f"the budget ends at {self.affordable * 100:.0f}\u00a0%"
+            end = f"the budget ends at {spaced_percent(self.affordable)}"
             parts.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
         return parts
 
@@ -114,8 +115,9 @@ _OPENING = {
 def spent_of(pay: Pay, spent: int, budget: int) -> str:
     """Such as 212 of 300 EUR: whole units where nothing is lost by it."""
     unit = 10**pay.digits
-    digits = 0 if spent % unit == 0 and budget % unit == 0 else pay.digits
-    return f"{spent / unit:,.{digits}f} of {budget / unit:,.{digits}f} {pay.currency}"
+    if spent % unit == 0 and budget % unit == 0:
+        return f"{thousands(spent // unit)} of {thousands(budget // unit)} {pay.currency}"
+    return f"{thousands(spent / unit, pay.digits)} of {pay.shown(budget)}"
 
 
 def day_of(at: int, now: int) -> str:
@@ -156,22 +158,20 @@ def _rest(work: Work, left: int, held: int, cost: int, batches: int) -> int:
     if batches >= ENOUGH and held:
         return round(cost / held * left)
     s = judging_set.c
-    own = (s.campaign_id == work.campaign) & (s.role == "pool")
-    sets = int(work.db.scalar(select(func.sum(s.target - s.held)).where(own)) or 0)
+    pool = work.own(judging_set) & (s.role == "pool")
+    sets = work.number(select(func.sum(s.target - s.held)).where(pool))
     each = work.plan.hit.sets - work.plan.gold_per_hit
     return math.ceil(sets / each) * work.plan.pay_of("judge")
 
 
 def _batches(work: Work, *conditions: ColumnElement[bool]) -> int:
     """How many batches hold places."""
-    query = select(func.count()).select_from(assignment).where(_holding(work), *conditions)
-    return int(work.db.scalar(query) or 0)
+    return work.count(assignment, _holding(work), *conditions)
 
 
 def _holding(work: Work) -> ColumnElement[bool]:
-    a = assignment.c
-    states = a.state.in_((*OPEN, *VALID))
-    return and_(a.campaign_id == work.campaign, a.kind == "judge", states)
+    states = assignment.c.state.in_((*OPEN, *VALID))
+    return and_(work.own(assignment), assignment.c.kind == "judge", states)
 
 
 def _recent_batches_a_day(work: Work) -> float:

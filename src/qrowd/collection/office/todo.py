@@ -8,11 +8,14 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from qrowd.collection.adjudication.appeals import APPEALS_BY_WORKERS
 from qrowd.collection.database.schema import appeal, assignment, notice, worker
 from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
 from qrowd.collection.office.pace import Pace
+from qrowd.collection.people.workers import TO_BE_FORGOTTEN
 from qrowd.collection.plan.sections import DAY
+from qrowd.rendering import spaced_percent, thousands
 
 TRIED = 10  # answers to a gold set before its rate says something
 MISSED = 0.5  # of those who tried it: a gold set that so many miss is perhaps wrong
@@ -61,30 +64,28 @@ def _state(pace: Pace) -> Iterator[Need]:
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:
     if pace.state in ("running", "paused") and pace.missing:
         lacks = work.plan.pay.shown(pace.missing)
-        share = f"{pace.affordable * 100:.0f}\u00a0%"
+        share = spaced_percent(pace.affordable)
         text = f"The budget ends at {share} of the judgements: {lacks} are missing."
         yield Need(text, "fund", {"amount": pace.missing}, button=f"Add {lacks}")
 
 
 def _appeals(work: Work) -> Iterator[Need]:
-    joined = appeal.join(worker, worker.c.id == appeal.c.worker_id)
-    query = select(func.count(), func.min(appeal.c.at)).select_from(joined)
-    own = (worker.c.campaign_id == work.campaign) & appeal.c.answered_at.is_(None)
-    n, oldest = work.db.execute(query.where(own)).one()
+    query = select(func.count(), func.min(appeal.c.at)).select_from(APPEALS_BY_WORKERS)
+    unanswered = query.where(work.own(worker), appeal.c.answered_at.is_(None))
+    n, oldest = work.db.execute(unanswered).one()
     if n:
         days = (work.now - oldest) // DAY
         since = f", the oldest for {days} days" if work.now - oldest > LONG_AGO else ""
-        waiting = "A worker waits" if n == 1 else f"{n:,} workers wait"
+        waiting = "A worker waits" if n == 1 else f"{thousands(n)} workers wait"
         yield Need(f"{waiting} for an answer{since}.", page="/appeals", button="Answer")
 
 
 def _by_hand(work: Work) -> Iterator[Need]:
     if work.plan.campaign.accept != "by hand":
         return
-    own = (assignment.c.campaign_id == work.campaign) & (assignment.c.state == "submitted")
-    n = int(work.db.scalar(select(func.count()).select_from(assignment).where(own)) or 0)
+    n = work.count(assignment, work.own(assignment), assignment.c.state == "submitted")
     if n:
-        waiting = "A batch waits" if n == 1 else f"{n:,} batches wait"
+        waiting = "A batch waits" if n == 1 else f"{thousands(n)} batches wait"
         yield Need(f"{waiting} to be accepted.", page="/batches")
 
 
@@ -97,16 +98,14 @@ def weak_gold(rows: list[Row]) -> Iterator[Row]:
 
 def _gold(work: Work) -> Iterator[Need]:
     for number, row in {row.id: row for row in weak_gold(gold.pass_rates(work))}.items():
-        missed = row.tried - row.passed
-        text = f"Gold set {number} was missed by {missed:,} of {row.tried:,} workers ({row.check})."
+        missed = f"{thousands(row.tried - row.passed)} of {thousands(row.tried)}"
+        text = f"Gold set {number} was missed by {missed} workers ({row.check})."
         yield Need(text, "retire gold", {"set": number}, "/gold", "Retire it")
 
 
 def _forgetting(work: Work) -> Iterator[Need]:
-    w = worker.c
-    own = (w.campaign_id == work.campaign) & w.forget_asked.is_not(None)
-    asked = select(w.number).where(own, w.forgotten_at.is_(None)).limit(NAMED + 1)
-    numbers = work.db.scalars(asked).all()
+    query = select(worker.c.number).where(work.own(worker), TO_BE_FORGOTTEN)
+    numbers = work.db.scalars(query.limit(NAMED + 1)).all()
     if numbers:
         named = ", ".join(f"w{number}" for number in numbers[:NAMED])
         others = " and others" if len(numbers) > NAMED else ""
@@ -124,13 +123,17 @@ _GROUPED = {
 def _notices(work: Work) -> Iterator[Need]:
     """Other notices; those about single workers together, once there are several."""
     n = notice.c
-    own = (n.campaign_id == work.campaign) & n.settled_at.is_(None) & (n.kind != "appeal")
-    counted = select(n.kind, func.count().label("n"), func.max(n.id).label("last"))
-    for row in work.db.execute(counted.where(own).group_by(n.kind).order_by(n.kind)):
+    query = (
+        select(n.kind, func.count().label("n"), func.max(n.id).label("last"))
+        .where(work.own(notice), n.settled_at.is_(None), n.kind != "appeal")
+        .group_by(n.kind)
+        .order_by(n.kind)
+    )
+    for row in work.rows(query):
         last = work.db.execute(select(notice).where(n.id == row.last)).one()
         words, page = _GROUPED.get(row.kind, ("", ""))
         if row.n > 1 and words:
-            yield Need(f"{row.n:,} {words}.", page=page)
+            yield Need(f"{thousands(row.n)} {words}.", page=page)
         else:
             text = last.text[:1].upper() + last.text[1:]
             yield Need(f"{text}.", page=page, notice=last.id)

@@ -6,22 +6,22 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
-    answer,
+    CURRENT_ANSWERS,
+    PAIR_NAMES,
+    PLACED_ANSWERS,
     assignment,
-    document,
     event,
     gold,
     member,
     note,
     outcome,
-    pair,
     place,
-    topic,
+    with_pairs,
     worker,
 )
 from qrowd.collection.database.store import Row, Work
@@ -78,9 +78,9 @@ def lines(work: Work, numbers: Sequence[int]) -> list[Row]:
 
 def numbers(work: Work, start: int, limit: int, state: str = "") -> list[int]:
     """Numbers of workers (in one state), a page of them."""
-    own = worker.c.campaign_id == work.campaign
-    own = own & (worker.c.state == state) if state else own
-    query = select(worker.c.number).where(own).order_by(worker.c.number)
+    query = select(worker.c.number).where(work.own(worker)).order_by(worker.c.number)
+    if state:
+        query = query.where(worker.c.state == state)
     return list(work.db.scalars(query.offset(start).limit(limit)))
 
 
@@ -103,40 +103,36 @@ def standing(work: Work, number: int) -> Standing:
 
 def _seconds(work: Work, worker_id: int) -> list[float]:
     """Active seconds of the answers that count, in order."""
-    joined = answer.join(event, event.c.id == answer.c.event_id)
-    query = select(event.c.milliseconds).select_from(joined)
-    rows = work.db.scalars(query.where(event.c.worker_id == worker_id, event.c.kind == "grade"))
-    return sorted(row / 1000 for row in rows)
+    mine = (event.c.worker_id == worker_id) & (event.c.kind == "grade")
+    query = select(event.c.milliseconds).select_from(CURRENT_ANSWERS).where(mine)
+    return sorted(milliseconds / 1000 for milliseconds in work.db.scalars(query))
 
 
 def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     """Answers to check questions of batches whose answers are closed."""
-    e, p = event.c, place.c
-    joined = (
-        place.join(assignment, assignment.c.id == p.assignment_id)
-        .join(answer, answer.c.place_id == p.id)
-        .join(event, e.id == answer.c.event_id)
-        .join(member, and_(member.c.set_id == p.set_id, member.c.position == answer.c.position))
-        .join(gold, gold.c.pair_id == member.c.pair_id)
-    )
-    mine = and_(p.worker_id == worker_id, p.kind.in_(("gold", "qualification")))
-    closed = assignment.c.finished_at.is_not(None)
-    query = select(gold.c.grade.label("expert"), e.kind, e.grade).select_from(joined)
-    return dict(
-        Counter(
-            (row.expert, str(row.grade) if row.kind == "grade" else row.kind.replace("-", " "))
-            for row in work.db.execute(query.where(mine, closed))
+    query = (
+        select(gold.c.grade.label("expert"), event.c.kind, event.c.grade)
+        .select_from(PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id))
+        .where(
+            place.c.worker_id == worker_id,
+            place.c.kind.in_(("gold", "qualification")),
+            assignment.c.finished_at.is_not(None),
         )
     )
+    pairs = (
+        (row.expert, str(row.grade) if row.kind == "grade" else row.kind.replace("-", " "))
+        for row in work.rows(query)
+    )
+    return dict(Counter(pairs))
 
 
 def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     a = assignment.c
-    mine = select(assignment).where(a.worker_id == worker_id).order_by(a.id.desc()).limit(BATCHES)
-    batches = list(work.db.execute(mine))
+    mine = select(assignment).where(a.worker_id == worker_id)
+    batches = work.rows(mine.order_by(a.id.desc()).limit(BATCHES))
     checks: dict[int, list[tuple[str, float | None, float, bool]]] = defaultdict(list)
     of_these = outcome.c.assignment_id.in_([batch.id for batch in batches])
-    for row in work.db.execute(select(outcome).where(of_these).order_by(outcome.c.id)):
+    for row in work.rows(select(outcome).where(of_these).order_by(outcome.c.id)):
         checks[row.assignment_id].append((row.check, row.value, row.at_least, bool(row.passed)))
     return [
         BatchLine(
@@ -154,16 +150,9 @@ def _batches(work: Work, worker_id: int) -> list[BatchLine]:
 
 def _reasons(work: Work, worker_id: int) -> list[Row]:
     """The last reasons and marked passages: topic, doc, grade, kind, text."""
-    e, p = event.c, place.c
-    joined = (
-        note.join(event, e.id == note.c.event_id)
-        .join(place, p.id == e.place_id)
-        .join(member, and_(member.c.set_id == p.set_id, member.c.position == e.position))
-        .join(pair, pair.c.id == member.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
+    query = (
+        select(*PAIR_NAMES, event.c.grade, note.c.kind, note.c.text)
+        .select_from(with_pairs(event).join(note, note.c.event_id == event.c.id))
+        .where(event.c.worker_id == worker_id)
     )
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"))
-    query = select(*names, e.grade, note.c.kind, note.c.text).select_from(joined)
-    own = query.where(e.worker_id == worker_id).order_by(note.c.id.desc())
-    return list(work.db.execute(own.limit(REASONS)))
+    return work.rows(query.order_by(note.c.id.desc()).limit(REASONS))

@@ -25,6 +25,8 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.store import Row, Work
 from qrowd.errors import RuleError
 
+TO_BE_FORGOTTEN = worker.c.forget_asked.is_not(None) & worker.c.forgotten_at.is_(None)
+
 
 def enter(
     work: Work,

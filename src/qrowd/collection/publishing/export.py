@@ -26,6 +26,9 @@ from qrowd import __version__
 from qrowd.collection.books import ledger
 from qrowd.collection.books.progress import events
 from qrowd.collection.database.schema import (
+    CURRENT_ANSWERS,
+    NAMED_PAIRS,
+    PAIR_NAMES,
     answer,
     assignment,
     decision,
@@ -116,15 +119,13 @@ def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], in
     """
     grades: dict[tuple[str, str], int] = {}
     for table in (gold, decision) if decided else (gold,):
-        joined = (
-            table.join(pair, pair.c.id == table.c.pair_id)
-            .join(topic, topic.c.id == pair.c.topic_id)
-            .join(document, document.c.id == pair.c.document_id)
+        query = (
+            select(*PAIR_NAMES, table.c.grade)
+            .select_from(NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
+            .where(work.own(pair), pair.c.in_pool == 1)
+            .order_by(*table.primary_key.columns)
         )
-        query = select(topic.c.name, document.c.name.label("doc"), table.c.grade)
-        own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
-        rows = own.where(pair.c.in_pool == 1).order_by(*table.primary_key.columns)
-        grades |= {(row.name, row.doc): row.grade for row in work.db.execute(rows)}
+        grades |= {(row.topic, row.doc): row.grade for row in work.rows(query)}
     return grades
 
 
@@ -275,11 +276,12 @@ def _names(work: Work) -> _Names:
     import polars as pl
 
     m = member.c
-    joined = member.join(pair, pair.c.id == m.pair_id).join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(m.set_id * _SPAN + m.position, topic.c.name, document.c.name)
-    own = query.select_from(joined).where(pair.c.campaign_id == work.campaign)
-    rows = work.db.execute(own.order_by(m.set_id, m.position)).all()
+    query = (
+        select(m.set_id * _SPAN + m.position, *PAIR_NAMES)
+        .select_from(NAMED_PAIRS.join(member, m.pair_id == pair.c.id))
+        .where(work.own(pair))
+    )
+    rows = work.rows(query.order_by(m.set_id, m.position))
     keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
     people = sorted(_assessors(work).items())
     return _Names(
@@ -293,9 +295,8 @@ def _names(work: Work) -> _Names:
 
 def _assessors(work: Work) -> dict[int, str]:
     """What exports call each worker."""
-    w = worker.c
-    query = select(w.id, w.number, w.name).where(w.campaign_id == work.campaign)
-    return {row.id: row.name or f"w{row.number}" for row in work.db.execute(query)}
+    query = select(worker.c.id, worker.c.number, worker.c.name).where(work.own(worker))
+    return {row.id: row.name or f"w{row.number}" for row in work.rows(query)}
 
 
 def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
@@ -324,21 +325,27 @@ def _ballots(work: Work) -> Iterator[list[tuple[str, ...]]]:
     assessors = _assessors(work)
     e, p, a = event.c, place.c, assignment.c
     joined = (
-        answer.join(event, e.id == answer.c.event_id)
-        .join(place, p.id == answer.c.place_id)
+        CURRENT_ANSWERS.join(place, p.id == answer.c.place_id)
         .join(assignment, a.id == p.assignment_id)
         .join(member, member.c.set_id == p.set_id)
         .join(pair, pair.c.id == member.c.pair_id)
         .join(topic, topic.c.id == pair.c.topic_id)
         .join(document, document.c.id == pair.c.document_id)
     )
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"))
-    columns = (e.id, e.ranking, e.worker_id, member.c.position, *names)
-    of_sets = (answer.c.position == 0, e.kind == "ranking")
-    valid = (p.kind == "count", p.surplus == 0, a.state.in_(VALID))
-    query = select(*columns).select_from(joined).where(a.campaign_id == work.campaign, *of_sets)
-    ordered = query.where(*valid).order_by(e.id, member.c.position)
-    for part in _streamed(work, ordered).partitions(CHUNK):
+    query = (
+        select(e.id, e.ranking, e.worker_id, member.c.position, *PAIR_NAMES)
+        .select_from(joined)
+        .where(
+            work.own(assignment),
+            answer.c.position == 0,
+            e.kind == "ranking",
+            p.kind == "count",
+            p.surplus == 0,
+            a.state.in_(VALID),
+        )
+        .order_by(e.id, member.c.position)
+    )
+    for part in _streamed(work, query).partitions(CHUNK):
         yield [
             (
                 f"b{row.id}",

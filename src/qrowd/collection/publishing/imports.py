@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, select, text
 
 from qrowd.collection.database.schema import assignment, worker
 from qrowd.collection.database.store import Work, analyze
@@ -115,23 +115,21 @@ def _refuse_twice(db: Connection, path: str | Path) -> None:
 def _workers(work: Work, kind: str) -> int:
     """A worker and an open assignment for each assessor of the file; how many."""
     names = list(work.db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
-    w, a = worker.c, assignment.c
-    own = select(w.name, w.id).where(w.campaign_id == work.campaign, w.kind == kind)
-    ids = {row.name: row.id for row in work.db.execute(own)}
+    a = assignment.c
+    query = select(worker.c.name, worker.c.id).where(work.own(worker), worker.c.kind == kind)
+    ids = {row.name: row.id for row in work.rows(query)}
     for name in names:
         number = ids.get(name) or new_worker(work, kind, name)
-        mine = (a.worker_id == number) & (a.kind == kind) & (a.state == "active")
-        if work.db.scalar(select(a.id).where(mine)) is None:
-            work.db.execute(
-                insert(assignment).values(
-                    campaign_id=work.campaign,
-                    worker_id=number,
-                    key=work.key(),
-                    kind=kind,
-                    leased_at=work.now,
-                    expires_at=work.now,
-                    latest_end=work.now,
-                )
+        if not work.count(assignment, a.worker_id == number, a.kind == kind, a.state == "active"):
+            work.insert(
+                assignment,
+                campaign_id=work.campaign,
+                worker_id=number,
+                key=work.key(),
+                kind=kind,
+                leased_at=work.now,
+                expires_at=work.now,
+                latest_end=work.now,
             )
     return len(names)
 

@@ -19,6 +19,8 @@ from sqlalchemy import ColumnElement, func, select
 
 from qrowd import __version__
 from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
+    PAIR_NAMES,
     assignment,
     consent,
     content,
@@ -35,6 +37,7 @@ from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
 from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION, sha256_of
+from qrowd.rendering import thousands
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
 _NAMED = ("topic", "doc", "assessor")
@@ -90,9 +93,8 @@ def release(
 
 def releases(work: Work) -> list[Row]:
     """The releases so far, the oldest first: rows of the audit."""
-    a = audit_table.c
-    own = (a.campaign_id == work.campaign) & (a.act == "release")
-    return list(work.db.execute(select(audit_table).where(own).order_by(a.id)))
+    query = select(audit_table).where(work.own(audit_table), audit_table.c.act == "release")
+    return work.rows(query.order_by(audit_table.c.id))
 
 
 def voided_by(work: Work, worker_id: int) -> list[Row]:
@@ -161,9 +163,8 @@ def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
 
 def _numbers(work: Work, assessors: Sequence[str]) -> dict[str, str]:
     """New names of assessors; machines keep theirs."""
-    w = worker.c
-    own = (w.campaign_id == work.campaign) & (w.kind == "machine")
-    machines = set(work.db.scalars(select(w.name).where(own)))
+    query = select(worker.c.name).where(work.own(worker), worker.c.kind == "machine")
+    machines = set(work.db.scalars(query))
     people = [name for name in assessors if name not in machines]
     letter = "a"  # doubled until no machine's name begins like a number
     while any(name.startswith(letter) for name in machines):
@@ -188,24 +189,22 @@ def _material(work: Work, folder: Path) -> dict[str, int]:
 
 
 def _topics(work: Work) -> Iterator[str]:
-    query = select(topic).where(topic.c.campaign_id == work.campaign).order_by(topic.c.name)
+    query = select(topic).where(work.own(topic)).order_by(topic.c.name)
     for row in work.db.execute(query).mappings():
         texts = {name: row[name] for name in _TEXTS if row[name]}
         yield json.dumps({"topic": row["name"], **texts}, ensure_ascii=False) + "\n"
 
 
 def _pool(work: Work) -> Iterator[str]:
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(topic.c.name, document.c.name.label("doc")).select_from(joined)
-    mine = query.where(pair.c.campaign_id == work.campaign, pair.c.in_pool == 1)
+    query = select(*PAIR_NAMES).select_from(NAMED_PAIRS)
+    rows = work.rows(query.where(work.own(pair), pair.c.in_pool == 1))
     yield "topic\tdoc\n"
-    yield from sorted(f"{row.name}\t{row.doc}\n" for row in work.db.execute(mine))
+    yield from sorted(f"{row.topic}\t{row.doc}\n" for row in rows)
 
 
 def _in_pool(work: Work) -> ColumnElement[bool]:
-    pairs = select(pair.c.document_id).where(pair.c.campaign_id == work.campaign)
-    return document.c.id.in_(pairs.where(pair.c.in_pool == 1))
+    pool = select(pair.c.document_id).where(work.own(pair), pair.c.in_pool == 1)
+    return document.c.id.in_(pool)
 
 
 def _ids(work: Work) -> Iterator[str]:
@@ -246,12 +245,17 @@ def _copied_runs(work: Work, folder: Path, runs: Sequence[Path]) -> dict[str, in
 def _consent(work: Work) -> Iterator[str]:
     """What people agreed to, and how many of them."""
     c = consent.c
-    people = select(worker.c.id).where(worker.c.campaign_id == work.campaign)
-    query = select(c.version, c.text, func.count(c.worker_id.distinct()).label("people"))
-    given = query.where(c.worker_id.in_(people)).group_by(c.version, c.text).order_by(c.version)
-    versions = work.db.execute(given).all()
+    people = select(worker.c.id).where(work.own(worker))
+    query = (
+        select(c.version, c.text, func.count(c.worker_id.distinct()).label("people"))
+        .where(c.worker_id.in_(people))
+        .group_by(c.version, c.text)
+        .order_by(c.version)
+    )
+    versions = work.rows(query)
     for row in versions:
-        yield f"Version {row.version}, accepted by {row.people:,} people:\n\n{row.text}\n\n"
+        people_count = thousands(row.people)
+        yield f"Version {row.version}, accepted by {people_count} people:\n\n{row.text}\n\n"
     if not versions:
         yield f"{work.plan.people.consent or 'No consent was asked for.'}\n"
 

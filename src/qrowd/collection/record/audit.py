@@ -16,10 +16,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import audit
-from qrowd.collection.database.store import Row, Work, new_id
+from qrowd.collection.database.store import Row, Work
 from qrowd.collection.record.act import checked, known_acts, subject_of
 from qrowd.errors import RuleError, UnknownNameError
 
@@ -57,7 +57,8 @@ def record(
     work: Work, who: str, name: str, details: Mapping[str, Any], undoes: int | None = None
 ) -> int:
     """Write an act down; its number."""
-    row = insert(audit).values(
+    return work.insert(
+        audit,
         campaign_id=work.campaign,
         at=work.now,
         who=who,
@@ -65,13 +66,12 @@ def record(
         details=json.dumps(details, sort_keys=True),
         undoes=undoes,
     )
-    return new_id(work.db.execute(row))
 
 
 def undo(work: Work, who: str, number: int) -> int:
     """Take an act back: a new act, which cannot be taken back twice."""
     row = act_numbered(work, number)
-    if work.db.scalar(select(audit.c.id).where(audit.c.undoes == number)) is not None:
+    if work.count(audit, audit.c.undoes == number):
         raise RuleError("conflict", f"act {number} was undone already")
     act = known_acts().get(row.act)
     if act is None or act.undo is None:
@@ -105,14 +105,12 @@ def refuse_unseen(work: Work, name: str, details: Mapping[str, Any], seen: int |
 
 def last_act(work: Work) -> int:
     """The number of the newest act."""
-    newest = select(func.max(audit.c.id)).where(audit.c.campaign_id == work.campaign)
-    return int(work.db.scalar(newest) or 0)
+    return work.number(select(func.max(audit.c.id)).where(work.own(audit)))
 
 
 def act_numbered(work: Work, number: int) -> Row:
     """An act of this campaign by its number."""
-    own = (audit.c.id == number) & (audit.c.campaign_id == work.campaign)
-    row = work.db.execute(select(audit).where(own)).one_or_none()
+    row = work.row(select(audit).where(work.own(audit), audit.c.id == number))
     if row is None:
         raise RuleError("not-found", f"there is no act {number} in this campaign")
     return row
@@ -120,10 +118,10 @@ def act_numbered(work: Work, number: int) -> Row:
 
 def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Row]:
     """What was done, the newest first; `before` is the number of the last one known."""
-    own = select(audit).where(audit.c.campaign_id == work.campaign)
+    query = select(audit).where(work.own(audit))
     if before is not None:
-        own = own.where(audit.c.id < before)
-    return list(work.db.execute(own.order_by(audit.c.id.desc()).limit(limit)))
+        query = query.where(audit.c.id < before)
+    return work.rows(query.order_by(audit.c.id.desc()).limit(limit))
 
 
 def reversible(work: Work, rows: list[Row]) -> set[int]:
@@ -147,8 +145,8 @@ def reversible(work: Work, rows: list[Row]) -> set[int]:
 
 def _since(work: Work, number: int) -> list[Row]:
     """The acts from a number on, the oldest first."""
-    own = (audit.c.campaign_id == work.campaign) & (audit.c.id >= number)
-    return list(work.db.execute(select(audit).where(own).order_by(audit.c.id)))
+    since = (audit.c.id >= number) & work.own(audit)
+    return work.rows(select(audit).where(since).order_by(audit.c.id))
 
 
 def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> list[Row]:
