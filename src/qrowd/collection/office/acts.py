@@ -11,23 +11,25 @@ their undo.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select, update
+from sqlalchemy import ColumnElement, and_, case, select
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
+    PAIR_NAMES,
     appeal,
     assignment,
     campaign,
-    document,
     judging_set,
     pair,
     place,
-    topic,
     worker,
 )
+from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
 from qrowd.collection.judging.assignments import by_id, kept, move
@@ -40,6 +42,8 @@ from qrowd.collection.record.act import (
     Act,
     Consequence,
     Details,
+    Foretell,
+    Undo,
     as_number,
     as_priorities,
     as_text,
@@ -48,6 +52,7 @@ from qrowd.collection.record.act import (
     register,
 )
 from qrowd.errors import RuleError
+from qrowd.rendering import thousands
 
 
 def consequence(work: Work, name: str, details: Mapping[str, Any]) -> Consequence:
@@ -64,43 +69,26 @@ def consequence(work: Work, name: str, details: Mapping[str, Any]) -> Consequenc
 # --- the campaign's state -------------------------------------------------------------------------
 
 
-def _launch(work: Work, _: Details) -> Details:
-    return _set_state(work, "running", "draft")
-
-
-def _pause(work: Work, _: Details) -> Details:
-    return _set_state(work, "paused", "running")
-
-
-def _resume(work: Work, _: Details) -> Details:
-    return _set_state(work, "running", "paused")
-
-
-def _close(work: Work, _: Details) -> Details:
-    return _set_state(work, "closed", "running", "paused")
-
-
-def _set_state(work: Work, state: str, *sources: str) -> Details:
+def _set_state(work: Work, _: Details, state: str, sources: tuple[str, ...]) -> Details:
     own = campaign.c.id == work.campaign
     now = work.db.scalar(select(campaign.c.state).where(own))
     if now not in sources:
         raise RuleError("wrong-state", f"this campaign is {now}")
-    work.db.execute(update(campaign).where(own).values(state=state))
+    work.update(campaign, own, state=state)
     return {"before": now}
 
 
 def _undo_state(work: Work, details: Details) -> None:
     before = details["before"]
-    own = assignment.c.campaign_id == work.campaign
-    if before == "draft" and work.db.scalar(select(assignment.c.id).where(own).limit(1)):
+    if before == "draft" and work.count(assignment, work.own(assignment)):
         raise RuleError("not-allowed", "work was given out already; pause the campaign instead")
-    _set_state(work, before, "draft", "running", "paused", "closed")
+    _set_state(work, {}, before, ("draft", "running", "paused", "closed"))
 
 
 def _foretell_launch(work: Work, _: Details) -> Consequence:
     shown, pace = work.plan.pay.shown, pace_of(work)
     follows = (
-        f"Workers can begin: {pace.wanted:,} judgements are wanted.",
+        f"Workers can begin: {thousands(pace.wanted)} judgements are wanted.",
         f"If all goes as planned, {shown(pace.expected)} of {shown(pace.budget)} are spent.",
         "It can be undone until the first batch is given out.",
     )
@@ -108,10 +96,8 @@ def _foretell_launch(work: Work, _: Details) -> Consequence:
 
 
 def _foretell_pause(work: Work, _: Details) -> Consequence:
-    a = assignment.c
-    ongoing = (a.campaign_id == work.campaign) & a.state.in_(("active", "finished"))
-    n = int(work.db.scalar(select(func.count()).select_from(assignment).where(ongoing)) or 0)
-    follows = ("Nobody gets a new batch.", f"{n:,} open batches can be finished and are paid.")
+    n = thousands(work.count(assignment, work.own(assignment), assignment.c.state.in_(OPEN)))
+    follows = ("Nobody gets a new batch.", f"{n} open batches can be finished and are paid.")
     return Consequence("Pause this campaign?", "Pause", follows)
 
 
@@ -134,23 +120,23 @@ def _foretell_close(work: Work, _: Details) -> Consequence:
 
 def _raise_target(work: Work, details: Details) -> Details:
     """Another target of the pool's open sets (of one topic, where it is named)."""
-    own, s = pool_sets(work, details.get("topic")), judging_set.c
+    sets, s = pool_sets(work, details.get("topic")), judging_set.c
     before: list[list[int]] = []  # first set, last set, target; neighbours with equal ones together
-    for row in work.db.execute(select(s.id, s.target).where(own).order_by(s.id)):
+    for row in work.rows(select(s.id, s.target).where(sets).order_by(s.id)):
         if before and before[-1][2] == row.target:
             before[-1][1] = row.id
         else:
             before.append([row.id, row.id, row.target])
     if not before:
         raise RuleError("not-found", "there is no open set of that topic")
-    _set_target(work, int(details["target"]), own)
+    _set_target(work, int(details["target"]), sets)
     return {"before": before}
 
 
 def _undo_raise_target(work: Work, details: Details) -> None:
-    own = pool_sets(work, details.get("topic"))
+    sets = pool_sets(work, details.get("topic"))
     for first, last, target in details["before"]:
-        _set_target(work, int(target), and_(own, judging_set.c.id.between(first, last)))
+        _set_target(work, int(target), and_(sets, judging_set.c.id.between(first, last)))
 
 
 def _set_target(work: Work, target: int, sets: ColumnElement[bool]) -> None:
@@ -158,7 +144,7 @@ def _set_target(work: Work, target: int, sets: ColumnElement[bool]) -> None:
         raise RuleError("malformed", "a target must be at least 0")
     held = judging_set.c.held
     never_below_held = case((held > target, held), else_=target)
-    work.db.execute(update(judging_set).where(sets).values(target=never_below_held))
+    work.update(judging_set, sets, target=never_below_held)
 
 
 def _foretell_raise_target(work: Work, details: Details) -> Consequence:
@@ -167,41 +153,33 @@ def _foretell_raise_target(work: Work, details: Details) -> Consequence:
     where = f"topic {topic_name}" if topic_name else "every topic"
     follows = (
         f"{target} judgements are wanted of each document of {where}.",
-        f"{cost.pairs:,} documents get more: {cost.judgements:,} judgements in about "
-        f"{cost.batches:,} batches.",
+        f"{thousands(cost.pairs)} documents get more: {thousands(cost.judgements)} judgements in "
+        f"about {thousands(cost.batches)} batches.",
         "Where more is held already, it stays.",
     )
     return Consequence(f"Ask for {target} judgements?", "Set the target", follows, cost.amount)
 
 
-def _retire_gold(work: Work, details: Details) -> Details:
-    _use_gold(work, int(details["set"]), 0)
+def _use_gold(work: Work, details: Details, in_use: bool) -> Details:
+    row = _gold_set(work, details)
+    if bool(row.open) == in_use:
+        state = "in use" if in_use else "retired"
+        raise RuleError("conflict", f"gold set {row.id} is {state} already")
+    work.update(judging_set, judging_set.c.id == row.id, open=int(in_use))
     return {}
 
 
-def _undo_retire_gold(work: Work, details: Details) -> None:
-    _use_gold(work, int(details["set"]), 1)
-
-
-def _use_gold(work: Work, number: int, in_use: int) -> None:
-    now = _gold_set(work, number).open
-    if now == in_use:
-        state = "in use" if now else "retired"
-        raise RuleError("conflict", f"gold set {number} is {state} already")
-    work.db.execute(update(judging_set).where(judging_set.c.id == number).values(open=in_use))
-
-
-def _gold_set(work: Work, number: int) -> Row:
-    s = judging_set.c
-    own = and_(s.id == number, s.campaign_id == work.campaign, s.role != "pool")
-    row = work.db.execute(select(judging_set).where(own)).one_or_none()
+def _gold_set(work: Work, details: Details) -> Row:
+    number = int(details["set"])
+    is_gold = (judging_set.c.id == number) & (judging_set.c.role != "pool")
+    row = work.row(select(judging_set).where(work.own(judging_set), is_gold))
     if row is None:
         raise RuleError("not-found", f"there is no gold set {number}")
     return row
 
 
 def _foretell_retire_gold(work: Work, details: Details) -> Consequence:
-    number = _gold_set(work, int(details["set"])).id
+    number = _gold_set(work, details).id
     left = gold.supply(work) - 1
     each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
     follows = (
@@ -212,11 +190,9 @@ def _foretell_retire_gold(work: Work, details: Details) -> Consequence:
 
 
 def _prioritise(work: Work, details: Details) -> Details:
-    joined = pair.join(topic, topic.c.id == pair.c.topic_id)
-    joined = joined.join(document, document.c.id == pair.c.document_id)
-    query = select(topic.c.name, document.c.name.label("doc"), pair.c.priority).select_from(joined)
-    rows = work.db.execute(query.where(pair.c.campaign_id == work.campaign, pair.c.priority != 0))
-    before = {(row.name, row.doc): row.priority for row in rows}
+    query = select(*PAIR_NAMES, pair.c.priority).select_from(NAMED_PAIRS)
+    rows = work.rows(query.where(work.own(pair), pair.c.priority != 0))
+    before = {(row.topic, row.doc): row.priority for row in rows}
     wanted = {(name, doc): float(priority) for name, doc, priority in details["priorities"]}
     return {
         "found": set_priorities(work, wanted),
@@ -231,10 +207,14 @@ def _undo_prioritise(work: Work, details: Details) -> None:
 # --- workers --------------------------------------------------------------------------------------
 
 
+def _worker(work: Work, details: Details) -> Row:
+    return workers.worker_by_number(work, int(details["worker"]))
+
+
 def _screen_out(work: Work, details: Details) -> Details:
     """No more batches for a worker; an open one ends with screen-out pay."""
     before = _set_worker(work, details, "screened-out")
-    rows = _ongoing(work, workers.worker_by_number(work, int(details["worker"])).id)
+    rows = _ongoing(work, _worker(work, details).id)
     for row in rows:
         move(work, row, "screen out")
     return {**before, "batches": [kept(row) for row in rows]}
@@ -254,21 +234,20 @@ def _readmit(work: Work, details: Details) -> None:
 
 
 def _set_worker(work: Work, details: Details, state: str) -> Details:
-    row = workers.worker_by_number(work, int(details["worker"]))
+    row = _worker(work, details)
     if row.state == state:
         raise RuleError("conflict", f"worker w{row.number} is {state} already")
-    work.db.execute(update(worker).where(worker.c.id == row.id).values(state=state))
+    work.update(worker, worker.c.id == row.id, state=state)
     return {"before": row.state}
 
 
 def _ongoing(work: Work, worker_id: int) -> list[Row]:
-    a = assignment.c
-    own = (a.worker_id == worker_id) & a.state.in_(("active", "finished"))
-    return list(work.db.execute(select(assignment).where(own).order_by(a.id)))
+    mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_(OPEN)
+    return work.rows(select(assignment).where(mine).order_by(assignment.c.id))
 
 
 def _foretell_screen_out(work: Work, details: Details) -> Consequence:
-    row, pay = workers.worker_by_number(work, int(details["worker"])), work.plan.pay
+    row, pay = _worker(work, details), work.plan.pay
     ends = "The open batch ends, its answers are void, its places are free again."
     promised = [batch.promised for batch in _ongoing(work, row.id)]
     follows = (
@@ -281,13 +260,13 @@ def _foretell_screen_out(work: Work, details: Details) -> Consequence:
 
 
 def _foretell_stop(work: Work, details: Details) -> Consequence:
-    number = workers.worker_by_number(work, int(details["worker"])).number
+    number = _worker(work, details).number
     follows = ("No more batches are given; an open one can be finished and is paid.",)
     return Consequence(f"Give worker w{number} no more work?", "Stop", follows)
 
 
 def _message(work: Work, details: Details) -> Details:
-    worker_id = workers.worker_by_number(work, int(details["worker"])).id
+    worker_id = _worker(work, details).id
     # not into the record, which keeps what is erased with a person
     text = str(details.pop("text"))
     workers.write_message(work, worker_id, text, from_worker=False)
@@ -295,7 +274,7 @@ def _message(work: Work, details: Details) -> Details:
 
 
 def _foretell_message(work: Work, details: Details) -> Consequence:
-    number = workers.worker_by_number(work, int(details["worker"])).number
+    number = _worker(work, details).number
     text = str(details.get("text", ""))
     quoted = f"“{text[:300]}{'…' if len(text) > 300 else ''}”"
     follows = (quoted, "It is on the worker's page at once.")
@@ -305,22 +284,10 @@ def _foretell_message(work: Work, details: Details) -> Consequence:
 # --- batches --------------------------------------------------------------------------------------
 
 
-def _accept(work: Work, details: Details) -> Details:
-    return _move(work, details, "accept")
-
-
-def _exclude(work: Work, details: Details) -> Details:
-    return _move(work, details, "exclude")
-
-
-def _refuse(work: Work, details: Details) -> Details:
-    return _move(work, details, "refuse")
-
-
 def _move(work: Work, details: Details, name: str) -> Details:
-    row = by_id(work, int(details["assignment"]))
-    move(work, row, name)
-    return kept(row)
+    assigned = by_id(work, int(details["assignment"]))
+    move(work, assigned, name)
+    return kept(assigned)
 
 
 def _take_back(work: Work, before: Mapping[str, Any], move_name: str) -> None:
@@ -378,8 +345,7 @@ def _batch_and_owner(work: Work, details: Details) -> tuple[Row, str]:
 
 def _judged_again(work: Work, row: Row) -> tuple[str, int]:
     """What is judged again where a batch is void, and what that costs."""
-    held = (place.c.assignment_id == row.id) & (place.c.held == 1)
-    sets = int(work.db.scalar(select(func.count()).select_from(place).where(held)) or 0)
+    sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
     each = work.plan.hit.sets - work.plan.gold_per_hit
     cost = round(sets / each * work.plan.pay_of("judge"))
     return f"The answers are void; {sets} sets are judged again by somebody else.", cost
@@ -407,13 +373,12 @@ def _foretell_fund(work: Work, details: Details) -> Consequence:
 
 
 def _bonus(work: Work, details: Details) -> Details:
-    worker_id = workers.worker_by_number(work, int(details["worker"])).id
-    ledger.bonus(work, worker_id, int(details["amount"]))
+    ledger.bonus(work, _worker(work, details).id, int(details["amount"]))
     return {}
 
 
 def _undo_bonus(work: Work, details: Details) -> None:
-    worker_id = workers.worker_by_number(work, int(details["worker"])).id
+    worker_id = _worker(work, details).id
     amount = int(details["amount"])
     due = {row.id: row.amount for row in ledger.owed(work)}
     if due.get(worker_id, 0) < amount:
@@ -422,8 +387,7 @@ def _undo_bonus(work: Work, details: Details) -> None:
 
 
 def _foretell_bonus(work: Work, details: Details) -> Consequence:
-    number = workers.worker_by_number(work, int(details["worker"])).number
-    amount = int(details["amount"])
+    number, amount = _worker(work, details).number, int(details["amount"])
     shown = work.plan.pay.shown(amount)
     follows = ("It is owed at once, and paid with the next settlement.",)
     question = f"Give worker w{number} a bonus of {shown}?"
@@ -442,7 +406,7 @@ def _foretell_settle(work: Work, details: Details) -> Consequence:
     amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
     total = work.plan.pay.shown(sum(amounts))
     follows = (
-        f"{len(amounts):,} workers are marked as paid: {total} in all.",
+        f"{thousands(len(amounts))} workers are marked as paid: {total} in all.",
         "Pay them first: no money is sent from here.",
     )
     return Consequence(f"Mark {total} as paid?", "Mark as paid", follows, final=True)
@@ -453,15 +417,15 @@ def _foretell_settle(work: Work, details: Details) -> Consequence:
 
 def _reopen_appeal(work: Work, details: Details) -> None:
     """An appeal is open again; a batch that was accepted for it is refused again."""
-    reopened = update(appeal).values(answered_at=None, won=None, reply="")
-    work.db.execute(reopened.where(appeal.c.id == details["appeal"]))
+    same = appeal.c.id == details["appeal"]
+    work.update(appeal, same, answered_at=None, won=None, reply="")
     if details.get("batch"):
         _take_back(work, details["batch"], "refuse again")
 
 
 def _foretell_answer_appeal(work: Work, details: Details) -> Consequence:
     number, won = int(details["appeal"]), bool(details.get("won"))
-    row = work.db.execute(select(appeal).where(appeal.c.id == number)).one_or_none()
+    row = work.row(select(appeal).where(appeal.c.id == number))
     if row is None:
         raise RuleError("not-found", f"there is no appeal {number}")
     author = f"worker w{workers.worker_of(work, row.worker_id).number}"
@@ -477,12 +441,22 @@ def _foretell_answer_appeal(work: Work, details: Details) -> Consequence:
     return Consequence(question, "Send the answer", tuple(follows), cost)
 
 
+def _state_act(foretell: Foretell, state: str, *sources: str) -> Act:
+    do = partial(_set_state, state=state, sources=sources)
+    return Act(do, _undo_state, foretell, subject="state")
+
+
+def _batch_act(name: str, undo: Undo, foretell: Foretell) -> Act:
+    do = partial(_move, name=name)
+    return Act(do, undo, foretell, {"assignment": as_number}, "batch {assignment}")
+
+
 # do, undo, foretell, what it needs, what it changes. Names are stored in the record: permanent.
 ACTS: dict[str, Act] = {
-    "launch": Act(_launch, _undo_state, _foretell_launch, {}, "state"),
-    "pause": Act(_pause, _undo_state, _foretell_pause, {}, "state"),
-    "resume": Act(_resume, _undo_state, _foretell_resume, {}, "state"),
-    "close": Act(_close, _undo_state, _foretell_close, {}, "state"),
+    "launch": _state_act(_foretell_launch, "running", "draft"),
+    "pause": _state_act(_foretell_pause, "paused", "running"),
+    "resume": _state_act(_foretell_resume, "running", "paused"),
+    "close": _state_act(_foretell_close, "closed", "running", "paused"),
     "raise target": Act(
         _raise_target,
         _undo_raise_target,
@@ -491,7 +465,11 @@ ACTS: dict[str, Act] = {
         optional={"topic": as_text},
     ),
     "retire gold": Act(
-        _retire_gold, _undo_retire_gold, _foretell_retire_gold, {"set": as_number}, "set {set}"
+        partial(_use_gold, in_use=False),
+        partial(_use_gold, in_use=True),
+        _foretell_retire_gold,
+        {"set": as_number},
+        "set {set}",
     ),
     "prioritise": Act(_prioritise, _undo_prioritise, None, {"priorities": as_priorities}),
     "fund": Act(_fund, _undo_fund, _foretell_fund, {"amount": as_number}, adds=True),
@@ -499,15 +477,9 @@ ACTS: dict[str, Act] = {
         _screen_out, _readmit, _foretell_screen_out, {"worker": as_worker}, "worker {worker}"
     ),
     "stop": Act(_stop, _readmit, _foretell_stop, {"worker": as_worker}, "worker {worker}"),
-    "accept": Act(
-        _accept, _undo_accept, _foretell_accept, {"assignment": as_number}, "batch {assignment}"
-    ),
-    "exclude": Act(
-        _exclude, _undo_exclude, _foretell_exclude, {"assignment": as_number}, "batch {assignment}"
-    ),
-    "refuse": Act(
-        _refuse, _undo_refuse, _foretell_refuse, {"assignment": as_number}, "batch {assignment}"
-    ),
+    "accept": _batch_act("accept", _undo_accept, _foretell_accept),
+    "exclude": _batch_act("exclude", _undo_exclude, _foretell_exclude),
+    "refuse": _batch_act("refuse", _undo_refuse, _foretell_refuse),
     "extend": Act(None, withdraw, adds=True),
     "answer appeal": Act(None, _reopen_appeal, _foretell_answer_appeal, {}, "appeal {appeal}"),
     "bonus": Act(

@@ -51,6 +51,10 @@ class Consequence:
         return f"This costs {shown(self.cost)}; {shown(free)} are free{lacks}."
 
 
+Undo = Callable[[Work, Details], object]
+Foretell = Callable[[Work, Details], Consequence]
+
+
 @dataclass(frozen=True)
 class Act:
     """Something that an organiser can do."""
@@ -58,9 +62,9 @@ class Act:
     #: changes the campaign, returns what `undo` needs; None where a function of its own does it
     do: Callable[[Work, Details], Details] | None
     #: None: it cannot be taken back, and must be asked for twice
-    undo: Callable[[Work, Details], None] | None = None
+    undo: Undo | None = None
     #: what would follow and what it would cost; None: no page asks for it
-    foretell: Callable[[Work, Details], Consequence] | None = None
+    foretell: Foretell | None = None
     #: the details that it must have
     needed: Mapping[str, Reader] = field(default_factory=dict)
     #: what it changes, "" for its name: it is undone only while no later act changed the same
