@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Table, func, select
@@ -47,7 +47,10 @@ class Status:
 
 def status(work: Work) -> Status:
     """The state of coverage, money, batches and workers."""
-    topics = tuple(_topics(work))
+    topics = by_topic_and_votes(work)
+    by_votes: Counter[int] = Counter()
+    for each in topics:
+        by_votes.update(each.by_votes)
     leased = assignment.c.leased_at
     span = select(func.min(leased), func.max(leased)).where(work.own(assignment))
     first_at, last_at = work.db.execute(span).one()
@@ -60,8 +63,8 @@ def status(work: Work) -> Status:
         money=balance(work),
         assignments=counts(work, assignment),
         workers=counts(work, worker),
-        topics=topics,
-        by_votes=_by_votes(work),
+        topics=tuple(TopicStatus(each.topic, each.wanted, each.held) for each in topics),
+        by_votes=dict(sorted(by_votes.items())),
         first_at=first_at,
         last_at=last_at,
     )
@@ -70,8 +73,6 @@ def status(work: Work) -> Status:
 S = judging_set.c
 _WANTED = func.sum(S.target * S.size).label("wanted")
 _HELD = func.sum(S.held * S.size).label("held")
-_DOCUMENTS = func.sum(S.size).label("documents")
-_TOPIC_SETS = judging_set.join(topic, topic.c.id == S.topic_id)
 
 
 def _of_pool(work: Work) -> ColumnElement[bool]:
@@ -84,22 +85,12 @@ def coverage(work: Work) -> tuple[int, int]:
     return int(row.wanted or 0), int(row.held or 0)
 
 
-def _topics(work: Work) -> list[TopicStatus]:
-    query = (
-        select(topic.c.name, _WANTED, _HELD)
-        .select_from(_TOPIC_SETS)
-        .where(_of_pool(work))
-        .group_by(topic.c.id, topic.c.name)
-        .order_by(topic.c.id)
-    )
-    return [TopicStatus(row.name, int(row.wanted), int(row.held)) for row in work.rows(query)]
-
-
 def by_topic_and_votes(work: Work) -> list[TopicStatus]:
     """Each topic's coverage, and how many of its documents have 0, 1, 2, ... judgements."""
+    documents = func.sum(S.size).label("documents")
     query = (
-        select(topic.c.id, topic.c.name, S.held.label("votes"), _DOCUMENTS, _WANTED)
-        .select_from(_TOPIC_SETS)
+        select(topic.c.id, topic.c.name, S.held.label("votes"), documents, _WANTED)
+        .join_from(judging_set, topic, topic.c.id == S.topic_id)
         .where(_of_pool(work))
         .group_by(topic.c.id, topic.c.name, S.held)
         .order_by(topic.c.id, S.held)
@@ -116,12 +107,6 @@ def by_topic_and_votes(work: Work) -> list[TopicStatus]:
         )
         for name, rows in rows_of.items()
     ]
-
-
-def _by_votes(work: Work) -> dict[int, int]:
-    """How many documents of the pool have 0, 1, 2, ... judgements held."""
-    query = select(S.held, _DOCUMENTS).where(_of_pool(work)).group_by(S.held).order_by(S.held)
-    return {row.held: int(row.documents) for row in work.rows(query)}
 
 
 def counts(work: Work, table: Table) -> dict[str, int]:
