@@ -41,7 +41,7 @@ from qrowd.collection.people import visits
 from qrowd.collection.people import workers as people
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
-from qrowd.web.robots.crowd import by_content, make_robots, truth_of
+from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.robot import EAGER, STORM, Robot
 from qrowd.web.robots.traffic import load, summary
 
@@ -137,7 +137,7 @@ def robots_of(store: Store, number: int, **options: Any) -> list[Robot]:
     """Robots of the campaign."""
     with store.read(NAME) as work:
         truth = by_content(work, truth_of(work))
-    return make_robots(store, NAME, number, truth, **options)
+    return make_robots(store, NAME, Crowd(robots=number, **options), truth)
 
 
 def link_of(store: Store, person: str) -> str:

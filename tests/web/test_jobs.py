@@ -25,7 +25,8 @@ from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.robots.rehearsal import Crowd, judge
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import judge
 from qrowd.web.robots.robot import Call
 from qrowd.web.robots.traffic import Clock, in_process
 from qrowd.web.settings import Settings

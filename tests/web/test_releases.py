@@ -17,7 +17,8 @@ from qrowd.collection.adjudication import expert_sample
 from qrowd.reporting.report import study_of
 from qrowd.simulation.setting import Setting
 from qrowd.web import tasks
-from qrowd.web.robots.rehearsal import Crowd, judge
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import judge
 from qrowd.web.robots.traffic import Clock
 
 

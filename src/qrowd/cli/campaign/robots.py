@@ -15,7 +15,8 @@ from qrowd.errors import InputError
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
     from qrowd.collection.plan.sections import Plan
-    from qrowd.web.robots.rehearsal import Crowd, Rehearsal
+    from qrowd.web.robots.crowd import Crowd
+    from qrowd.web.robots.rehearsal import Rehearsal
 
 
 @click.command()
@@ -69,7 +70,7 @@ def robots(
       qrowd campaign robots campaign.db --robots 12
       qrowd campaign robots campaign.db --robots 12 --seed 3 --json
     """
-    from qrowd.web.robots.rehearsal import Crowd
+    from qrowd.web.robots.crowd import Crowd
     from qrowd.web.robots.robot import CALM, STORM
 
     crowd = Crowd(
@@ -133,7 +134,7 @@ def _load(
 
     with store.read(campaign) as work:
         truth = by_content(work, truth_of(work, crowd.truth))
-    robots = make_robots(store, campaign, crowd.robots, truth, habits=crowd.habits, seed=crowd.seed)
+    robots = make_robots(store, campaign, crowd, truth)
     timings = load(address, robots, speed=speed)
     requests = summary(timings)
     if not requests:

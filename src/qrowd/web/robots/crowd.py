@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sqlalchemy import select
@@ -19,6 +19,19 @@ from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, p
 
 _LINK_DAYS = 3650
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """Who comes to judge."""
+
+    robots: int = 40
+    per_hour: float = 12.0
+    setting: Setting = field(default_factory=Setting)
+    habits: Habits = CALM
+    truth: Qrels | None = None
+    seed: int = 0
+    most_batches: int | None = None  # of one robot
 
 
 def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) -> Qrels:
@@ -57,25 +70,15 @@ def _pairs_with_gold(work: Work) -> list[Row]:
     return work.rows(query.where(work.own(pair)))
 
 
-def make_robots(
-    store: Store,
-    name: str,
-    number: int,
-    truth: Truth,
-    *,
-    setting: Setting | None = None,
-    habits: Habits = CALM,
-    seed: int = 0,
-    most_batches: int | None = None,
-) -> list[Robot]:
-    """So many robots of the setting's kinds, each with a link of its own."""
-    random = np.random.default_rng(seed)
+def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Robot]:
+    """Robots of the setting's kinds, each with a link of its own."""
+    number, random = crowd.robots, np.random.default_rng(crowd.seed)
     with store.write(name) as work:
         grades = work.plan.scale.grades
         entries = [
             {"link": visits.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
         ]
-    shape = replace(setting or Setting(), assessors=number, grades=max(2, len(grades)))
+    shape = replace(crowd.setting, assessors=number, grades=max(2, len(grades)))
     kind = random.permutation(kinds_of(shape))
     confusion, pace = confusions(kind, len(grades), random), paces(kind, random)
     sequence, length = patterns(number, len(grades), random)
@@ -93,9 +96,9 @@ def make_robots(
             pattern=tuple(sequence[at, : length[at]].tolist())
             if KINDS[kind[at]] == "pattern"
             else (),
-            habits=habits,
+            habits=crowd.habits,
             pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / _GOOD_SECONDS),
-            most_batches=most_batches,
+            most_batches=crowd.most_batches,
         )
         for at in range(number)
     ]

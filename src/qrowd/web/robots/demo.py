@@ -15,7 +15,8 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.rendering import percent
 from qrowd.reporting.parts import Part, Prose, Section, Table
-from qrowd.web.robots.rehearsal import Crowd, Rehearsal, judge
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import Rehearsal, judge
 from qrowd.web.robots.traffic import Clock
 
 TOPICS, POOL, GOLD_SETS, TEST_SETS, SIZE = 4, 15, 10, 4, 5

@@ -35,8 +35,7 @@ from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import snapshot
-from qrowd.web.robots.crowd import by_content, make_robots, truth_of
-from qrowd.web.robots.robot import CALM, Habits
+from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
 
@@ -60,18 +59,6 @@ CROWDS = {
         adversarial=0.02,
     ),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Crowd:
-    """Who comes to a dry run."""
-
-    robots: int = 40
-    per_hour: float = 12.0
-    setting: Setting | None = None
-    habits: Habits = CALM
-    truth: q.Qrels | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,15 +122,7 @@ def judge(
         truth = truth_of(work, crowd.truth)
         grades, began = by_content(work, truth), work.now
         files = CampaignFiles(store, folder, work.campaign)
-    robots = make_robots(
-        store,
-        name,
-        crowd.robots,
-        grades,
-        setting=crowd.setting,
-        habits=crowd.habits,
-        seed=crowd.seed,
-    )
+    robots = make_robots(store, name, crowd, grades)
     chance = np.random.default_rng(crowd.seed + 1)
     arrivals = np.cumsum(chance.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)
