@@ -8,27 +8,14 @@ from typing import Any
 import click
 
 import qrowd as q
+from qrowd.cli import options as opt
 from qrowd.cli.evaluate import deliver_intervals, deliver_scores
 from qrowd.cli.method_commands import MethodGroup, method_command
-from qrowd.cli.options import (
-    GoldFile,
-    JudgementFiles,
-    RunFiles,
-    default_option,
-    gold_option,
-    json_option,
-    output_option,
-    quiet_option,
-    read_topic_list,
-    runs_option,
-    seed_option,
-    written_option,
-)
 from qrowd.cli.output import put, say
 from qrowd.errors import InputError
 
 SHARED = (
-    runs_option,
+    opt.runs,
     click.option(
         "--judgements",
         multiple=True,
@@ -36,43 +23,31 @@ SHARED = (
         metavar="FILE",
         help="The judgements of the assessors. Repeatable.",
     ),
-    click.option(
-        "--columns",
-        metavar="NAMES",
-        help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
-    ),
-    click.option(
-        "-m",
-        "--measure",
-        "measures",
-        multiple=True,
-        metavar="MEASURE",
-        help="AP, nDCG@20, ... (see `qrowd measures`). Repeatable. Default: AP.",
-    ),
-    gold_option,
+    opt.columns,
+    opt.measures("AP, nDCG@20, ... (see `qrowd measures`). Repeatable. Default: AP."),
+    opt.gold,
     click.option(
         "--train-topics",
         metavar="FILE|TOPICS|SHARE",
         help="Topics to learn from gold on: a file with one topic per line, topics separated by "
         "commas, or a random share such as 0.3. Default: every topic that has gold.",
     ),
-    default_option(
+    opt.with_default(
         "--replicates",
         type=click.IntRange(1, 10_000),
         default=100,
         help="Number of random assessors of each kind, for aware-u.",
     ),
-    written_option("--assessors", help="Write the weight of each assessor."),
-    click.option(
+    opt.output_file("--assessors", help="Write the weight of each assessor."),
+    opt.switch(
         "--intervals",
-        is_flag=True,
         help="Intervals of scores and places: topics and assessors drawn anew, weights relearned.",
     ),
-    default_option("--level", type=float, default=0.9, help="Confidence level of the intervals."),
-    seed_option,
-    output_option,
-    json_option,
-    quiet_option,
+    opt.with_default("--level", type=float, default=0.9, help="Confidence level of the intervals."),
+    opt.seed,
+    opt.output,
+    opt.as_json,
+    opt.quiet,
 )
 
 
@@ -109,11 +84,11 @@ def command() -> None:
 def _aware(
     method: Any,
     *,
-    runs: RunFiles,
+    runs: opt.RunFiles,
     judgements: tuple[str, ...],
     columns: str | None,
     measures: tuple[str, ...],
-    gold: GoldFile,
+    gold: opt.GoldFile,
     train_topics: str | None,
     replicates: int,
     assessors: str | None,
@@ -128,7 +103,7 @@ def _aware(
     from qrowd.aggregation.aware import aware, check_gold
 
     check_gold(method.card, gold.path is not None)
-    crowd = JudgementFiles(judgements, columns).read()
+    crowd = opt.JudgementFiles(judgements, columns).read()
     systems = runs.read()
     trusted = gold.read()
     if trusted is not None:
@@ -163,7 +138,9 @@ def _training(stated: str | None, topics: q.Index, seed: int) -> q.Index:
         return topics
     if "." in stated and stated.replace(".", "", 1).isdigit():
         return topics.split(float(stated), seed)[0]
-    listed = read_topic_list(stated) if Path(stated).is_file() else q.Index.of(stated.split(","))
+    listed = (
+        opt.read_topic_list(stated) if Path(stated).is_file() else q.Index.of(stated.split(","))
+    )
     missing = listed.without(topics)
     if len(missing):
         raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from qrowd.cli.options import json_option, output_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import show, show_json
 from qrowd.registry import Card, cards, get
 
@@ -16,8 +16,8 @@ Columns = dict[str, list[str]]
 
 @click.command()
 @click.argument("method", required=False)
-@output_option
-@json_option
+@opt.output
+@opt.as_json
 def methods(method: str | None, output: str | None, as_json: bool) -> None:
     """List the merging methods, or describe one.
 
@@ -47,8 +47,8 @@ def methods(method: str | None, output: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("measure", required=False)
-@output_option
-@json_option
+@opt.output
+@opt.as_json
 def measures(measure: str | None, output: str | None, as_json: bool) -> None:
     """List the measures, or describe one.
 

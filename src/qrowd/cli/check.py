@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import qrowd as q
+from qrowd.cli import options as opt
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import FORMATS, json_option, once, read_option
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
 
@@ -30,19 +30,19 @@ KINDS = (
 
 
 @click.command(short_help="Say what files are, what is in them, and whether they fit together.")
-@click.argument("files", nargs=-1, metavar="FILE...", callback=once)
-@read_option("--gold", help="Qrels to compare the judgements and runs with.")
-@read_option(
+@click.argument("files", nargs=-1, metavar="FILE...", callback=opt.once)
+@opt.input_file("--gold", help="Qrels to compare the judgements and runs with.")
+@opt.input_file(
     "--runs",
     multiple=True,
     metavar="FILES",
     help="Runs to compare judgements and gold with: a file, a folder or a quoted pattern.",
 )
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
-@click.option("--format", type=click.Choice(FORMATS), help="The format of the FILEs.")
+@click.option("--format", type=click.Choice(opt.FORMATS), help="The format of the FILEs.")
 @click.option("--columns", metavar="NAMES", help="The columns of judgements, as in qrowd merge.")
 @grades_option
-@json_option
+@opt.as_json
 def command(
     files: tuple[str, ...],
     gold: str | None,

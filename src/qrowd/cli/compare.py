@@ -8,15 +8,7 @@ from pathlib import Path
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    default_option,
-    json_option,
-    once,
-    output_option,
-    read_option,
-    read_topic_list,
-    seed_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import put, show_json
 from qrowd.errors import UsageError
 from qrowd.io.atomic import write
@@ -28,11 +20,10 @@ _OVER = ("estimate", "reference", "symmetric")
 
 
 @click.command()
-@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=once)
-@read_option("--reference", help="The reference scores, such as those under gold.")
-@click.option(
+@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=opt.once)
+@opt.input_file("--reference", help="The reference scores, such as those under gold.")
+@opt.switch(
     "--systems",
-    is_flag=True,
     help="Instead test the runs of one file of scores against each other.",
 )
 @click.option(
@@ -50,50 +41,39 @@ _OVER = ("estimate", "reference", "symmetric")
     help="Topics to leave out, such as those a method was trained on: a file with one topic per "
     "line, or qrels.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Compare this measure only. Repeatable.",
-)
-@default_option(
+@opt.measures("Compare this measure only. Repeatable.")
+@opt.with_default(
     "--bootstrap",
     type=click.IntRange(0, 100_000),
     default=1000,
     help="Bootstrap samples of topics for the intervals; 0 for none.",
 )
-@default_option("--level", type=float, default=0.95, help="Confidence level of the intervals.")
-@default_option(
+@opt.with_default("--level", type=float, default=0.95, help="Confidence level of the intervals.")
+@opt.choice(
     "--test",
-    type=click.Choice(_TESTS),
-    default="randomisation",
+    choices=_TESTS,
     help="Test between estimates (or systems), paired over topics.",
 )
-@default_option(
+@opt.choice(
     "--correction",
-    type=click.Choice(_CORRECTIONS),
-    default="holm",
+    choices=_CORRECTIONS,
     help="Correction for the number of tests.",
 )
-@default_option("--alpha", type=float, default=0.05, help="Significance level of the marks.")
-@default_option(
+@opt.with_default("--alpha", type=float, default=0.05, help="Significance level of the marks.")
+@opt.choice(
     "--over",
-    type=click.Choice(_OVER),
-    default="estimate",
+    choices=_OVER,
     help="The ranking whose top tau_AP weighs most.",
 )
-@default_option(
+@opt.choice(
     "--rank-ties",
-    type=click.Choice(("independent", "together")),
-    default="independent",
+    choices=("independent", "together"),
     help="How tau_AP breaks ties: in each ranking separately, or alike.",
 )
-@click.option("--latex", is_flag=True, help="Print LaTeX.")
-@output_option
-@json_option
-@seed_option
+@opt.switch("--latex", help="Print LaTeX.")
+@opt.output
+@opt.as_json
+@opt.seed
 def command(
     scores: tuple[str, ...],
     reference: str | None,
@@ -138,8 +118,8 @@ def command(
         raise UsageError("--systems takes one file of scores, with all runs in it")
     if baseline and not systems:
         raise UsageError("--baseline needs --systems")
-    kept = read_topic_list(topics) if topics else None
-    dropped = read_topic_list(leave_out) if leave_out else None
+    kept = opt.read_topic_list(topics) if topics else None
+    dropped = opt.read_topic_list(leave_out) if leave_out else None
     comparison: q.Comparison | q.SystemComparison
     if reference:
         comparison = q.compare(

@@ -5,17 +5,7 @@ from __future__ import annotations
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    DocumentFiles,
-    default_option,
-    documents_option,
-    json_option,
-    output_option,
-    qrels_option,
-    quiet_option,
-    read_qrels,
-    seed_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import put, save_pictures, say, show_json
 from qrowd.errors import UsageError
 
@@ -31,12 +21,12 @@ def command() -> None:
 
 
 @command.command()
-@documents_option
-@qrels_option
-@default_option(
+@opt.documents
+@opt.qrels
+@opt.with_default(
     "--qrels-rel", type=int, default=1, metavar="GRADE", help="Relevant from this grade on."
 )
-@default_option(
+@opt.with_default(
     "--near",
     type=click.FloatRange(0, 1),
     default=0.95,
@@ -48,19 +38,19 @@ def command() -> None:
     metavar="TOPIC",
     help="The topic whose densities to show. Default: the one with most relevant documents.",
 )
-@default_option(
+@opt.with_default(
     "--level",
     type=click.FloatRange(0.5, 0.999),
     default=0.95,
     help="Confidence level of the interval.",
 )
 @click.option("--figures", metavar="FOLDER", help="Draw the similarities.")
-@output_option
-@json_option
-@seed_option
-@quiet_option
+@opt.output
+@opt.as_json
+@opt.seed
+@opt.quiet
 def check(
-    documents: DocumentFiles,
+    documents: opt.DocumentFiles,
     qrels: str,
     qrels_rel: int,
     near: float,
@@ -90,7 +80,7 @@ def check(
     if bool(documents.texts) == bool(documents.vectors):
         raise UsageError("name the documents: --documents FILE, or --vectors FILE")
     content = documents.content()
-    gold = read_qrels(qrels).binary(qrels_rel)
+    gold = opt.read_qrels(qrels).binary(qrels_rel)
     if documents.without != "refuse":
         content, gold = qrels_with_text(gold, content, without=documents.without)
     test = q.cluster_test(content, gold, near=near, level=level, seed=seed)

@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    DocumentFiles,
-    GoldFile,
-    JudgementFiles,
-    RunFiles,
-    bundled,
-    default_option,
-    documents_option,
-    gold_option,
-    json_option,
-    output_option,
-    read_human,
-    read_option,
-    read_qrels,
-    runs_option,
-    seed_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import put, say, show, show_json
 from qrowd.errors import InputError, UsageError
 from qrowd.rendering import records
@@ -42,8 +26,8 @@ class Relevance:
     columns: str | None
     per_assessor: bool
     method: str | None
-    gold: GoldFile
-    documents: DocumentFiles
+    gold: opt.GoldFile
+    documents: opt.DocumentFiles
     probabilities: str | None
     draws: int | None
     recalibrate: str | None
@@ -83,10 +67,10 @@ class Relevance:
     def read(self) -> q.Qrels | q.Judgements | q.Merged:
         """What the options say to score under."""
         if self.qrels:
-            return read_qrels(self.qrels)
+            return opt.read_qrels(self.qrels)
         if not self.judgements:
             return q.read_probabilities(str(self.probabilities))
-        crowd = JudgementFiles(self.judgements, self.columns).read()
+        crowd = opt.JudgementFiles(self.judgements, self.columns).read()
         if not self.method:
             return crowd
         from qrowd.aggregation.run_scores import merge_by
@@ -102,7 +86,7 @@ class Relevance:
         """How far probabilities are believed."""
         from qrowd.aggregation.run_scores import Belief
 
-        sample = GoldFile(self.recalibrate, self.gold.rel).read()
+        sample = opt.GoldFile(self.recalibrate, self.gold.rel).read()
         return Belief(sample=sample, informed=self.informed, draws=self.draws or 0, seed=seed)
 
 
@@ -118,9 +102,9 @@ class Correction:
 
 
 @click.command()
-@runs_option
-@read_option("--qrels", help="Score the runs under these qrels.")
-@read_option(
+@opt.runs
+@opt.input_file("--qrels", help="Score the runs under these qrels.")
+@opt.input_file(
     "--judgements",
     multiple=True,
     help="Score under each assessor of these judgements (--per-assessor), or under the result of "
@@ -133,15 +117,11 @@ class Correction:
     '"ds(max_iter=50)", ... (see `qrowd methods`). --draws uses the method\'s own '
     "posterior draws if it has them.",
 )
-@gold_option
-@documents_option
-@click.option("--per-assessor", is_flag=True, help="Give each assessor a score of their own.")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
-)
-@read_option(
+@opt.gold
+@opt.documents
+@opt.switch("--per-assessor", help="Give each assessor a score of their own.")
+@opt.columns
+@opt.input_file(
     "--probabilities",
     "--merged",
     help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
@@ -153,12 +133,12 @@ class Correction:
     metavar="N",
     help="Score under N qrels drawn from the probabilities.",
 )
-@read_option(
+@opt.input_file(
     "--recalibrate",
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
 )
-@read_option(
+@opt.input_file(
     "--human",
     help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
     "row, or qrels (then --sampled says how they were chosen).",
@@ -175,10 +155,9 @@ class Correction:
     help="How human labels without probabilities were chosen: pairs at random, or whole "
     "topics at random.",
 )
-@default_option(
+@opt.choice(
     "--quantiles",
-    type=click.Choice(("t", "bootstrap")),
-    default="t",
+    choices=("t", "bootstrap"),
     help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
     "bootstrap.",
 )
@@ -188,9 +167,8 @@ class Correction:
     metavar="H",
     help="Also print how many human labels would make every interval at most H to each side.",
 )
-@click.option(
+@opt.switch(
     "--informed",
-    is_flag=True,
     help="Use the runs' rankings as evidence of relevance besides the votes: better scores when "
     "pairs have few votes (see Uncertainty in the documentation).",
 )
@@ -201,13 +179,8 @@ class Correction:
     metavar="P",
     help="For expected measures: the probability that a document outside the pool is relevant.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
+@opt.measures(
+    "AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
     "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
     "DCG@10.",
 )
@@ -218,22 +191,19 @@ class Correction:
     help="Relevant from this grade on, for every measure that does not say so itself "
     "(trec_eval's -l); nDCG and other measures with gains stay graded.",
 )
-@default_option(
+@opt.choice(
     "--topics",
-    type=click.Choice(("qrels", "both")),
-    default="qrels",
+    choices=("qrels", "both"),
     help="Average over all judged topics (a run without a topic scores 0 there), or only over "
     "topics that a run also has.",
 )
-@default_option(
+@opt.choice(
     "--keep",
-    type=click.Choice(("topics", "means")),
-    default="topics",
+    choices=("topics", "means"),
     help="Keep the scores of each draw by topic, or only their means.",
 )
-@click.option(
+@opt.switch(
     "--intervals",
-    is_flag=True,
     help="Print intervals of places (under fixed qrels of scores too), and the probability of "
     "being the best run (in JSON also of beating each other run).",
 )
@@ -243,16 +213,16 @@ class Correction:
     help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
     "Default: all that there is.",
 )
-@default_option("--level", type=float, default=0.9, help="Confidence level of the intervals.")
-@click.option("-q", "--per-topic", is_flag=True, help="Print every topic (files always have them).")
-@click.option("--quiet", is_flag=True, help="Print no messages.")
-@output_option
-@json_option
-@seed_option
-@bundled("relevance", Relevance)
-@bundled("correction", Correction)
+@opt.with_default("--level", type=float, default=0.9, help="Confidence level of the intervals.")
+@opt.switch("-q", "--per-topic", help="Print every topic (files always have them).")
+@opt.switch("--quiet", help="Print no messages.")
+@opt.output
+@opt.as_json
+@opt.seed
+@opt.bundled("relevance", Relevance)
+@opt.bundled("correction", Correction)
 def command(
-    runs: RunFiles,
+    runs: opt.RunFiles,
     relevance: Relevance,
     correction: Correction,
     unjudged: float,
@@ -364,7 +334,7 @@ def _corrected(
 ) -> q.Corrected:
     from qrowd.evaluation.measure import measures_of
 
-    human = read_human(str(correction.human), relevance.gold.rel)
+    human = opt.read_human(str(correction.human), relevance.gold.rel)
     # what these labels can correct
     if (correction.sampled or getattr(human, "by", "")) == "topic":
         usual: tuple[str, ...] = ("AP", "nDCG@20")

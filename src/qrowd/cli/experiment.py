@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qrowd.cli.options import default_option, json_option, output_option, quiet_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import save_pictures, say, show
 from qrowd.cli.verbs import Family
 from qrowd.errors import UsageError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qrowd.experiments.results import Results
     from qrowd.experiments.run import Book
 
-on_option = default_option(
+on_option = opt.with_default(
     "--on",
     default="threads",
     metavar="WHERE",
@@ -66,7 +66,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("name", required=False)
-@json_option
+@opt.as_json
 def presets(name: str | None, as_json: bool) -> None:
     """List the presets, or print the plan of one.
 
@@ -90,17 +90,15 @@ def presets(name: str | None, as_json: bool) -> None:
 @command.command()
 @click.argument("plan")
 @click.option("-o", "--output", metavar="FOLDER", help="Default: the plan's name.")
-@click.option(
+@opt.repeated(
     "--topics",
-    multiple=True,
     metavar="GROUP",
     help="Only this group of topic sets of the plan. Repeatable.",
 )
 @click.option("--judgements", metavar="FILE", help="Judgements instead of the plan's.")
 @click.option("--gold", metavar="FILE", help="Qrels instead of the plan's.")
-@click.option(
+@opt.repeated(
     "--runs",
-    multiple=True,
     metavar="NAME=FILES",
     help="Run sets instead of the plan's. Repeatable.",
 )
@@ -109,7 +107,7 @@ def presets(name: str | None, as_json: bool) -> None:
 )
 @on_option
 @workers_option
-@quiet_option
+@opt.quiet
 def run(
     plan: str,
     output: str | None,
@@ -142,7 +140,7 @@ def run(
 @click.argument("folder")
 @on_option
 @workers_option
-@quiet_option
+@opt.quiet
 def resume(folder: str, on: str, workers: int | None, quiet: bool) -> None:
     """Compute what FOLDER lacks. Finished tasks are kept, and none is counted twice.
 
@@ -156,7 +154,7 @@ def resume(folder: str, on: str, workers: int | None, quiet: bool) -> None:
 @command.command()
 @click.argument("folder")
 @click.argument("more", nargs=-1)
-@quiet_option
+@opt.quiet
 def join(folder: str, more: tuple[str, ...], quiet: bool) -> None:
     """Join the parts in FOLDER, and in other folders of the same plan, to one Parquet file.
 
@@ -239,17 +237,15 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 
 @command.command()
 @click.argument("folder")
-@click.option("--single", is_flag=True, help="Single assessors against gold: mean tau and tau_AP.")
-@click.option(
+@opt.switch("--single", help="Single assessors against gold: mean tau and tau_AP.")
+@opt.switch(
     "--differences",
-    is_flag=True,
     help="Single assessors: random relevance less relevance as judged, with 95 % "
     "intervals over topics.",
 )
-@click.option("--agreement", is_flag=True, help="The assessors' agreement with gold by topic.")
-@click.option(
+@opt.switch("--agreement", help="The assessors' agreement with gold by topic.")
+@opt.switch(
     "--significance",
-    is_flag=True,
     help="Significant differences between runs: gold as it is, and random.",
 )
 @click.option(
@@ -272,25 +268,23 @@ def _progress(quiet: bool) -> Callable[[str], None]:
     metavar="N",
     help="With intervals: panels of this size only. Repeatable.",
 )
-@click.option(
+@opt.repeated(
     "--measure",
     "measures",
-    multiple=True,
     metavar="MEASURE",
     help="With intervals: this measure only. Repeatable.",
 )
-@click.option(
+@opt.repeated(
     "--gold",
     "golds",
-    multiple=True,
     metavar="KIND",
     help="With intervals: certain or random gold only. Repeatable.",
 )
 @statistic_option
 @group_option
-@output_option
-@json_option
-@quiet_option
+@opt.output
+@opt.as_json
+@opt.quiet
 def table(
     folder: str,
     single: bool,
@@ -392,9 +386,9 @@ def _of_cells(
 @click.argument("folder")
 @statistic_option
 @group_option
-@output_option
-@json_option
-@quiet_option
+@opt.output
+@opt.as_json
+@opt.quiet
 def anova(
     folder: str, statistic: str, group: str, output: str | None, as_json: bool, quiet: bool
 ) -> None:
@@ -415,10 +409,10 @@ def anova(
 
 @command.command()
 @click.argument("folder")
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="Where the SVG files go.")
+@opt.target("FOLDER", "Where the SVG files go.")
 @statistic_option
 @group_option
-@quiet_option
+@opt.quiet
 def plot(folder: str, output: str, statistic: str, group: str, quiet: bool) -> None:
     """Draw main effects, interactions, lines by panel size and by number of topics, as SVG files.
 

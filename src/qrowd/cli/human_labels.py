@@ -5,24 +5,13 @@ from __future__ import annotations
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    JudgementFiles,
-    RunFiles,
-    default_option,
-    json_option,
-    judgements_argument,
-    output_option,
-    quiet_option,
-    read_human,
-    read_option,
-    seed_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import put, say, show
 from qrowd.errors import UsageError
 
 
 @click.command()
-@judgements_argument
+@opt.judgements
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),
@@ -30,26 +19,25 @@ from qrowd.errors import UsageError
     metavar="N",
     help="How many pairs to choose.",
 )
-@default_option(
+@opt.choice(
     "--by",
-    type=click.Choice(("random", "weight", "uncertainty", "topic")),
-    default="random",
+    choices=("random", "weight", "uncertainty", "topic"),
     help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
     "runs depend on it, how uncertain votes are; or choose whole topics.",
 )
-@read_option("--runs", multiple=True, help="Runs, for --by weight. Repeatable.")
-@default_option(
+@opt.input_file("--runs", multiple=True, help="Runs, for --by weight. Repeatable.")
+@opt.with_default(
     "-m",
     "--measure",
     default="P@10",
     metavar="MEASURE",
     help="Whose weights --by weight uses: P@k, DCG@k or RBP.",
 )
-@output_option
-@seed_option
-@quiet_option
+@opt.output
+@opt.seed
+@opt.quiet
 def sample(
-    files: JudgementFiles,
+    files: opt.JudgementFiles,
     pairs: int,
     by: str,
     runs: tuple[str, ...],
@@ -72,7 +60,7 @@ def sample(
     if by == "weight" and not runs:
         raise UsageError("--by weight needs --runs")
     crowd = files.read()
-    systems = RunFiles(runs).read() if runs else None
+    systems = opt.RunFiles(runs).read() if runs else None
     chosen = q.sample(crowd, pairs, by, runs=systems, measure=measure, seed=seed)
     put(chosen, output)
     topics = len(chosen.pairs.topics)
@@ -80,39 +68,32 @@ def sample(
 
 
 @click.command()
-@judgements_argument
-@read_option(
+@opt.judgements
+@opt.input_file(
     "--human",
     required=True,
     help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
     "added to each row.",
 )
-@click.option(
+@opt.grade(
     "--gold-rel",
-    type=int,
-    metavar="GRADE",
     help="Make human labels binary: this grade and higher ones are relevant. Default: --rel.",
 )
-@read_option(
+@opt.input_file(
     "--runs", multiple=True, help="Also show how well each judge ranks these runs. Repeatable."
 )
-@default_option(
+@opt.with_default(
     "-m",
     "--measure",
     default="nDCG@10",
     metavar="MEASURE",
     help="The measure by which runs are ranked.",
 )
-@default_option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    help="Confidence level of the intervals.",
-)
-@output_option
-@json_option
+@opt.level
+@opt.output
+@opt.as_json
 def judges(
-    files: JudgementFiles,
+    files: opt.JudgementFiles,
     human: str,
     gold_rel: int | None,
     runs: tuple[str, ...],
@@ -133,8 +114,8 @@ def judges(
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
     """
     crowd = files.read()
-    labels = read_human(human, files.rel if gold_rel is None else gold_rel)
-    systems = RunFiles(runs).read() if runs else None
+    labels = opt.read_human(human, files.rel if gold_rel is None else gold_rel)
+    systems = opt.RunFiles(runs).read() if runs else None
     table = q.judges(crowd, labels, systems, measure=measure, level=level)
     columns = table.listed("kappa", descending=True)
     show({name: column.tolist() for name, column in columns.items()}, output, as_json)

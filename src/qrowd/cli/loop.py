@@ -5,47 +5,32 @@ from __future__ import annotations
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    DocumentFiles,
-    GoldFile,
-    JudgementFiles,
-    default_option,
-    documents_option,
-    gold_option,
-    json_option,
-    judgements_argument,
-    output_option,
-    quiet_option,
-    read_topic_list,
-    seed_option,
-    written_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import iterations, put, save_pictures, say, show, show_json
 from qrowd.errors import UsageError
 
 
 @click.command()
-@judgements_argument
-@gold_option
-@documents_option
+@opt.judgements
+@opt.gold
+@opt.documents
 @click.option(
     "--methods",
     metavar="LIST",
     help="Methods, separated by commas: mv,gp,'mev(votes=2)'. Default: mv and ds; with "
     "documents mv, mvnn, mev and gp.",
 )
-@click.option(
+@opt.repeated(
     "--sweep",
     "sweeps",
-    multiple=True,
     metavar="METHOD.PARAMETER=VALUES",
     help="Also a method with each of these values of a parameter, as in "
     "mvnn.similarity=0.1,0.5,0.9; may repeat.",
 )
-@default_option(
+@opt.with_default(
     "--votes", type=click.IntRange(min=1), default=5, help="Votes per document at the end."
 )
-@default_option(
+@opt.with_default(
     "--randomisations",
     type=click.IntRange(min=1),
     default=50,
@@ -58,22 +43,20 @@ from qrowd.errors import UsageError
     help="Score after each K votes on a topic. Default: 1 or, where a method must be "
     "fitted anew, a tenth of the documents.",
 )
-@default_option(
+@opt.choice(
     "--ties",
-    type=click.Choice(("expected", "coin", "prevalence")),
-    default="expected",
+    choices=("expected", "coin", "prevalence"),
     help="A label that is tied counts as half right, is decided by a "
     "fair coin, or by a coin with the share of relevant votes so far.",
 )
-@default_option(
+@opt.choice(
     "--request",
-    type=click.Choice(("resample", "simulated")),
-    default="resample",
+    choices=("resample", "simulated"),
     help="A vote is one of the document's real votes, drawn with "
     "replacement, or that of a simulated assessor who errs as somebody of the crowd does "
     "on gold.",
 )
-@default_option(
+@opt.with_default(
     "--at-least",
     type=click.IntRange(min=1),
     default=1,
@@ -88,27 +71,27 @@ from qrowd.errors import UsageError
     "keep one (one with gold, if any). Default: keep all.",
 )
 @click.option("--leave-out", metavar="FILE", help="Leave out these topics (one on each line).")
-@default_option(
+@opt.with_default(
     "--at",
     type=float,
     default=1.0,
     metavar="VOTES",
     help="Votes per document of the table of topics.",
 )
-@written_option(
+@opt.output_file(
     "--table",
     help="Write the table of topics: accuracy at --at votes per document; "
     "* better than the first method, # than all others (Wilcoxon, .05).",
 )
 @click.option("--figures", metavar="FOLDER", help="Draw the curves, and a picture of each sweep.")
-@output_option
-@json_option
-@seed_option
-@quiet_option
+@opt.output
+@opt.as_json
+@opt.seed
+@opt.quiet
 def command(
-    files: JudgementFiles,
-    gold: GoldFile,
-    documents: DocumentFiles,
+    files: opt.JudgementFiles,
+    gold: opt.GoldFile,
+    documents: opt.DocumentFiles,
     methods: str | None,
     sweeps: tuple[str, ...],
     votes: int,
@@ -149,7 +132,7 @@ def command(
     truth = gold.read(files.rel)
     assert truth is not None
     if leave_out:
-        crowd = crowd[crowd.topics.without(read_topic_list(leave_out))]
+        crowd = crowd[crowd.topics.without(opt.read_topic_list(leave_out))]
     texts = documents.read(crowd)
     crowd = texts.judgements if texts else crowd
     specs = specs_of(methods or ("mv,mvnn,mev,gp" if texts else "mv,ds"))

@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import qrowd as q
+from qrowd.cli import options as opt
 from qrowd.cli.method_commands import MethodGroup, method_command
-from qrowd.cli.options import (
-    DocumentFiles,
-    GoldFile,
-    JudgementFiles,
-    documents_option,
-    gold_option,
-    judgements_argument,
-    output_option,
-    pairs_option,
-    quiet_option,
-    read_option,
-    seed_option,
-    ties_option,
-    written_option,
-)
 from qrowd.cli.output import iterations, put, save_pictures, say
 from qrowd.errors import UsageError
 from qrowd.registry import Card, cards
@@ -41,24 +27,24 @@ def _with_parameter_table() -> str:
 def _parameters_option(command: Any) -> Any:
     """Made when a method's command is: only then are the cards at hand."""
     about = f"Write every parameter's mean, interval and diagnostics ({_with_parameter_table()})."
-    return written_option("--parameters", help=about)(command)
+    return opt.output_file("--parameters", help=about)(command)
 
 
 SHARED = (
-    judgements_argument,
-    gold_option,
-    pairs_option,
-    documents_option,
-    read_option(
+    opt.judgements,
+    opt.gold,
+    opt.pairs,
+    opt.documents,
+    opt.input_file(
         "--priors",
         help="Prior knowledge about assessors: the --assessors file of an earlier merge.",
     ),
-    ties_option,
-    seed_option,
-    output_option,
-    written_option("--probabilities", help="Write the probability of each grade."),
-    written_option("--ranking", help="Write the consensus ranking as a run, by expected grades."),
-    written_option("--assessors", help="Write what was learned about each assessor."),
+    opt.ties,
+    opt.seed,
+    opt.output,
+    opt.output_file("--probabilities", help="Write the probability of each grade."),
+    opt.output_file("--ranking", help="Write the consensus ranking as a run, by expected grades."),
+    opt.output_file("--assessors", help="Write what was learned about each assessor."),
     _parameters_option,
     click.option(
         "--figures",
@@ -66,7 +52,7 @@ SHARED = (
         help="Folder for figures (SVG): votes against estimates, assessors, and sampler "
         "chains if any.",
     ),
-    quiet_option,
+    opt.quiet,
 )
 
 
@@ -113,10 +99,10 @@ def command() -> None:
 def _merge(
     method: Any,
     *,
-    files: JudgementFiles,
-    gold: GoldFile,
+    files: opt.JudgementFiles,
+    gold: opt.GoldFile,
     pairs: str | None,
-    documents: DocumentFiles,
+    documents: opt.DocumentFiles,
     priors: str | None,
     ties: str,
     seed: int,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from qrowd.cli.options import parameter_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import say
 from qrowd.errors import UsageError
 from qrowd.registry import build, cards, get, parse_spec
@@ -89,7 +89,7 @@ def method_command(
         short_help=card.summary,
     )(run)
     own = [
-        parameter_option(param, getattr(method, param.name))
+        opt.parameter_option(param, getattr(method, param.name))
         for param in card.params
         if param.name not in COMMON
     ]

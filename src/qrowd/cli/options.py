@@ -1,28 +1,33 @@
-"""Options that several verbs share.
+"""Options that several verbs share: `from qrowd.cli import options as opt`.
 
 Options that travel together reach a command as one object (`bundled`), which reads what they name:
 
-    judgements_argument   JUDGEMENTS... --columns --format --rel       files: JudgementFiles
-                          (and --grades, as gold_option and qrels_option)
-    judgements_if_any     the same, none being allowed
-    gold_option           --gold FILE --gold-rel N                     gold: GoldFile
-    documents_option      --documents FILE --vectors FILE --without-text
+    @opt.judgements          JUDGEMENTS... --columns --format --rel    files: JudgementFiles
+                             (and --grades, as gold and qrels)
+    @opt.judgements_if_any   the same, none being allowed
+    @opt.gold                --gold FILE --gold-rel N                  gold: GoldFile
+    @opt.documents           --documents FILE --vectors FILE --without-text
                                                                        documents: DocumentFiles
-    runs_option           --runs FILE (many) --run-names               runs: RunFiles
+    @opt.runs                --runs FILE (many) --run-names            runs: RunFiles
 
 The others reach it under their long names:
 
-    pairs_option          --pairs FILE                                 pairs
-    qrels_option          --qrels FILE                                 qrels
-    output_option         -o FILE                                      output
-    json_option           --json                                       as_json
-    ties_option           --ties RULE                                  ties
-    seed_option           --seed N                                     seed
-    quiet_option          -q                                           quiet
-    parameter_option      --max-iter, from a method's parameter        max_iter
+    @opt.pairs               --pairs FILE                              pairs
+    @opt.qrels               --qrels FILE                              qrels
+    @opt.output              -o FILE                                   output
+    @opt.as_json             --json                                    as_json
+    @opt.ties                --ties RULE                               ties
+    @opt.seed                --seed N                                  seed
+    @opt.quiet               -q                                        quiet
+    @opt.level               --level SHARE                             level
+    @opt.columns             --columns NAMES, of --judgements          columns
+    @opt.database            DATABASE, of a campaign                   database
+    @opt.campaign            --campaign NAME                           name
+    @opt.yes                 --yes                                     yes
 
-A verb makes options of its own by click.option, or by these where they say more: default_option
-(its default is shown), read_option (a file to read), written_option (a file to write).
+A verb makes options of its own by click.option, or by these where they say more: with_default (it
+is shown), choice (one of some words), switch (without a value), repeated (many values), grade,
+measures, target, input_file, output_file.
 
 `qrowd` loads what it is asked for when it is asked, so that `--help` of a verb imports neither
 numpy nor Polars.
@@ -65,9 +70,39 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
-def default_option(*flags: str, **settings: Any) -> Callable[[F], F]:
+def with_default(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option whose default `--help` shows."""
     return click.option(*flags, show_default=True, **settings)
+
+
+def choice(*flags: str, choices: tuple[str, ...], help: str) -> Callable[[F], F]:
+    """An option with one of these values, the first of them where it is not given."""
+    return with_default(*flags, type=click.Choice(choices), default=choices[0], help=help)
+
+
+def switch(*flags: str, help: str) -> Callable[[F], F]:
+    """An option without a value: it is on, or off."""
+    return click.option(*flags, is_flag=True, help=help)
+
+
+def repeated(*flags: str, **settings: Any) -> Callable[[F], F]:
+    """An option that may repeat: the command gets a tuple."""
+    return click.option(*flags, multiple=True, **settings)
+
+
+def grade(*flags: str, help: str) -> Callable[[F], F]:
+    """An option whose value is a grade."""
+    return click.option(*flags, type=int, metavar="GRADE", help=help)
+
+
+def measures(help: str) -> Callable[[F], F]:
+    """--measure, which may repeat; the command gets `measures`."""
+    return repeated("-m", "--measure", "measures", metavar="MEASURE", help=help)
+
+
+def target(metavar: str, help: str, name: str = "output") -> Callable[[F], F]:
+    """-o where it must be given: a folder, a database; the command gets it as `name`."""
+    return click.option("-o", "--output", name, required=True, metavar=metavar, help=help)
 
 
 def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
@@ -81,7 +116,7 @@ def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
     return value
 
 
-def read_option(*flags: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
+def input_file(*flags: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
     """An option that names a file to read; - is stdin."""
     return click.option(*flags, metavar=metavar, callback=once, **settings)
 
@@ -148,10 +183,8 @@ def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
             type=click.Choice(FORMATS),
             help="The file format of the judgements, if it is not detected correctly.",
         ),
-        click.option(
+        grade(
             "--rel",
-            type=int,
-            metavar="GRADE",
             help="Make judgements and gold binary: this grade and higher ones are relevant. "
             "By default grades are kept, and 1 and higher count as relevant.",
         ),
@@ -159,7 +192,12 @@ def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
     )
 
 
-judgements_argument = _judgements(True, "JUDGEMENTS...")
+columns = click.option(
+    "--columns",
+    metavar="NAMES",
+    help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
+)
+judgements = _judgements(True, "JUDGEMENTS...")
 judgements_if_any = _judgements(False, "[JUDGEMENTS...]")
 
 
@@ -182,15 +220,13 @@ class GoldFile:
         return gold.binary(cut)
 
 
-gold_option = bundled(
+gold = bundled(
     "gold",
     GoldFile,
     ("gold", "gold_rel"),
-    read_option("--gold", help="Trusted qrels for some of the pairs."),
-    click.option(
+    input_file("--gold", help="Trusted qrels for some of the pairs."),
+    grade(
         "--gold-rel",
-        type=int,
-        metavar="GRADE",
         help="Make gold binary: this grade and higher ones are relevant (for graded gold "
         "beside 0/1 judgements). Default: --rel.",
     ),
@@ -237,11 +273,11 @@ class DocumentFiles:
         return q.with_text(crowd, self.content(), gold, without=self.without)
 
 
-documents_option = bundled(
+documents = bundled(
     "documents",
     DocumentFiles,
     ("documents", "vectors", "without_text"),
-    read_option(
+    input_file(
         "--documents",
         multiple=True,
         help="The documents' texts, for methods that read them: a table with doc and text, "
@@ -253,10 +289,9 @@ documents_option = bundled(
         help="The documents' vectors, instead of their texts: a .npy file, one row each, with "
         "the documents' names, one per line, in a file .ids beside it.",
     ),
-    default_option(
+    choice(
         "--without-text",
-        type=click.Choice(("refuse", "skip", "alone")),
-        default="refuse",
+        choices=("refuse", "skip", "alone"),
         help="Judged documents without text: stop, leave them out, or take them to be like no "
         "other.",
     ),
@@ -275,28 +310,27 @@ class RunFiles:
         return q.read_runs(list(self.paths), names=self.names)
 
 
-runs_option = bundled(
+runs = bundled(
     "runs",
     RunFiles,
     ("runs", "run_names"),
-    read_option(
+    input_file(
         "--runs",
         multiple=True,
         required=True,
         metavar="FILES",
         help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
     ),
-    default_option(
+    choice(
         "--run-names",
-        type=click.Choice(("auto", "tag", "file")),
-        default="auto",
+        choices=("auto", "tag", "file"),
         help="Name runs by their tag, by their file, or by the tag unless two files share one.",
     ),
 )
 
 
-qrels_option = _all(
-    read_option("--qrels", required=True, help="The qrels."),
+qrels = _all(
+    input_file("--qrels", required=True, help="The qrels."),
     grades_option,
 )
 
@@ -319,7 +353,7 @@ def read_topic_list(path: str) -> q.Index:
     return read_topic_list(path)
 
 
-pairs_option = read_option(
+pairs = input_file(
     "--pairs",
     help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "
     "and doc.",
@@ -329,7 +363,7 @@ pairs_option = read_option(
 # --- what is written, and how ---------------------------------------------------------------------
 
 
-def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
+def output_file(*flags: str, **others: Any) -> Callable[[F], F]:
     """An option that names a file to write.
 
     One that cannot be written, that is read too, or that two options name, is refused at once.
@@ -337,28 +371,41 @@ def written_option(*flags: str, **others: Any) -> Callable[[F], F]:
     return _all(click.option(*flags, metavar="FILE", callback=writable, **others), checking_files)
 
 
-output_option = written_option(
+output = output_file(
     "-o",
     "--output",
     help="Output file instead of stdout. The suffix sets the format: .tsv .csv .json .jsonl "
     ".parquet, or TREC format; add .gz .xz .bz2 or .zst to compress.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+as_json = switch("--json", "as_json", help="Print JSON.")
 
-ties_option = default_option(
+ties = choice(
     "--ties",
-    type=click.Choice(("coin", "relevant", "nonrelevant")),
-    default="coin",
+    choices=("coin", "relevant", "nonrelevant"),
     help="How to choose between equally likely grades: a coin flip (set by --seed), the "
     "highest, or the lowest.",
 )
 
-seed_option = default_option("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+seed = with_default("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
 
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="Print no messages and no progress."
+quiet = switch("-q", "--quiet", help="Print no messages and no progress.")
+
+level = with_default(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    help="Confidence level of the intervals.",
 )
+
+
+# --- campaigns ------------------------------------------------------------------------------------
+
+database = click.argument("database")
+campaign = click.option(
+    "--campaign", "name", metavar="NAME", help="Which campaign, if the database has several."
+)
+yes = switch("--yes", help="Do it without asking.")
 
 
 def parameter_option(param: Param, default: Any) -> click.Option:

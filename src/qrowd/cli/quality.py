@@ -12,18 +12,7 @@ from typing import Any
 import click
 
 import qrowd as q
-from qrowd.cli.options import (
-    GoldFile,
-    JudgementFiles,
-    bundled,
-    default_option,
-    gold_option,
-    json_option,
-    judgements_if_any,
-    output_option,
-    quiet_option,
-    seed_option,
-)
+from qrowd.cli import options as opt
 from qrowd.cli.output import put, save_pictures, say, show, show_json
 from qrowd.errors import InputError, UnknownNameError, UsageError
 from qrowd.registry import get
@@ -73,15 +62,15 @@ class Options:
 
 
 @click.command()
-@judgements_if_any
-@gold_option
+@opt.judgements_if_any
+@opt.gold
 @click.option(
     "--merge",
     metavar="METHOD",
     help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
     "--screen, show how its result changes.",
 )
-@default_option(
+@opt.with_default(
     "--sort",
     default="judgements",
     metavar="COLUMN",
@@ -90,95 +79,85 @@ class Options:
 @click.option(
     "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
 )
-@default_option(
+@opt.with_default(
     "--enough",
     type=click.IntRange(min=1),
     default=10,
     help="Do not suspect assessors with fewer judgements than this.",
 )
-@click.option(
+@opt.switch(
     "--agreement",
     "agreeing",
-    is_flag=True,
     help="Print coefficients of agreement instead of the table.",
 )
-@click.option(
+@opt.switch(
     "--independence",
     "independent",
-    is_flag=True,
     help="Whether assessors err together, and who with whom, instead of the table.",
 )
-@click.option(
+@opt.switch(
     "--per-topic",
-    is_flag=True,
     help="With --agreement: also for each topic. With --independence: each "
     "topic instead of couples.",
 )
-@default_option(
+@opt.with_default(
     "--bootstrap",
     type=click.IntRange(0, 100_000),
     default=1000,
     help="Bootstrap samples for the intervals of --agreement; 0 for none.",
 )
-@default_option(
+@opt.choice(
     "--resample",
-    type=click.Choice(("pairs", "topics")),
-    default="pairs",
+    choices=("pairs", "topics"),
     help="What the bootstrap samples.",
 )
-@click.option(
+@opt.repeated(
     "--screen",
     "rules",
-    multiple=True,
     metavar="RULE",
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
     "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
     "suspected.",
 )
-@click.option(
+@opt.switch(
     "--down-weight",
-    is_flag=True,
     help="With --screen: give doubted assessors a smaller weight instead.",
 )
-@default_option(
+@opt.with_default(
     "--each",
     type=click.IntRange(min=0),
     default=25,
     help="With --screen and --merge: for how many assessors to show the effect of each.",
 )
-@click.option(
+@opt.switch(
     "--simulate-checks",
-    is_flag=True,
     help="How often good and bad workers would pass the checks on gold.",
 )
-@default_option(
+@opt.with_default(
     "--binary-at-least",
     type=float,
     default=0.85,
     help="With --simulate-checks: the lowest binary score that passes.",
 )
-@default_option(
+@opt.with_default(
     "--ndcg-at-least",
     type=float,
     default=0.62,
     help="With --simulate-checks: the lowest NDCG score that passes.",
 )
-@default_option(
+@opt.with_default(
     "--accuracy-at-least",
     type=float,
     default=0.6,
     help="With --simulate-checks: the lowest accuracy that passes.",
 )
-@default_option(
+@opt.choice(
     "--ideal",
-    type=click.Choice(("tied", "standard")),
-    default="tied",
+    choices=("tied", "standard"),
     help="With --simulate-checks: how the NDCG score treats ties in the ideal ranking.",
 )
-@click.option(
-    "--curve", is_flag=True, help="With --simulate-checks: print the pass rate at every threshold."
-)
+@opt.switch("--curve", help="With --simulate-checks: print the pass rate at every threshold.")
 @click.option(
     "--orders",
     "ranked",
@@ -187,12 +166,12 @@ class Options:
     "the grades; with --agreement, Kendall's W, tau, cycles.",
 )
 @click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
-@output_option
-@json_option
-@seed_option
-@quiet_option
-@bundled("options", Options)
-def command(files: JudgementFiles, gold: GoldFile, options: Options) -> None:
+@opt.output
+@opt.as_json
+@opt.seed
+@opt.quiet
+@opt.bundled("options", Options)
+def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> None:
     """Find out whom to trust: assessors, agreement, spam, and checks on gold.
 
     Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on
@@ -212,7 +191,7 @@ def command(files: JudgementFiles, gold: GoldFile, options: Options) -> None:
       qrowd quality crowd.tsv --orders orders.tsv --gold g.qrels
     """
     options.refuse_strays()
-    trusted = GoldFile(gold.path).read()
+    trusted = opt.GoldFile(gold.path).read()
     if options.simulate_checks:
         _show_checks(trusted, options)
         return
@@ -412,7 +391,7 @@ def _show_checks(gold: q.Qrels | None, options: Options) -> None:
 
 
 def _show_orders(
-    ranked: str, files: JudgementFiles, gold: q.Qrels | None, options: Options
+    ranked: str, files: opt.JudgementFiles, gold: q.Qrels | None, options: Options
 ) -> None:
     """Whom to trust by rankings and preferences, or how far all agree."""
     crowd = files.read() if files.paths else None

@@ -7,37 +7,26 @@ from typing import Any
 import click
 
 import qrowd as q
+from qrowd.cli import options as opt
 from qrowd.cli.files import stated_grades
 from qrowd.cli.method_commands import MethodGroup, method_command
-from qrowd.cli.options import (
-    GoldFile,
-    default_option,
-    gold_option,
-    once,
-    output_option,
-    quiet_option,
-    seed_option,
-    written_option,
-)
 from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
 from qrowd.registry import Card
 
 SHARED = (
-    click.argument("files", nargs=-1, required=True, metavar="FILES...", callback=once),
-    click.option(
+    click.argument("files", nargs=-1, required=True, metavar="FILES...", callback=opt.once),
+    opt.grade(
         "--rel",
-        type=int,
-        metavar="GRADE",
         help="Make grades and gold binary: relevant from this grade on (gauss-rank).",
     ),
-    gold_option,
-    default_option("--name", default="consensus", help="The tag of the consensus run."),
-    seed_option,
-    output_option,
-    written_option("--worths", help="Write worth, deviation and component of each document."),
-    written_option("--assessors", help="Write what was learned of each assessor."),
-    quiet_option,
+    opt.gold,
+    opt.with_default("--name", default="consensus", help="The tag of the consensus run."),
+    opt.seed,
+    opt.output,
+    opt.output_file("--worths", help="Write worth, deviation and component of each document."),
+    opt.output_file("--assessors", help="Write what was learned of each assessor."),
+    opt.quiet,
 )
 
 
@@ -74,7 +63,7 @@ def _rank(
     *,
     files: tuple[str, ...],
     rel: int | None,
-    gold: GoldFile,
+    gold: opt.GoldFile,
     name: str,
     seed: int,
     output: str | None,

@@ -11,57 +11,40 @@ import click
 from click.core import ParameterSource
 
 import qrowd as q
-from qrowd.cli.options import (
-    GoldFile,
-    JudgementFiles,
-    RunFiles,
-    default_option,
-    gold_option,
-    judgements_if_any,
-    read_option,
-    seed_option,
-    written_option,
-)
+from qrowd.cli import options as opt
 from qrowd.errors import UsageError
 
 
 @click.command
-@judgements_if_any
-@read_option(
+@opt.judgements_if_any
+@opt.input_file(
     "--judgements", "further", multiple=True, help="The same as naming JUDGEMENTS. Repeatable."
 )
-@gold_option
-@read_option(
+@opt.gold
+@opt.input_file(
     "--runs",
     multiple=True,
     metavar="FILES",
     help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
 )
-@read_option(
+@opt.input_file(
     "--given", help="Qrels that the methods may learn from. Left out of every comparison with gold."
 )
-@click.option(
+@opt.repeated(
     "--screen",
     "rules",
-    multiple=True,
     metavar="RULE",
     help="Leave out assessors whom this rule doubts, such as random-spam. Repeatable.",
 )
-@click.option(
+@opt.repeated(
     "--method",
     "methods",
-    multiple=True,
     metavar="METHOD",
     help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
     "[default: mv, ds, auto; for more than two grades also wmv-iter]",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]",
+@opt.measures(
+    "A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]",
 )
 @click.option(
     "--chosen",
@@ -69,30 +52,25 @@ from qrowd.errors import UsageError
     help="The merging method that the intervals are based on.  [default: auto, hier-bayes, "
     "hier-vb or ds if used, else the last one]",
 )
-@default_option(
+@opt.with_default(
     "--informed/--no-informed",
     default=False,
     help="Use the systems' rankings as evidence of relevance in the intervals.",
 )
-@default_option(
+@opt.with_default(
     "--draws",
     type=click.IntRange(2, 100_000),
     default=1000,
     help="Number of qrels drawn from the merged probabilities for the intervals.",
 )
-@default_option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.9,
-    help="Confidence level of the intervals.",
-)
-@seed_option
-@default_option("--title", default="Judgements of a crowd", help="Title of the page.")
-@written_option("-o", "--output", default="report.html", show_default=True, help="Output file.")
+@opt.level
+@opt.seed
+@opt.with_default("--title", default="Judgements of a crowd", help="Title of the page.")
+@opt.output_file("-o", "--output", default="report.html", show_default=True, help="Output file.")
 def command(
-    files: JudgementFiles,
+    files: opt.JudgementFiles,
     further: tuple[str, ...],
-    gold: GoldFile,
+    gold: opt.GoldFile,
     runs: tuple[str, ...],
     given: str | None,
     title: str,
@@ -134,9 +112,9 @@ def command(
     else:
         study = q.study(
             files.read(),
-            RunFiles(runs).read() if runs else None,
+            opt.RunFiles(runs).read() if runs else None,
             gold.read(files.rel),
-            given=q.Given(gold=GoldFile(given, gold.rel).read(files.rel)),
+            given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
         page = q.report(study, title=title, commands=[_typed()])

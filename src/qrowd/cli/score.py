@@ -5,55 +5,43 @@ from __future__ import annotations
 import click
 
 import qrowd as q
+from qrowd.cli import options as opt
 from qrowd.cli.files import grades_option, stated_grades
-from qrowd.cli.options import (
-    default_option,
-    json_option,
-    once,
-    output_option,
-    read_option,
-    read_qrels,
-)
 from qrowd.cli.output import put, say, show_json
 
 
 @click.command()
-@click.argument("merged", callback=once)
-@click.argument("gold", callback=once)
-@click.option(
+@click.argument("merged", callback=opt.once)
+@click.argument("gold", callback=opt.once)
+@opt.grade(
     "--gold-rel",
-    type=int,
-    metavar="GRADE",
     help="Make gold binary: this grade and higher ones are relevant (for graded gold beside 0/1 "
     "labels). Default: --rel.",
 )
-@click.option(
+@opt.grade(
     "--rel",
-    type=int,
-    metavar="GRADE",
     help="Make merged labels binary: this grade and higher ones are relevant.",
 )
-@read_option(
+@opt.input_file(
     "--given",
     help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
     "probabilities marks them already.",
 )
-@click.option("--per-topic", is_flag=True, help="Also print one line per topic.")
-@click.option(
+@opt.switch("--per-topic", help="Also print one line per topic.")
+@opt.switch(
     "--calibration",
-    is_flag=True,
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
 )
-@default_option(
+@opt.with_default(
     "--bins",
     type=click.IntRange(min=1),
     default=10,
     help="Number of bins of the calibration table.",
 )
 @grades_option
-@output_option
-@json_option
+@opt.output
+@opt.as_json
 def command(
     merged: str,
     gold: str,
@@ -85,8 +73,8 @@ def command(
     from qrowd.io.qrels import read_labels
 
     labels = read_labels(merged, grades=stated_grades())
-    truth = read_qrels(gold)
-    seen = read_qrels(given) if given else None
+    truth = opt.read_qrels(gold)
+    seen = opt.read_qrels(given) if given else None
     cut = rel if gold_rel is None else gold_rel
     truth = truth if cut is None else truth.binary(cut)
     labels = labels if rel is None else labels.binary(rel)

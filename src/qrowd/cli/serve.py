@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qrowd.cli.options import default_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import say
 from qrowd.errors import MissingExtraError, UsageError
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     default="",
     help="A database elsewhere: postgresql://...; without it, PLACE/qrowd.db.",
 )
-@default_option("--host", default="127.0.0.1", help="The address to listen on.")
-@default_option(
+@opt.with_default("--host", default="127.0.0.1", help="The address to listen on.")
+@opt.with_default(
     "--port", default=8000, type=click.IntRange(1, 65535), help="The port to listen on."
 )
 @click.option(
@@ -36,23 +36,21 @@ if TYPE_CHECKING:
     default="",
     help="The public address of this server, if it is behind a proxy.",
 )
-@default_option(
+@opt.with_default(
     "--processes", default=1, type=click.IntRange(1, 64), help="How many processes answer requests."
 )
-@click.option(
+@opt.switch(
     "--try",
     "trial",
-    is_flag=True,
     help="Make a small campaign in a new folder and print a worker's link to it; the "
     "folder is removed in the end.",
 )
-@default_option(
+@opt.choice(
     "--way",
-    type=click.Choice(["grades", "ranked", "free-ranks", "preferences"]),
-    default="grades",
+    choices=("grades", "ranked", "free-ranks", "preferences"),
     help="How documents are judged with --try.",
 )
-@default_option("--language", default="en", help="The language of the pages with --try.")
+@opt.with_default("--language", default="en", help="The language of the pages with --try.")
 def command(
     place: str,
     database: str,

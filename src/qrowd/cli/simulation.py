@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import qrowd as q
-from qrowd.cli.options import default_option, quiet_option, seed_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import say
 from qrowd.errors import InputError
 from qrowd.io.atomic import made_folder
@@ -39,7 +39,7 @@ def _option(param: Param) -> click.Option:
 
 
 @click.command(params=[_option(param) for param in params_of(Setting)])
-@default_option(
+@opt.with_default(
     "-o",
     "--output",
     "folder",
@@ -48,7 +48,7 @@ def _option(param: Param) -> click.Option:
     help="Output folder; created if needed.",
 )
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
-@quiet_option
+@opt.quiet
 def simulate(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
     """Simulate a collection with known truth.
 
@@ -106,7 +106,7 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
 
 
 @click.command
-@default_option(
+@opt.with_default(
     "-o",
     "--output",
     "folder",
@@ -114,8 +114,8 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
     default="demo",
     help="Output folder; created if needed.",
 )
-@seed_option
-@quiet_option
+@opt.seed
+@opt.quiet
 def demo(folder: str, seed: int, quiet: bool) -> None:
     """Run everything on a simulated collection and write a report.
 

@@ -188,7 +188,7 @@ def _again(commands: Sequence[str], seed: str = "") -> Section:
     return Section("How to reproduce this report", tuple(parts))
 
 
-# --- releases ------------------------------------------------------------------------------------
+# --- releases -------------------------------------------------------------------------------------
 
 
 def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Study:

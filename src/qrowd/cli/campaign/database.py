@@ -1,23 +1,58 @@
-"""`qrowd campaign backup`, `restore`, `move` and `upgrade`: databases as a whole."""
+"""How verbs open a campaign; `backup`, `restore`, `move`, `upgrade`: databases as a whole."""
 
 from __future__ import annotations
 
+import getpass
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import click
 
-from qrowd.cli.campaign.opening import confirmed, database_argument, opened, yes_option
+from qrowd.cli import options as opt
 from qrowd.cli.output import say
-from qrowd.errors import UnknownNameError
+from qrowd.errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from qrowd.collection.database.store import Store
+
+
+@contextmanager
+def opened(database: str, *, new: bool = False) -> Iterator[Store]:
+    """The database, closed at the end."""
+    from qrowd.collection.database.opening import open_store
+
+    store = open_store(database, new=new)
+    try:
+        yield store
+    finally:
+        store.engine.dispose()
+
+
+def user() -> str:
+    """Who is at the keyboard, for the audit."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "command line"
+
+
+def confirmed(question: str, yes: bool) -> bool:
+    """Whether to go on; asks on a terminal, and without one wants --yes."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Add --yes to do it.")
+    return bool(click.confirm(question, err=True))
+
+
+# --- verbs ----------------------------------------------------------------------------------------
 
 
 @click.command()
-@database_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="The copy: one SQLite file, from either engine.",
-)
+@opt.database
+@opt.target("FILE", "The copy: one SQLite file, from either engine.")
 def backup(database: str, output: str) -> None:
     """Copy a database as it is at one moment, while others go on working.
 
@@ -33,14 +68,7 @@ def backup(database: str, output: str) -> None:
 
 @click.command()
 @click.argument("backup")
-@click.option(
-    "-o",
-    "--output",
-    "database",
-    required=True,
-    metavar="DATABASE",
-    help="A new file, or the URL of an empty PostgreSQL database.",
-)
+@opt.target("DATABASE", "A new file, or the URL of an empty PostgreSQL database.", "database")
 def restore(backup: str, database: str) -> None:
     """Put a backup into a new database; its rules are checked row by row.
 
@@ -76,9 +104,9 @@ def move(source: str, target: str) -> None:
 
 
 @click.command()
-@database_argument
+@opt.database
 @click.option("--to", metavar="VERSION", help="Another version than the newest; it may be older.")
-@yes_option
+@opt.yes
 def upgrade(database: str, to: str | None, yes: bool) -> None:
     """Bring a database to the schema of this version of qrowd; all of it, or nothing.
 

@@ -9,15 +9,8 @@ from urllib.parse import quote
 
 import click
 
-from qrowd.cli.campaign.opening import (
-    campaign_option,
-    confirmed,
-    database_argument,
-    opened,
-    user,
-    yes_option,
-)
-from qrowd.cli.options import default_option, json_option, output_option
+from qrowd.cli import options as opt
+from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import RuleError, UnknownNameError, UsageError
 
@@ -27,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@database_argument
-@campaign_option
-@click.option("--topics", "per_topic", is_flag=True, help="Also one line per topic.")
-@click.option("--acts", is_flag=True, help="Also what organisers did, with the numbers to undo.")
-@json_option
+@opt.database
+@opt.campaign
+@opt.switch("--topics", "per_topic", help="Also one line per topic.")
+@opt.switch("--acts", help="Also what organisers did, with the numbers to undo.")
+@opt.as_json
 def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json: bool) -> None:
     """Show how a campaign is going: coverage, money, batches, workers, what needs a decision.
 
@@ -85,12 +78,12 @@ def _status_text(plan: Plan, state: Status) -> str:
 
 
 @click.command()
-@database_argument
+@opt.database
 @click.argument("act", required=False)
 @click.argument("details", nargs=-1, metavar="[KEY=VALUE]...")
-@campaign_option
+@opt.campaign
 @click.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
-@yes_option
+@opt.yes
 def act(
     database: str,
     act: str | None,
@@ -135,22 +128,22 @@ def act(
 
 
 @click.command()
-@database_argument
+@opt.database
 @click.argument("people", nargs=-1, required=True, metavar="PERSON...")
-@campaign_option
-@default_option(
+@opt.campaign
+@opt.with_default(
     "--address",
     default="http://127.0.0.1:8000",
     metavar="URL",
     help="Where `qrowd serve` can be reached.",
 )
-@default_option(
+@opt.with_default(
     "--days",
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
     help="How long a link lets its person in.",
 )
-@output_option
+@opt.output
 def links(
     database: str,
     people: tuple[str, ...],
@@ -176,11 +169,11 @@ def links(
 
 
 @click.command()
-@database_argument
-@campaign_option
-@click.option("--settle", is_flag=True, help="Mark all of it as paid; this cannot be undone.")
-@output_option
-@yes_option
+@opt.database
+@opt.campaign
+@opt.switch("--settle", help="Mark all of it as paid; this cannot be undone.")
+@opt.output
+@opt.yes
 def pay(database: str, name: str | None, settle: bool, output: str | None, yes: bool) -> None:
     """List what each worker is owed, with the platform's id, and mark it as paid.
 
@@ -223,20 +216,20 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
 
 
 @click.command()
-@database_argument
-@campaign_option
+@opt.database
+@opt.campaign
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
     metavar="N",
     help="Draw this many judgements at random for experts to judge again.",
 )
-@click.option("--disputed", is_flag=True, help="List what judges disagree on instead.")
+@opt.switch("--disputed", help="List what judges disagree on instead.")
 @click.option(
     "--decide", metavar="FILE", help="Decisions: TSV with topic, doc, grade, and optionally reason."
 )
-@default_option("--expert", default="expert", help="Who decided.")
-@output_option
+@opt.with_default("--expert", default="expert", help="Who decided.")
+@opt.output
 def review(
     database: str,
     name: str | None,
@@ -278,14 +271,12 @@ def review(
 
 
 @click.command()
-@database_argument
+@opt.database
 @click.argument("worker", required=False, metavar="[WORKER]")
-@campaign_option
-@click.option("--void", is_flag=True, help="Take the answers out of the results, too.")
-@click.option(
-    "--despite-release", "despite", is_flag=True, help="Void answers that a release holds, too."
-)
-@yes_option
+@opt.campaign
+@opt.switch("--void", help="Take the answers out of the results, too.")
+@opt.switch("--despite-release", "despite", help="Void answers that a release holds, too.")
+@opt.yes
 def forget(
     database: str, worker: str | None, name: str | None, void: bool, despite: bool, yes: bool
 ) -> None:

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qrowd.cli.campaign.opening import (
-    campaign_option,
-    confirmed,
-    database_argument,
-    opened,
-    user,
-    yes_option,
-)
-from qrowd.cli.options import default_option, json_option
+from qrowd.cli import options as opt
+from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show_json
 from qrowd.errors import UsageError
 
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("plan")
-@json_option
+@opt.as_json
 def check(plan: str, as_json: bool) -> None:
     """Show what a plan costs, takes and pays, and how often good and bad workers would pass.
 
@@ -53,15 +46,8 @@ def check(plan: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("plan")
-@click.option(
-    "-o",
-    "--output",
-    "database",
-    required=True,
-    metavar="DATABASE",
-    help="A file, made if it is not there, or a PostgreSQL URL.",
-)
-@click.option("--launch", is_flag=True, help="Start it at once; otherwise it is a draft.")
+@opt.target("DATABASE", "A file, made if it is not there, or a PostgreSQL URL.", "database")
+@opt.switch("--launch", help="Start it at once; otherwise it is a draft.")
 def new(plan: str, database: str, launch: bool) -> None:
     """Make a campaign from a plan file and the files that it names.
 
@@ -92,13 +78,13 @@ def new(plan: str, database: str, launch: bool) -> None:
 
 
 @click.command()
-@database_argument
-@campaign_option
+@opt.database
+@opt.campaign
 @click.option("--topics", metavar="FILE", help="More topics.")
 @click.option("--documents", metavar="FILE", help="More documents.")
 @click.option("--pool", metavar="FILE", help="More pairs to judge.")
-@click.option("--runs", multiple=True, metavar="FILE", help="Runs whose top documents to judge.")
-@default_option(
+@opt.repeated("--runs", metavar="FILE", help="Runs whose top documents to judge.")
+@opt.with_default(
     "--depth", type=click.IntRange(min=1), default=20, help="How many documents of each run."
 )
 @click.option("--gold", metavar="FILE", help="More gold sets.")
@@ -110,7 +96,7 @@ def new(plan: str, database: str, launch: bool) -> None:
     metavar="AMOUNT",
     help="Money to add.",
 )
-@yes_option
+@opt.yes
 def extend(
     database: str,
     name: str | None,

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qrowd.cli.campaign.opening import (
-    campaign_option,
-    confirmed,
-    database_argument,
-    opened,
-    user,
-    yes_option,
-)
-from qrowd.cli.options import default_option, json_option
+from qrowd.cli import options as opt
+from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show
 from qrowd.errors import InputError, UsageError
 
@@ -24,24 +17,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@database_argument
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="FOLDER",
-    help="The folder to write to; made if it is not there.",
-)
-@campaign_option
-@default_option(
+@opt.database
+@opt.target("FOLDER", "The folder to write to; made if it is not there.", "folder")
+@opt.campaign
+@opt.with_default(
     "--merge",
     metavar="METHOD",
     default="mv",
     help="The method that makes qrels and probabilities; none for no such files.",
 )
-@click.option("--parquet", is_flag=True, help="Tables as Parquet, too.")
-@json_option
+@opt.switch("--parquet", help="Tables as Parquet, too.")
+@opt.as_json
 def export(
     database: str, folder: str, name: str | None, merge: str, parquet: bool, as_json: bool
 ) -> None:
@@ -67,14 +53,13 @@ def export(
 
 
 @click.command("import")
-@database_argument
+@opt.database
 @click.argument("file")
-@campaign_option
-@default_option(
+@opt.campaign
+@opt.choice(
     "--as",
     "kind",
-    type=click.Choice(("machine", "expert")),
-    default="machine",
+    choices=("machine", "expert"),
     help="Whose judgements they are.",
 )
 def import_(database: str, file: str, name: str | None, kind: str) -> None:
@@ -97,25 +82,20 @@ def import_(database: str, file: str, name: str | None, kind: str) -> None:
 
 
 @click.command()
-@database_argument
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FOLDER",
-    help="A new folder to write to, or a file that ends in .zip.",
+@opt.database
+@opt.target("FOLDER", "A new folder to write to, or a file that ends in .zip.")
+@opt.campaign
+@opt.with_default(
+    "--method", default="mv", metavar="METHOD", help="The method that makes the qrels."
 )
-@campaign_option
-@default_option("--method", default="mv", metavar="METHOD", help="The method that makes the qrels.")
-@click.option(
+@opt.repeated(
     "--runs",
-    multiple=True,
     metavar="FILE",
     help="A run to include; repeatable.  [default: the runs that were uploaded to the "
     "server of this database]",
 )
-@yes_option
-@json_option
+@opt.yes
+@opt.as_json
 def release(
     database: str,
     output: str,

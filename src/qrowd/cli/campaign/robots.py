@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 import qrowd as q
-from qrowd.cli.campaign.opening import campaign_option, database_argument, opened
-from qrowd.cli.options import default_option, json_option, quiet_option, seed_option
+from qrowd.cli import options as opt
+from qrowd.cli.campaign.database import opened
 from qrowd.cli.output import say, show_json
 from qrowd.errors import InputError
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@database_argument
-@campaign_option
-@default_option(
+@opt.database
+@opt.campaign
+@opt.with_default(
     "--robots", "number", default=40, type=click.IntRange(1, 100_000), help="How many come."
 )
 @click.option(
@@ -30,22 +30,20 @@ if TYPE_CHECKING:
     metavar="QRELS",
     help="The true grades. Default: those of gold; other pairs get random ones.",
 )
-@default_option("--method", default="mv", help="How their answers are merged.")
-@click.option(
-    "--storm", is_flag=True, help="Many double clicks, lost networks, abandoned and late batches."
-)
+@opt.with_default("--method", default="mv", help="How their answers are merged.")
+@opt.switch("--storm", help="Many double clicks, lost networks, abandoned and late batches.")
 @click.option(
     "--address", metavar="URL", help="Send the robots to a running server instead: a load test."
 )
-@default_option(
+@opt.with_default(
     "--speed",
     default=60.0,
     type=click.FloatRange(0, min_open=True),
     help="Load test: how much faster than people the robots are.",
 )
-@seed_option
-@json_option
-@quiet_option
+@opt.seed
+@opt.as_json
+@opt.quiet
 def robots(
     database: str,
     name: str | None,
