@@ -9,9 +9,9 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.evaluate import deliver_intervals, deliver_scores
+from qrowd.cli.evaluate import deliver_scores
 from qrowd.cli.method_commands import MethodGroup, method_command
-from qrowd.cli.output import put, say
+from qrowd.cli.output import deliver, put, say, say_notes
 from qrowd.errors import InputError
 
 SHARED = (
@@ -123,11 +123,11 @@ def _aware(
     if intervals:
         draws = done.resampled(seed=seed)
         drawn = "samples of topics and assessors"
-        deliver_intervals(q.intervals(draws, level=level, seed=seed, drawn=drawn), output, as_json)
+        deliver(q.intervals(draws, level=level, seed=seed, drawn=drawn), output, as_json)
     else:
         deliver_scores(done.merged, output, as_json)
-    for note in () if as_json else done.merged.notes:
-        say(f"note: {note}", quiet)
+    if not as_json:
+        say_notes(done.merged.notes, quiet)
 
 
 def _training(stated: str | None, topics: q.Index, seed: int) -> q.Index:

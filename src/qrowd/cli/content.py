@@ -6,7 +6,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import put, save_pictures, say, show_json
+from qrowd.cli.output import put, save_pictures, say_notes, show_json
 from qrowd.errors import UsageError
 
 
@@ -93,7 +93,7 @@ def check(
         save_pictures(pictures, figures, quiet)
     if as_json:
         show_json(test.to_dict(topic))
-    elif not output:
+        return
+    if not output:
         click.echo(text_of(test))
-    for note in () if as_json else test.notes:
-        say(f"note: {note}", quiet)
+    say_notes(test.notes, quiet)

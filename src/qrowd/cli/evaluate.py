@@ -9,7 +9,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import put, say, show, show_json
+from qrowd.cli.output import deliver, put, say_notes, show, show_json
 from qrowd.errors import InputError, UsageError
 from qrowd.rendering import records
 
@@ -281,11 +281,11 @@ def command(
         keep=keep,
     )
     if intervals:
-        deliver_intervals(q.intervals(scores, over=over, level=level, seed=seed), output, as_json)
+        deliver(q.intervals(scores, over=over, level=level, seed=seed), output, as_json)
     else:
         deliver_scores(scores, output, as_json, per_topic)
-    for note in () if as_json or (intervals and not output) else scores.notes:
-        say(f"note: {note}", quiet)
+    if not as_json and (output or not intervals):  # which say it themselves
+        say_notes(scores.notes, quiet)
 
 
 def deliver_scores(
@@ -308,16 +308,6 @@ def deliver_scores(
         put(scores, None)
     elif not output:
         show(score_table(scores))
-
-
-def deliver_intervals(intervals: q.Intervals, output: str | None, as_json: bool) -> None:
-    """Intervals to a file, as JSON, or for eyes."""
-    if output:
-        put(intervals, output)
-    if as_json:
-        show_json(intervals.to_dict())
-    elif not output:
-        click.echo(str(intervals))
 
 
 # --- corrected by human labels --------------------------------------------------------------------
@@ -364,16 +354,11 @@ def _deliver_corrected(
 ) -> None:
     """Corrected scores to a file, as JSON, or for eyes; and how many labels are needed."""
     needed = corrected.labels_needed(half_width) if half_width else {}
-    if output:
-        put(corrected, output)
+    deliver(corrected, output, as_json, labels_needed=needed)
     if as_json:
-        show_json({**corrected.to_dict(), "labels_needed": needed})
         return
     if output:
-        for note in corrected.notes:
-            say(f"note: {note}")
-    else:
-        click.echo(str(corrected))
+        say_notes(corrected.notes)
     for name in corrected.measures if half_width else ():
         if name in needed:
             line = (

@@ -6,7 +6,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import iterations, put, save_pictures, say, show, show_json
+from qrowd.cli.output import iterations, put, save_pictures, say_notes, show, show_json
 from qrowd.errors import UsageError
 
 
@@ -159,8 +159,7 @@ def command(
             loop=loop,
             progress=progress,
         )
-    for note in curves.notes:
-        say(f"note: {note}", quiet)
+    say_notes(curves.notes, quiet)
     if table:
         show(curves.table(at), table)
     if figures:

@@ -27,7 +27,7 @@ VERBS = {
         short_help="Say what files are, what is in them, and whether they fit together.",
     ),
     "compare": Verb(
-        "compare:command",
+        "compare:compare",
         "Compare rankings of systems with a reference ranking, or systems with each other.",
     ),
     "content": Verb("content:command", "Look at the documents' texts."),
@@ -67,7 +67,7 @@ VERBS = {
         "human_labels:sample",
         "Choose pairs for a human to judge, with the probability of each being chosen.",
     ),
-    "score": Verb("score:command", "Score merged labels against gold."),
+    "score": Verb("compare:score", "Score merged labels against gold."),
     "serve": Verb(
         "serve:command",
         "Run the web application on the campaigns in PLACE: a folder, or a database file.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,7 @@ from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.output import iterations, put, save_pictures, say
 from qrowd.errors import UsageError
 from qrowd.registry import Card, cards
-
-if TYPE_CHECKING:
-    from qrowd.data.chains import ParameterTable
+from qrowd.rendering import counted
 
 _CHECKED = 200_000  # judgements at most whose independence is checked
 
@@ -122,13 +120,18 @@ def _merge(
     given = q.Given(gold=trusted, priors=q.read_assessors(priors) if priors else None)
     texts = documents.read(crowd, trusted)
     if texts:
-        _say_missing(texts.missing, documents.without, quiet)
+        if texts.missing:
+            fate = {"skip": "left out", "alone": "taken to be like no other"}[documents.without]
+            first = " ".join(texts.missing[:5]) + (" ..." if len(texts.missing) > 5 else "")
+            say(f"{len(texts.missing)} documents without text {fate}: {first}", quiet)
         crowd = texts.judgements
         given = replace(given, documents=texts.documents, gold=texts.gold)
     with iterations(card.id, quiet, sampled=card.sampled) as progress:
         merged: q.Merged = method.fit(crowd, replace(given, progress=progress))
     if not quiet:
-        _summarise(crowd, merged, card, ties, seed)
+        for line in (_course(merged), *merged.fit.notes, *_doubts(crowd, card)):
+            say(line)
+        say(_outcome(merged, ties, seed))
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
@@ -145,7 +148,10 @@ def _merge(
                 f"--parameters: {merged.fit.method} has none; methods that do: {having}"
             )
         put(table, parameters)
-        _say_without_interval(table, quiet)
+        without_interval = dict.fromkeys(table.parameter[table["sd"] != table["sd"]].tolist())
+        if without_interval:
+            names = ", ".join(without_interval)
+            say(f"no interval (NaN), only the likeliest value: {names}", quiet)
     if figures:
         from qrowd.reporting.paper_figures import bayes_figures  # imports matplotlib
 
@@ -162,29 +168,10 @@ def _refuse_useless(card: Card, **named: Any) -> None:
             )
 
 
-def _say_missing(missing: tuple[str, ...], without_text: str, quiet: bool) -> None:
-    if missing:
-        fate = {"skip": "left out", "alone": "taken to be like no other"}[without_text]
-        more = " ..." if len(missing) > 5 else ""
-        say(f"{len(missing)} documents without text {fate}: {' '.join(missing[:5])}{more}", quiet)
-
-
-def _say_without_interval(table: ParameterTable, quiet: bool) -> None:
-    """Which parameters have a single value and no interval."""
-    bare = dict.fromkeys(table.parameter[table["sd"] != table["sd"]].tolist())
-    if bare:
-        say(f"no interval (NaN), only the likeliest value: {', '.join(bare)}", quiet)
-
-
-def _summarise(crowd: q.Judgements, merged: q.Merged, card: Card, ties: str, seed: int) -> None:
-    """What happened, on stderr."""
-    doubts = _doubts(crowd) if card.assumes_independence else []
-    for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
-        say(line)
-
-
-def _doubts(crowd: q.Judgements) -> list[str]:
-    """A warning where these assessors err together."""
+def _doubts(crowd: q.Judgements, card: Card) -> list[str]:
+    """A warning where these assessors err together, and the method takes them not to."""
+    if not card.assumes_independence:
+        return []
     from qrowd.aggregation.judgements.ds import DawidSkene
     from qrowd.quality.independence import independence
 
@@ -207,7 +194,7 @@ def _outcome(merged: q.Merged, ties: str, seed: int) -> str:
     counts = [f"{int((grades == g).sum())} of grade {g}" for g in scale.grades]
     tied = int((merged.grades("relevant") != merged.grades("nonrelevant")).sum())
     rule = f"{ties}, seed {seed}" if ties == "coin" else ties
-    decided = f"{tied} {'tie' if tied == 1 else 'ties'} decided ({rule})" if tied else "no ties"
+    decided = f"{counted(tied, 'tie')} decided ({rule})" if tied else "no ties"
     relevant = f"relevant from {scale.relevant_from} on (--rel)"
     if all(scale.relevant):
         relevant += f", so every grade: is --rel {scale.grades[0] + 1} meant?"

@@ -4,6 +4,7 @@ say("3 topics have no gold", quiet)                 one line on stderr
 show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal, else TSV
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
+deliver(noun, output, as_json)                      a noun to -o, as JSON, or for eyes
 save_pictures({"name": figure}, folder)             SVG files
 with iterations("ds", quiet) as progress: ...       progress(done, at_most, objective) shows it
 """
@@ -15,7 +16,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 1000  # that a terminal shows
+_BAR = 16  # letters of a bar that shows progress
 
 
 def say(message: str, quiet: bool = False) -> None:
@@ -71,6 +73,22 @@ def show(
         click.echo(tsv(table), nl=False)
 
 
+def deliver(noun: Any, output: str | None, as_json: bool, **further: Any) -> None:
+    """A noun to a file, and as JSON (with what is further in it) or, without a file, for eyes."""
+    if output:
+        put(noun, output)
+    if as_json:
+        show_json({**noun.to_dict(), **further})
+    elif not output:
+        click.echo(str(noun))
+
+
+def say_notes(notes: Iterable[str], quiet: bool = False) -> None:
+    """What a reader of the numbers should know, a line each on stderr."""
+    for note in notes:
+        say(f"note: {note}", quiet)
+
+
 def show_json(value: Any) -> None:
     """JSON on stdout; what is not a number becomes null, arrays become lists."""
     click.echo(to_json(value))
@@ -110,17 +128,14 @@ def iterations(method: str, quiet: bool = False, *, sampled: bool = False) -> It
             value = "" if math.isnan(objective) else f", {name} {objective:.{4 if sampled else 8}g}"
             rate = f", {done / (time.monotonic() - started):.0f}/s" if sampled else ""
             line = f"{method}: {step} {done} of at most {at_most}{rate}{value}"
-            line = f"{_bar(done / at_most)} {line}" if sampled and live else line
+            if sampled and live:
+                full = round(done / at_most * _BAR)
+                line = f"[{'#' * full}{'.' * (_BAR - full)}] {line}"
             click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
 
     yield progress
     if live:
         click.echo(f"\r{'':<79}\r", err=True, nl=False)
-
-
-def _bar(share: float, width: int = 16) -> str:
-    full = round(share * width)
-    return f"[{'#' * full}{'.' * (width - full)}]"
 
 
 def _print(table: Table, title: str, digits: int) -> None:

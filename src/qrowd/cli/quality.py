@@ -6,6 +6,7 @@ Six jobs: a table of assessors, agreement, independence, screening, simulated ch
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import put, save_pictures, say, show, show_json
+from qrowd.cli.output import put, save_pictures, say, say_notes, show, show_json
 from qrowd.errors import InputError, UnknownNameError, UsageError
 from qrowd.registry import get
 from qrowd.rendering import DIGITS
@@ -59,6 +60,11 @@ class Options:
         for name, stated, job, asked in strays:
             if stated and not asked:
                 raise UsageError(f"{name} goes with {job}, which was not given")
+
+
+def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
+    about = f"With --simulate-checks: the lowest {score} that passes."
+    return opt.with_default(flag, type=float, default=default, help=about)
 
 
 @click.command()
@@ -134,24 +140,9 @@ class Options:
     "--simulate-checks",
     help="How often good and bad workers would pass the checks on gold.",
 )
-@opt.with_default(
-    "--binary-at-least",
-    type=float,
-    default=0.85,
-    help="With --simulate-checks: the lowest binary score that passes.",
-)
-@opt.with_default(
-    "--ndcg-at-least",
-    type=float,
-    default=0.62,
-    help="With --simulate-checks: the lowest NDCG score that passes.",
-)
-@opt.with_default(
-    "--accuracy-at-least",
-    type=float,
-    default=0.6,
-    help="With --simulate-checks: the lowest accuracy that passes.",
-)
+@_bound("--binary-at-least", 0.85, "binary score")
+@_bound("--ndcg-at-least", 0.62, "NDCG score")
+@_bound("--accuracy-at-least", 0.6, "accuracy")
 @opt.choice(
     "--ideal",
     choices=("tied", "standard"),
@@ -307,8 +298,7 @@ def _show_agreement(crowd: q.Judgements, options: Options) -> None:
         f"{coefficients.compared} of {coefficients.pairs} pairs have two judgements or more",
         options.quiet,
     )
-    for note in coefficients.notes:
-        say(f"note: {note}", options.quiet)
+    say_notes(coefficients.notes, options.quiet)
     show(coefficients.table(), options.output, options.as_json)
 
 
@@ -318,7 +308,11 @@ def _show_independence(crowd: q.Judgements, options: Options) -> None:
 
     verdict = q.independence(crowd, DawidSkene(smoothing=1), seed=options.seed)
     if options.as_json and not options.output:
-        show_json(_account(verdict))
+        estimate = ("rho", "low", "high", "level", "agreement", "expected", "freedom", "method")
+        account = {name: getattr(verdict, name) for name in ("verdict", "together", *estimate)}
+        account["by_topic"] = dict(zip(verdict.topics, verdict.by_topic.tolist(), strict=True))
+        account["couples"] = [asdict(couple) for couple in verdict.couples]
+        show_json(account)
         return
     for line in str(verdict).splitlines()[:2]:
         say(line, options.quiet)
@@ -328,23 +322,6 @@ def _show_independence(crowd: q.Judgements, options: Options) -> None:
         names = ("one", "other", "shared", "agreement", "expected", "z")
         columns = {name: [getattr(pair, name) for pair in verdict.couples] for name in names}
     show(columns, options.output, options.as_json)
-
-
-def _account(verdict: q.Independence) -> dict[str, Any]:
-    return {
-        "verdict": verdict.verdict,
-        "together": verdict.together,
-        "rho": verdict.rho,
-        "low": verdict.low,
-        "high": verdict.high,
-        "level": verdict.level,
-        "agreement": verdict.agreement,
-        "expected": verdict.expected,
-        "freedom": verdict.freedom,
-        "method": verdict.method,
-        "by_topic": dict(zip(verdict.topics, verdict.by_topic.tolist(), strict=True)),
-        "couples": [asdict(couple) for couple in verdict.couples],
-    }
 
 
 # --- checks on gold, and orders -------------------------------------------------------------------

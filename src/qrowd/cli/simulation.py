@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,15 +39,14 @@ def _option(param: Param) -> click.Option:
     return click.Option([flag], type=param.type, default=None, help=about)
 
 
+def _folder(default: str) -> Callable[[Any], Any]:
+    about = "Output folder; created if needed."
+    flags = ("-o", "--output", "folder")
+    return opt.with_default(*flags, metavar="FOLDER", default=default, help=about)
+
+
 @click.command(params=[_option(param) for param in params_of(Setting)])
-@opt.with_default(
-    "-o",
-    "--output",
-    "folder",
-    metavar="FOLDER",
-    default="simulated",
-    help="Output folder; created if needed.",
-)
+@_folder("simulated")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
 @opt.quiet
 def simulate(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
@@ -106,14 +106,7 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
 
 
 @click.command
-@opt.with_default(
-    "-o",
-    "--output",
-    "folder",
-    metavar="FOLDER",
-    default="demo",
-    help="Output folder; created if needed.",
-)
+@_folder("demo")
 @opt.seed
 @opt.quiet
 def demo(folder: str, seed: int, quiet: bool) -> None:
