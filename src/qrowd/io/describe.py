@@ -19,7 +19,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scale import LOWEST
 from qrowd.data.scores import Scores
 from qrowd.data.topics import Topics
-from qrowd.rendering import some_of
+from qrowd.rendering import percent, some_of
 
 _DEPTH = 10
 
@@ -231,7 +231,7 @@ def _runs_and_pairs(findings: Findings, runs: RunSet, pairs: Pairs, name: str) -
     _topics(findings, runs.topics, pairs.topics, "runs", name)
     share = judged_share(runs, pairs)
     findings.facts[f"share of the top {_DEPTH} with {name}"] = share
-    few = f"only {share:.0%} of the runs' top {_DEPTH} documents have {name}"
+    few = f"only {percent(share)} of the runs' top {_DEPTH} documents have {name}"
     findings.warn(0 < share < 0.5, few)
     findings.warn(
         share == 0, f"no document in the runs' top {_DEPTH} has {name}: do the names match?"

@@ -13,6 +13,7 @@ import click
 from qrowd.cli import options as opt
 from qrowd.cli.output import say
 from qrowd.errors import UnknownNameError, UsageError
+from qrowd.rendering import thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
@@ -80,7 +81,7 @@ def restore(backup: str, database: str) -> None:
 
     with opened(database, new=True) as store:
         rows = transfer.restore(backup, store)
-    say(f"{sum(rows.values()):,} rows restored into {database}")
+    say(f"{thousands(sum(rows.values()))} rows restored into {database}")
 
 
 @click.command()
@@ -100,7 +101,7 @@ def move(source: str, target: str) -> None:
 
     with opened(source) as old, opened(target, new=True) as new:
         rows = transfer.move(old, new)
-    say(f"{sum(rows.values()):,} rows moved")
+    say(f"{thousands(sum(rows.values()))} rows moved")
 
 
 @click.command()

@@ -13,6 +13,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import RuleError, UnknownNameError, UsageError
+from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
@@ -65,10 +66,10 @@ def _status_text(plan: Plan, state: Status) -> str:
     money, shown = state.money, plan.pay.shown
     batches = ", ".join(f"{n} {name}" for name, n in state.assignments.items()) or "none yet"
     workers = ", ".join(f"{n} {name}" for name, n in state.workers.items()) or "none yet"
-    votes = ", ".join(f"{n:,} with {votes}" for votes, n in state.by_votes.items())
+    votes = ", ".join(f"{thousands(n)} with {votes}" for votes, n in state.by_votes.items())
     return (
-        f"{state.name}: {state.state}; {state.share:.1%} done ({state.held:,} of {state.wanted:,} "
-        f"judgements given out or done)\n"
+        f"{state.name}: {state.state}; {percent(state.share, 1)} done ({thousands(state.held)} of "
+        f"{thousands(state.wanted)} judgements given out or done)\n"
         f"documents  {votes} judgements\n"
         f"money      {shown(money.budget)}: {shown(money.free)} free, {shown(money.promised)} "
         f"promised, {shown(money.owed)} owed, {shown(money.settled)} settled\n"
@@ -265,8 +266,9 @@ def review(
     show({key: [getattr(row, key) for row in rows] for key in names}, output)
     if rate.judged:
         say(
-            f"error rate {rate.rate:.1%} ({rate.low:.1%} to {rate.high:.1%}): {rate.wrong} of "
-            f"{rate.judged} sampled judgements differ from the expert's"
+            f"error rate {percent(rate.rate, 1)} ({percent(rate.low, 1)} to "
+            f"{percent(rate.high, 1)}): {rate.wrong} of {rate.judged} sampled judgements differ "
+            "from the expert's"
         )
 
 

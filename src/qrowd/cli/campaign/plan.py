@@ -12,6 +12,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show_json
 from qrowd.errors import UsageError
+from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.office.extension import Cost
@@ -70,8 +71,9 @@ def new(plan: str, database: str, launch: bool) -> None:
                 audit.launch(work, user())
     outcome = forecast(read, rows)
     say(
-        f"campaign {read.campaign.name!r} in {database}: {outcome.pairs:,} pairs, "
-        f"{outcome.sets:,} sets, {outcome.batches:,} batches, {read.pay.shown(outcome.cost)}"
+        f"campaign {read.campaign.name!r} in {database}: {thousands(outcome.pairs)} pairs, "
+        f"{thousands(outcome.sets)} sets, {thousands(outcome.batches)} batches, "
+        f"{read.pay.shown(outcome.cost)}"
     )
     for warning in outcome.warnings:
         say(f"warning: {warning}")
@@ -157,15 +159,15 @@ def extend(
                 say(f"act {extension.raise_target(work, user(), target)}: target {target}")
             if ranks:
                 audit.perform(work, user(), "prioritise", {"priorities": ranks})
-                say(f"{len(ranks):,} priorities set")
+                say(f"{thousands(len(ranks))} priorities set")
 
 
 def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
     shown = plan.pay.shown
     for cost in costs:
         say(
-            f"{cost.pairs:,} documents, {cost.judgements:,} judgements, {cost.batches:,} batches: "
-            f"{shown(cost.amount)}; {shown(cost.free)} is free"
+            f"{thousands(cost.pairs)} documents, {thousands(cost.judgements)} judgements, "
+            f"{thousands(cost.batches)} batches: {shown(cost.amount)}; {shown(cost.free)} is free"
         )
     return confirmed("Add this?", yes)
 
@@ -185,8 +187,9 @@ def _read(file: str) -> tuple[Plan, CampaignRows]:
 def _forecast_text(plan: Plan, outcome: Forecast) -> str:
     shown = plan.pay.shown
     lines = [
-        f"{outcome.pairs:,} pairs of {outcome.topics:,} topics in {outcome.sets:,} sets; "
-        f"{outcome.judgements:,} judgements in {outcome.batches:,} batches",
+        f"{thousands(outcome.pairs)} pairs of {thousands(outcome.topics)} topics in "
+        f"{thousands(outcome.sets)} sets; {thousands(outcome.judgements)} judgements in "
+        f"{thousands(outcome.batches)} batches",
         f"cost      {shown(outcome.cost)} of {shown(outcome.budget)}",
     ]
     if outcome.likely_cost > outcome.cost:
@@ -199,11 +202,12 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
     lines += [
         f"wage      {shown(outcome.hourly)} an hour: "
         f"{outcome.minutes_per_batch:.1f} minutes a batch",
-        f"work      {outcome.hours:,.1f} hours in all, {outcome.workers_needed:,} workers at least",
+        f"work      {thousands(outcome.hours, 1)} hours in all, "
+        f"{thousands(outcome.workers_needed)} workers at least",
     ]
     if not plan.preferences and not plan.owner:
         crowd = "with workers like those of `qrowd simulate`"
-        lines.append(f"accuracy  {outcome.accuracy:.0%} of documents by majority, {crowd}")
+        lines.append(f"accuracy  {percent(outcome.accuracy)} of documents by majority, {crowd}")
     if outcome.batches_per_worker is not None:
         lines.append(
             f"gold      {outcome.gold_sets} sets: {outcome.batches_per_worker} batches a worker"

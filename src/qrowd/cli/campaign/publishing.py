@@ -11,6 +11,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show
 from qrowd.errors import InputError, UsageError
+from qrowd.rendering import thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
@@ -76,9 +77,9 @@ def import_(database: str, file: str, name: str | None, kind: str) -> None:
 
     with opened(database) as store, store.write(store.only(name)) as work:
         counts = import_judgements(work, file, kind)
-    say(f"{counts.judgements:,} judgements of {counts.assessors:,} assessors")
+    say(f"{thousands(counts.judgements)} judgements of {thousands(counts.assessors)} assessors")
     if counts.unknown:
-        say(f"note: {counts.unknown:,} rows are of pairs that the campaign does not have")
+        say(f"note: {thousands(counts.unknown)} rows are of pairs that the campaign does not have")
 
 
 @click.command()

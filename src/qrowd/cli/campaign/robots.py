@@ -11,6 +11,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import opened
 from qrowd.cli.output import say, show_json
 from qrowd.errors import InputError
+from qrowd.rendering import thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
@@ -92,7 +93,7 @@ def _rehearse(
 
     def progress(requests: int) -> None:
         if requests % 500 == 0:
-            say(f"{requests:,} requests", quiet)
+            say(f"{thousands(requests)} requests", quiet)
 
     rehearsal = dry_run(store, campaign, crowd, method=method, progress=progress)
     with store.read(campaign) as work:
@@ -116,8 +117,8 @@ def _text(plan: Plan, rehearsal: Rehearsal) -> str:
             f"batches   {batches}",
             f"stopped   {ends}",
             f"cost      {plan.pay.shown(rehearsal.spent)} "
-            f"for {rehearsal.judgements:,} judgements that count",
-            f"time      {rehearsal.hours:,.1f} hours",
+            f"for {thousands(rehearsal.judgements)} judgements that count",
+            f"time      {thousands(rehearsal.hours, 1)} hours",
             f"accuracy  {rehearsal.labels['accuracy']:.3f} of merged grades "
             f"(95 % over topics: {low:.3f} to {high:.3f})",
         ]
