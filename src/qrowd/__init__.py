@@ -127,9 +127,9 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f"qrowd.{_HOMES[name]}"), name)
     if not name.startswith("_") and not find_spec(f"qrowd.{name}"):
-        found = _registered()
-        if name in found:
-            return found[name]
+        registered = _registered()
+        if name in registered:
+            return registered[name]
     raise AttributeError(f"module 'qrowd' has no attribute {name!r}")
 
 

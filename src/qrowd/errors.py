@@ -49,15 +49,15 @@ class UnknownNameError(UsageError):
     """A name that nobody registered; says what was perhaps meant."""
 
     @classmethod
-    def among(cls, what: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> Self:
-        """The error for `name`, one of `known` being expected; `others` may be meant, too."""
-        listed = sorted(known)
-        known = [*listed, *others]
-        folded = {one.lower(): one for one in known}  # names that differ by case are close
-        found = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
-        close = [folded[one] for one in found]
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(listed)}"
-        return cls(f"no {what} {name!r}; {hint}")
+    def among(cls, kind: str, name: str, names: Iterable[str], others: Iterable[str] = ()) -> Self:
+        """The error for `name`, one of `names` being expected; `others` may be meant, too."""
+        listed = sorted(names)
+        # names that differ by case are close
+        folded = {candidate.lower(): candidate for candidate in (*listed, *others)}
+        matches = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)
+        close = " or ".join(folded[match] for match in matches)
+        hint = f"did you mean {close}?" if close else f"known: {', '.join(listed)}"
+        return cls(f"no {kind} {name!r}; {hint}")
 
 
 def require_name(noun: str, name: str, names: Collection[str]) -> None:
@@ -70,9 +70,9 @@ class MissingExtraError(UsageError):
     """An optional dependency is not installed; says how to install it."""
 
     @classmethod
-    def needed(cls, what: str, extra: str) -> Self:
-        """The error for `what`, which comes with the extra named `extra`."""
-        return cls(f"{what} needs an optional part; install it with: pip install 'qrowd[{extra}]'")
+    def needed(cls, part: str, extra: str) -> Self:
+        """The error for a part of qrowd that comes with the extra named `extra`."""
+        return cls(f"{part} needs an optional part; install it with: pip install 'qrowd[{extra}]'")
 
 
 class InputError(QrowdError):
@@ -80,8 +80,8 @@ class InputError(QrowdError):
 
     def __init__(self, message: str, *, file: str = "", line: int = 0, row: int = -1) -> None:
         self.message, self.file, self.line, self.row = message, file, line, row
-        place = file + (f":{line}" if line else "")
-        super().__init__(f"{place}: {message}" if place else message)
+        position = file + (f":{line}" if line else "")
+        super().__init__(f"{position}: {message}" if position else message)
 
     def at(self, file: str, line: int = 0) -> Self:
         """The same error, placed in a file."""

@@ -40,7 +40,7 @@ class Compiling:
     def __init__(self) -> None:
         self.clock: Callable[[], float] = time.perf_counter
         self.by_kernel: defaultdict[str, float] = defaultdict(float)
-        self.said = False
+        self.announced = False
         self.kept = True
         self._under_way: list[float] = []
 
@@ -52,15 +52,11 @@ class Compiling:
     def begin(self) -> None:
         """A function begins to be compiled; the first one is announced on a terminal."""
         self._under_way.append(self.clock())
-        if not self.said and sys.stderr.isatty():
-            print(self.announcement(), file=sys.stderr, flush=True)
-        self.said = True
-
-    def announcement(self) -> str:
-        """What is compiled is kept for the next time, unless numba found no folder for it."""
-        if self.kept:
-            return "compiling, once per machine ..."
-        return "compiling (each time: no writable cache folder; set NUMBA_CACHE_DIR to one) ..."
+        if not self.announced and sys.stderr.isatty():
+            often = "(each time: no writable cache folder; set NUMBA_CACHE_DIR to one)"
+            text = "compiling, once per machine ..." if self.kept else f"compiling {often} ..."
+            print(text, file=sys.stderr, flush=True)
+        self.announced = True
 
     def end(self, name: str) -> None:
         """The function that began last has been compiled."""

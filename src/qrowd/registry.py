@@ -233,15 +233,16 @@ def _registering(
     **flags: Any,
 ) -> Callable[[type[T]], type[T]]:
     def register(cls: type[T]) -> type[T]:
-        made = _dataclass_of(cls, id, kw_only=kind != "rule")
+        registered = _dataclass_of(cls, id, kw_only=kind != "rule")
         others = tuple(sorted(aliases.items()))
-        card = Card(id, kind, made, paper, params_of(made), needs, uses, others, **flags)
+        params = params_of(registered)
+        card = Card(id, kind, registered, paper, params, needs, uses, others, **flags)
         other = _cards[kind].get(id)
-        if other and other.cls.__qualname__ != made.__qualname__:
+        if other and other.cls.__qualname__ != registered.__qualname__:
             raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")
         _cards[kind][id] = card
-        made.card = card  # type: ignore[attr-defined]
-        return made
+        registered.card = card  # type: ignore[attr-defined]
+        return registered
 
     return register
 
@@ -301,6 +302,7 @@ def params_of(cls: type) -> tuple[Param, ...]:
 
 
 def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
+    # the type of `int | None` is int, that of `tuple[str, ...]` is tuple, of items str
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType]
     kinds = kinds if union else [hint]

@@ -12,6 +12,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.files import grades_option, stated_grades
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
+from qrowd.rendering import table_of
 
 if TYPE_CHECKING:
     from qrowd.io.describe import Findings
@@ -75,7 +76,6 @@ def command(
         checked.add("qrels", [gold])
     if runs:
         checked.add("runs", list(runs))
-    checked.hold_together()
     checked.print(as_json)
     if checked.failed:
         sys.exit(1)
@@ -161,16 +161,16 @@ class Checked:
             )
         return read_any(sources[0], kind, format=self.format, grades=words)
 
-    def hold_together(self) -> None:
-        """Find how judgements, gold and runs overlap."""
+    def print(self, as_json: bool) -> None:
+        """Facts to stdout, warnings to stderr; all of it as one JSON object.
+
+        Last come those about judgements, gold and runs together: how far they overlap.
+        """
         from qrowd.io.describe import fitted
 
         overlap = fitted(self.judgements, self.gold, self.runs)
         if overlap.facts:
             self.findings.append(("together", overlap))
-
-    def print(self, as_json: bool) -> None:
-        """Facts to stdout, warnings to stderr; all of it as one JSON object."""
         if as_json:
             show_json([{"file": name, **vars(findings)} for name, findings in self.findings])
             return
@@ -180,21 +180,16 @@ class Checked:
                 table = {"what": list(findings.facts), "value": values}
                 show(table, title=f"{name}: {findings.kind}")
                 click.echo()
-        else:
-            self._print_rows()
+        elif self.findings:  # each has facts
+            rows = [
+                {"file": name, "kind": findings.kind, "what": fact, "value": _text(value)}
+                for name, findings in self.findings
+                for fact, value in findings.facts.items()
+            ]
+            show(table_of(rows))
         for name, findings in self.findings:
             for warning in findings.warnings:
                 say(f"warning: {name}: {warning}")
-
-    def _print_rows(self) -> None:
-        rows = [
-            (name, findings.kind, fact, _text(value))
-            for name, findings in self.findings
-            for fact, value in findings.facts.items()
-        ]
-        if rows:
-            columns = zip(*rows, strict=True)
-            show(dict(zip(("file", "kind", "what", "value"), columns, strict=True)))
 
 
 def _text(value: Any) -> str:

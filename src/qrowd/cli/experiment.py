@@ -80,7 +80,7 @@ def presets(name: str | None, as_json: bool) -> None:
     if name:
         click.echo(preset(name).text, nl=False)
         return
-    about = [preset(each).experiment.about for each in names()]
+    about = [preset(name).experiment.about for name in names()]
     show({"preset": names(), "about": about}, None, as_json)
 
 
@@ -181,8 +181,8 @@ def _with_own_files(
     named = [text.partition("=") for text in runs]
     if not all(name and path for name, _, path in named):
         raise UsageError("--runs takes NAME=FILES, as in T08=runs/")
-    own = {name: str(Path(path).resolve()) for name, _, path in named}
-    return replace(plan, data=data, runs=own or plan.runs)
+    paths = {name: str(Path(path).resolve()) for name, _, path in named}
+    return replace(plan, data=data, runs=paths or plan.runs)
 
 
 def _compute(
@@ -328,7 +328,11 @@ def table(
                 f"{book.folder} has labels: of these options only --against and --statistic are "
                 "for it"
             )
-        columns, caption = _of_labels(book, against, statistic)
+        from qrowd.experiments.results import LabelResults
+
+        labels = LabelResults.of(book)
+        columns: Table = labels.against(against, statistic) if against else labels.table()
+        caption = labels.caption
     elif any(flags):
         columns, caption = _of_data(book, flags), book.caption
     else:
@@ -342,14 +346,6 @@ def table(
         [latex_text(cell(value)) for value in row] for row in zip(*columns.values(), strict=True)
     ]
     write(output, latex([latex_text(name) for name in columns], rows, caption))
-
-
-def _of_labels(book: Book, against: str | None, statistic: str) -> tuple[Table, str]:
-    from qrowd.experiments.results import LabelResults
-
-    results = LabelResults.of(book)
-    columns = results.against(against, statistic) if against else results.table()
-    return columns, results.caption
 
 
 def _of_data(book: Book, flags: tuple[bool, ...]) -> Table:

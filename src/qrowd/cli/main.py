@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 import click
 
@@ -86,13 +86,9 @@ def command() -> None:
     """
 
 
-def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"warning: {message}", err=True)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line: whatever fails is one line, with an exit code."""
-    warnings.showwarning = _say_warning
+    warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
     sys.stderr = sys.stderr or _nowhere()
     if sys.stdout is None:
         _stop("stdout is closed; open it, or send it to a file", 2)
@@ -111,8 +107,10 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stdout = _nowhere()  # the reader of our output went away, as `head` does
         sys.exit(0)
-    except OSError as error:
-        _stop_writing(error)
+    except OSError as error:  # a full disk, a folder or file that cannot be written to or read
+        if error.errno == errno.ENOSPC:
+            sys.stdout = _nowhere()  # or what is left in its buffer fails once more at the end
+        _stop(f"{error.filename or 'output'}: {error.strerror or error}", 1)
     except MemoryError as error:
         _stop(f"not enough memory: {error}; use fewer draws or samples, or less data", 1)
 
@@ -120,14 +118,6 @@ def main(arguments: list[str] | None = None) -> None:
 def _stop(message: str, code: int) -> NoReturn:
     click.echo(f"qrowd: {message}", err=True)
     sys.exit(code)
-
-
-def _stop_writing(error: OSError) -> NoReturn:
-    """A full disk, a folder that cannot be written to, a file that cannot be read."""
-    name = error.filename or "output"
-    if error.errno == errno.ENOSPC:
-        sys.stdout = _nowhere()  # or what is left in its buffer fails once more at the end
-    _stop(f"{name}: {error.strerror or error}", 1)
 
 
 def _nowhere() -> TextIO:

@@ -94,6 +94,7 @@ def command(
       qrowd report release.zip
     """
     from qrowd.io.release import is_release
+    from qrowd.reporting.report import report_on
     from qrowd.reporting.study import MEASURES
 
     files = replace(files, paths=(*files.paths, *further))
@@ -108,7 +109,16 @@ def command(
                 "a release says itself what it holds: leave out --columns, --format, --rel, "
                 "--gold-rel, --given, --runs"
             )
-        page = _page_of_release(files.paths[0], gold.read(), title, options)
+        # what was not asked for is as in the campaign's own figures
+        ctx = click.get_current_context()
+        stated = {
+            name: value
+            for name, value in {**options, "title": title}.items()
+            if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        }
+        truth = gold.read()
+        release = q.read_release(files.paths[0])
+        page = report_on(release, truth, commands=[_typed()], **stated)
     else:
         study = q.study(
             files.read(),
@@ -120,21 +130,6 @@ def command(
         page = q.report(study, title=title, commands=[_typed()])
     q.save(page, output)
     click.echo(output)
-
-
-def _page_of_release(
-    path: str, gold: q.Qrels | None, title: str, options: dict[str, Any]
-) -> q.Report:
-    """The report of a release; what was not asked for is as in the campaign's own figures."""
-    from qrowd.reporting.report import report_on
-
-    ctx = click.get_current_context()
-    stated = {
-        name: value
-        for name, value in {**options, "title": title}.items()
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
-    return report_on(q.read_release(path), gold, commands=[_typed()], **stated)
 
 
 def _typed() -> str:

@@ -78,8 +78,13 @@ def command(
     from qrowd.web.server import serve
     from qrowd.web.settings import Settings
 
-    if not _is_free(host, port):
-        raise UsageError(f"port {port} of {host} is in use; choose another with --port")
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            message = f"port {port} of {host} is in use; choose another with --port"
+            raise UsageError(message) from None
     public = address or f"http://{host}:{port}"
     if trial:
         from qrowd.web.trial import make_trial
@@ -96,16 +101,6 @@ def command(
     settings = Settings.of_folder(folder, database, public)
     _welcome(settings)
     serve(settings, host, port, processes)
-
-
-def _is_free(host: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-    return True
 
 
 def _welcome(settings: Settings) -> None:

@@ -77,8 +77,8 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
         name: np.array([texts[doc].get(name, "") for doc in index], dtype=object)
         for name in ("text", *names)
     }
-    own = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}
-    return Documents(index, **own, others=columns, fetch=_file_bytes)
+    named = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}
+    return Documents(index, **named, others=columns, fetch=_file_bytes)
 
 
 def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:
@@ -201,7 +201,7 @@ def _text_of_html(page: str) -> str:
     page = re.sub(r"<!--.*?-->", " ", page, flags=re.S)
     page = re.sub(r"<(script|style|head)\b.*?</\1\s*>", " ", page, flags=re.I | re.S)
     lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")
-    return "\n".join(line for line in (" ".join(each.split()) for each in lines) if line)
+    return "\n".join(" ".join(line.split()) for line in lines if line.strip())
 
 
 def _file_bytes(file: str) -> bytes:
@@ -220,39 +220,28 @@ def encoded_documents(documents: Documents, form: str, name: str) -> bytes:
 
     Names of files are written relative to the folder of the file that is written.
     """
-    documents = _relative(documents, name)
-    _refuse_synonyms(documents, name)
-    if form not in ("xml", "trec"):
-        return records.encoded_texts(documents, form, name)
-    rows = documents.to_polars().iter_rows(named=True)
-    _refuse_tags(documents, name)
-    body = "".join(_as_markup(row) for row in rows)
-    return (f"<docs>\n{body}</docs>\n" if form == "xml" else body).encode()
-
-
-def _relative(documents: Documents, name: str) -> Documents:
-    if not any(documents.file):
-        return documents
-    folder = Path(name).resolve().parent
-    files = [
-        os.path.relpath(Path(file).resolve(), folder) if file else "" for file in documents.file
-    ]
-    return replace(documents, file=np.array(files, object))
-
-
-def _refuse_synonyms(documents: Documents, name: str) -> None:
+    if any(documents.file):
+        documents = _relative(documents, Path(name).resolve().parent)
     for other in documents.others:
         ours = _OURS.get(other.lower())
         if ours and ours not in ("doc", "text", *documents.known):
             message = f"{other!r} would be read back as {ours}; give that text another name"
             raise InputError(message, file=name)
-
-
-def _refuse_tags(documents: Documents, name: str) -> None:
+    if form not in ("xml", "trec"):
+        return records.encoded_texts(documents, form, name)
     for other in documents.others:
         if other in (*_APART, *_TAGS) or not re.fullmatch(r"[a-z][a-z0-9_.-]*", other):
             message = f"{other!r} cannot be the name of an element; use the suffix .jsonl"
             raise InputError(message, file=name)
+    body = "".join(_as_markup(row) for row in documents.to_polars().iter_rows(named=True))
+    return (f"<docs>\n{body}</docs>\n" if form == "xml" else body).encode()
+
+
+def _relative(documents: Documents, folder: Path) -> Documents:
+    files = [
+        os.path.relpath(Path(file).resolve(), folder) if file else "" for file in documents.file
+    ]
+    return replace(documents, file=np.array(files, object))
 
 
 def _as_markup(row: dict[str, str]) -> str:
@@ -266,11 +255,11 @@ def _as_markup(row: dict[str, str]) -> str:
 def save_files(documents: Documents, folder: str | Path) -> None:
     """A file for each document: its bytes where it has a file, else its text."""
     target = Path(folder)
-    every = [documents[name] for name in documents.index]
-    for document in every:
+    contents = [documents[name] for name in documents.index]
+    for document in contents:
         _refuse(document, folder)
     target.mkdir(parents=True, exist_ok=True)
-    for document in every:
+    for document in contents:
         suffix = Path(document.file).suffix if document.file else ".txt"
         (target / f"{document.name}{suffix}").write_bytes(documents.read_bytes(document.name))
 

@@ -77,13 +77,14 @@ def _where(origins: Sequence[Origin]) -> str:
     return origins[0].name + (f" and {len(origins) - 1} more" if len(origins) > 1 else "")
 
 
-def _say_of_contradictions(made: Judgements, where: str) -> None:
+def _say_of_contradictions(crowd: Judgements, where: str) -> None:
     """Of pairs with two grades by somebody whom no column names."""
-    other = (np.diff(made.pair) == 0) & (np.diff(made.assessor) == 0) & (np.diff(made.grade) != 0)
-    pairs = len(np.unique(made.pair[1:][other]))
+    same = (np.diff(crowd.pair) == 0) & (np.diff(crowd.assessor) == 0)
+    contrary = crowd.pair[1:][same & (np.diff(crowd.grade) != 0)]
+    pairs = len(np.unique(contrary))
     if pairs:
-        first = made.pair[1:][other][0]
-        topic, document = made.pairs.topic_names[first], made.pairs.document_names[first]
+        topic = crowd.pairs.topic_names[contrary[0]]
+        document = crowd.pairs.document_names[contrary[0]]
         have = "pairs have" if pairs > 1 else "pair has"
         say(
             f"{where}: {pairs} {have} two grades (topic {topic} document {document}), and there is "

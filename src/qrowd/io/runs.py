@@ -58,19 +58,20 @@ def read_runs(
 
 def _named_by_file(parts: list[Table], names: str) -> list[str | None]:
     """The name of each file whose run is named after it; None where a column names runs."""
-    tags = [_tags(table) for table in parts]
-    used = Counter(tag for each in tags for tag in each)
-    by_file = [
-        names == "file" or not each or (names == "auto" and any(used[tag] > 1 for tag in each))
-        for each in tags
-    ]
-    files = [table.origin.name for table in parts]
-    clashing = [file for file, by, each in zip(files, by_file, tags, strict=True) if by and each]
-    if names == "auto" and clashing:
-        shown = ", ".join(clashing[:3])
-        more = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
-        say(f"{shown}{more} share a tag: these runs are named after their files")
-    return [stem(file) if by else None for file, by in zip(files, by_file, strict=True)]
+    tags_of = {table.origin.name: _tags(table) for table in parts}
+    used = Counter(tag for tags in tags_of.values() for tag in tags)
+    by_file: dict[str, str | None] = {}
+    clashing = []
+    for file, tags in tags_of.items():
+        shared = names == "auto" and any(used[tag] > 1 for tag in tags)
+        by_file[file] = stem(file) if shared or not tags or names == "file" else None
+        if shared:
+            clashing.append(file)
+    if clashing:
+        rest = f" and {len(clashing) - 3} more" if len(clashing) > 3 else ""
+        files = ", ".join(clashing[:3]) + rest
+        say(f"{files} share a tag: these runs are named after their files")
+    return [by_file[table.origin.name] for table in parts]
 
 
 def _tags(table: Table) -> list[str]:
