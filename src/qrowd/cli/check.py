@@ -9,7 +9,6 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.files import grades_option, stated_grades
 from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError
 from qrowd.rendering import table_of
@@ -42,7 +41,7 @@ KINDS = (
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
 @click.option("--format", type=click.Choice(opt.FORMATS), help="The format of the FILEs.")
 @click.option("--columns", metavar="NAMES", help="The columns of judgements, as in qrowd merge.")
-@grades_option
+@opt.grades
 @opt.as_json
 def command(
     files: tuple[str, ...],
@@ -152,7 +151,7 @@ class Checked:
         from qrowd.io.anything import read_any
 
         sources = [self.source(file) for file in files]
-        words = stated_grades()
+        words = opt.stated_grades()
         if kind == "runs":
             return q.read_runs(sources, format=self.format)
         if kind == "judgements" and (self.columns or self.kind):

@@ -9,7 +9,6 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.files import grades_option, stated_grades
 from qrowd.cli.output import deliver, put, say_notes, show_json
 from qrowd.errors import UsageError
 from qrowd.io.atomic import write
@@ -213,7 +212,7 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     default=10,
     help="Number of bins of the calibration table.",
 )
-@grades_option
+@opt.grades
 @opt.output
 @opt.as_json
 def score(
@@ -246,7 +245,7 @@ def score(
     from qrowd.comparison.labels import calibration_text, per_topic_text
     from qrowd.io.qrels import read_labels
 
-    labels = read_labels(merged, grades=stated_grades())
+    labels = read_labels(merged, grades=opt.stated_grades())
     truth = opt.read_qrels(gold)
     seen = opt.read_qrels(given) if given else None
     cut = rel if gold_rel is None else gold_rel

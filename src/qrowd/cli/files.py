@@ -1,4 +1,4 @@
-"""Files that a command reads and writes: none may be both, nor written twice; words as grades."""
+"""Files that a command reads and writes: none may be both, nor written twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from qrowd.io.atomic import refuse_unwritable
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CHECKED = "_checks_files"
-_GRADES = "qrowd.grades"
 
 
 def writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
@@ -88,37 +87,3 @@ def _read(path: Path, written: dict[Path, str]) -> Iterator[Path]:
             yield from _read(Path(str(path).partition("=")[2]), written)
     except OSError:  # not a path at all, such as a very long expression
         return
-
-
-# --- words as grades ------------------------------------------------------------------------------
-
-
-def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        from qrowd.io.table import meaning
-
-        meaning(value)  # which says what is wrong with it
-        ctx.meta[_GRADES] = value
-
-
-_grades = click.option(
-    "--grades",
-    metavar="WORDS",
-    expose_value=False,
-    callback=_keep_grades,
-    help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
-    "unrateable=_' (_ leaves these judgements out).",
-)
-
-
-def grades_option(function: F) -> F:
-    """--grades, once, whichever of a command's groups of options bring it."""
-    options = getattr(function, "__click_params__", [])
-    return function if any(option.name == "grades" for option in options) else _grades(function)
-
-
-def stated_grades() -> str | None:
-    """What --grades said; loaders ask for it."""
-    ctx = click.get_current_context(silent=True)
-    words: str | None = ctx.meta.get(_GRADES) if ctx else None
-    return words

@@ -89,7 +89,7 @@ def method_command(
         short_help=card.summary,
     )(run)
     own = [
-        opt.parameter_option(param, getattr(method, param.name))
+        opt.parameter(param, getattr(method, param.name))
         for param in card.params
         if param.name not in COMMON
     ]

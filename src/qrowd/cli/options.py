@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import qrowd as q
-from qrowd.cli.files import checking_files, grades_option, stated_grades, writable
+from qrowd.cli.files import checking_files, writable
 from qrowd.errors import DataWarning, UsageError
 from qrowd.io import formats
 
@@ -132,9 +132,9 @@ def bundled(
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def command(*arguments: Any, **given: Any) -> Any:
-            given[name] = noun(*[given.pop(value) for value in taken])
-            return function(*arguments, **given)
+        def command(*arguments: Any, **params: Any) -> Any:
+            params[name] = noun(*[params.pop(value) for value in taken])
+            return function(*arguments, **params)
 
         return _all(*options)(command)
 
@@ -142,6 +142,37 @@ def bundled(
 
 
 # --- what is read ---------------------------------------------------------------------------------
+
+
+def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from qrowd.io.table import meaning
+
+        meaning(value)  # which says what is wrong with it
+        ctx.meta["qrowd.grades"] = value
+
+
+_grades = click.option(
+    "--grades",
+    metavar="WORDS",
+    expose_value=False,
+    callback=_keep_grades,
+    help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
+    "unrateable=_' (_ leaves these judgements out).",
+)
+
+
+def grades(function: F) -> F:
+    """--grades, once, whichever of a command's groups of options bring it."""
+    names = [option.name for option in getattr(function, "__click_params__", [])]
+    return function if "grades" in names else _grades(function)
+
+
+def stated_grades() -> str | None:
+    """What --grades said; loaders ask for it."""
+    ctx = click.get_current_context(silent=True)
+    words: str | None = ctx.meta.get("qrowd.grades") if ctx else None
+    return words
 
 
 @dataclass(frozen=True)
@@ -188,7 +219,7 @@ def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
             help="Make judgements and gold binary: this grade and higher ones are relevant. "
             "By default grades are kept, and 1 and higher count as relevant.",
         ),
-        grades_option,
+        grades,
     )
 
 
@@ -230,7 +261,7 @@ gold = bundled(
         help="Make gold binary: this grade and higher ones are relevant (for graded gold "
         "beside 0/1 judgements). Default: --rel.",
     ),
-    grades_option,
+    grades,
 )
 
 
@@ -331,7 +362,7 @@ runs = bundled(
 
 qrels = _all(
     input_file("--qrels", required=True, help="The qrels."),
-    grades_option,
+    grades,
 )
 
 
@@ -408,13 +439,14 @@ campaign = click.option(
 yes = switch("--yes", help="Do it without asking.")
 
 
-def parameter_option(param: Param, default: Any) -> click.Option:
+def parameter(param: Param, default: Any, none: str = "none") -> click.Option:
     """A parameter of a method as an option; None where it is not given.
 
-    The names are those of the library: `max_iter` is --max-iter, a switch also has its --no-.
+    The names are those of the library: `max_iter` is --max-iter, a switch also has its --no-. Where
+    the default is None, its help says `none`.
     """
     flag = f"--{param.name.replace('_', '-')}"
-    shown = "none" if default is None else str(default).lower() if param.type is bool else default
+    shown = none if default is None else str(default).lower() if param.type is bool else default
     about = f"{param.help[0].upper()}{param.help[1:]}.  [default: {shown}]"
     if param.type is bool:
         flag = f"{flag}/--no-{param.name.replace('_', '-')}"

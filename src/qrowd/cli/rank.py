@@ -8,7 +8,6 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.files import stated_grades
 from qrowd.cli.method_commands import MethodGroup, method_command
 from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
@@ -100,7 +99,7 @@ def _read(
     """The orders, and the judgements where the method takes them."""
     from qrowd.io.anything import read_ranked
 
-    orders, judgements = read_ranked(list(files), stated_grades())
+    orders, judgements = read_ranked(list(files), opt.stated_grades())
     takes = "judgements" in card.uses
     if not takes and not len(orders):
         raise UsageError(f"{files[0]}: no ranks in it, and {card.id} merges ranks; see gauss-rank")

@@ -29,27 +29,23 @@ DRAWS = 1000
 _WITHOUT = {"pool": "all documents", "text": "no text"}
 
 
-def _option(param: Param) -> click.Option:
-    """A parameter of `simulate` as an option; what is not given stays as the preset has it."""
-    flag = f"--{param.name}"
-    default = _WITHOUT.get(param.name, str(param.default).lower())
-    about = f"{param.help[0].upper()}{param.help[1:]}.  [default: {default}]"
-    if param.type is bool:
-        return click.Option([f"{flag}/--no-{param.name}"], default=None, help=about)
-    return click.Option([flag], type=param.type, default=None, help=about)
-
-
 def _folder(default: str) -> Callable[[Any], Any]:
     about = "Output folder; created if needed."
     flags = ("-o", "--output", "folder")
     return opt.with_default(*flags, metavar="FOLDER", default=default, help=about)
 
 
+def _option(param: Param) -> click.Option:
+    """A parameter as an option; a word that is not allowed is refused by `Setting`."""
+    none = _WITHOUT.get(param.name, "none")
+    return opt.parameter(replace(param, choices=()), param.default, none)
+
+
 @click.command(params=[_option(param) for param in params_of(Setting)])
 @_folder("simulated")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
 @opt.quiet
-def simulate(folder: str, preset: str | None, quiet: bool, **given: Any) -> None:
+def simulate(folder: str, preset: str | None, quiet: bool, **settings: Any) -> None:
     """Simulate a collection with known truth.
 
     Makes topics, documents, runs of better and worse systems, and judgements by a crowd of good,
@@ -73,7 +69,7 @@ def simulate(folder: str, preset: str | None, quiet: bool, **given: Any) -> None
       qrowd simulate -o ranks --topics 5 --documents 30 --orders --text 0.6
       qrowd simulate -o spam --topics 5 --good 0.3 --random 0.5 --yes 0.2
     """
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in settings.items() if value is not None}
     collection = q.simulate(PRESETS[preset] if preset else Setting(), **changes)
     say(f"{collection.judgements!r}", quiet)
     for path in _save(collection, Path(folder)):
