@@ -68,8 +68,8 @@ def counted(number: int, noun: str) -> str:
 
 def some_of(names: Sequence[str] | Any, noun: str, most: int = 3) -> str:
     """How many names there are, and the first of them: 4 topics (a, b, c, ...)."""
-    more = ", ..." if len(names) > most else ""
-    return f"{counted(len(names), noun)} ({', '.join(names[:most])}{more})"
+    rest = ", ..." if len(names) > most else ""
+    return f"{counted(len(names), noun)} ({', '.join(names[:most])}{rest})"
 
 
 def between(low: float, high: float, digits: int = 4) -> str:

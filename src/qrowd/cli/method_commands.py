@@ -23,9 +23,13 @@ class MethodGroup(click.Group):
     """One command per method of a level; a spec string, `ds(max_iter=50)`, is one too."""
 
     def __init__(
-        self, *arguments: Any, level: str, make: Callable[[str, Any], click.Command], **more: Any
+        self,
+        *arguments: Any,
+        level: str,
+        make: Callable[[str, Any], click.Command],
+        **settings: Any,
     ) -> None:
-        super().__init__(*arguments, **more)
+        super().__init__(*arguments, **settings)
         self.level, self.make = level, make
 
     def list_commands(self, ctx: click.Context) -> list[str]:

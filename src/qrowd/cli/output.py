@@ -150,6 +150,6 @@ def _print(table: Table, title: str, digits: int) -> None:
     for row in itertools.islice(zip(*table.values(), strict=True), _ROWS):
         drawn.add_row(*(cell(value, n) for value, n in zip(row, decimals, strict=True)))
     Console().print(drawn, markup=False)
-    more = len(next(iter(table.values()), ())) - _ROWS
-    if more > 0:
-        say(f"{more} more rows; write all of them to a file with -o, or to a pipe")
+    hidden = len(next(iter(table.values()), ())) - _ROWS
+    if hidden > 0:
+        say(f"{hidden} more rows; write all of them to a file with -o, or to a pipe")

@@ -39,12 +39,12 @@ def freeze_fields(noun: object, **dtypes: Any) -> None:
             object.__setattr__(noun, name, freeze(value, dtype))
 
 
-def check_codes(what: str, codes: Array, limit: int, rows: int) -> None:
+def check_codes(name: str, codes: Array, limit: int, rows: int) -> None:
     """An error unless there is a code below the limit for each row."""
     if len(codes) != rows:
-        raise InputError(f"{what} has {len(codes)} rows, not {rows}")
+        raise InputError(f"{name} has {len(codes)} rows, not {rows}")
     if rows and not (codes.min() >= 0 and codes.max() < limit):
-        raise InputError(f"{what} codes must lie in 0..{limit - 1}")
+        raise InputError(f"{name} codes must lie in 0..{limit - 1}")
 
 
 def refuse_rows(bad: Array, message: Callable[[int], str]) -> None:
@@ -83,10 +83,10 @@ def no_texts() -> Names:
     return np.zeros(0, object)
 
 
-def texts(what: str, column: Array, n: int) -> Names:
+def texts(name: str, column: Array, n: int) -> Names:
     """A column of n texts, "" where there is none; an error if there are others than n, or none."""
     if not len(column):
         return freeze(np.full(n, "", object), object)
     if len(column) != n:
-        raise InputError(f"{what} has {len(column)} texts, not {n}")
+        raise InputError(f"{name} has {len(column)} texts, not {n}")
     return freeze(np.array(["" if text is None else text for text in column], object), object)

@@ -73,8 +73,8 @@ class Chains:
         """The names of a parameter's entries, in order; one empty name for a single number."""
         names = np.array([""], object)
         for axis in self.axes.get(name, ()):
-            more = np.array([str(label) for label in self.labels[axis]], object)
-            names = (np.where(names == "", "", names + ":")[:, None] + more[None, :]).ravel()
+            labels = np.array([str(label) for label in self.labels[axis]], object)
+            names = (np.where(names == "", "", names + ":")[:, None] + labels[None, :]).ravel()
         return names
 
     def to_arviz(self, log_likelihood: bool = False) -> Any:

@@ -63,9 +63,9 @@ class Framed:
         columns = self.frame_columns()
         first = next(iter(columns.values()), None)
         size = 0 if first is None else len(first.codes if isinstance(first, Coded) else first)
-        more = f"{_SHOWN} of {size} rows" if size > _SHOWN else ""
+        note = f"{_SHOWN} of {size} rows" if size > _SHOWN else ""
         shown = {name: _first(column) for name, column in columns.items()}
-        return html_table(shown, repr(self), more)
+        return html_table(shown, repr(self), note)
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Coded | Array]:

@@ -121,8 +121,8 @@ class Judgements(Pooled, Framed):
         (topics, documents, assessors), (topic, document, assessor) = indexes, codes
         scale = scale or Scale.of(grades)
         grade = scale.codes_strictly(grades)
-        for what, index, each in zip(_NAMED, indexes, codes, strict=True):
-            arrays.check_codes(what, each, len(index), len(grade))
+        for name, index, column in zip(_NAMED, indexes, codes, strict=True):
+            arrays.check_codes(name, column, len(index), len(grade))
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
         if extras or sum(bits) > 63:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)

@@ -52,8 +52,8 @@ class RunSet(Framed):
     ) -> Self:
         """Runs from coded rows in any order: (runs, topics, documents) and their codes."""
         (runs, topics, documents), (run, topic, document) = indexes, codes
-        for what, index, each in zip(("run", "topic", "document"), indexes, codes, strict=True):
-            arrays.check_codes(what, each, len(index), len(scores))
+        for name, index, column in zip(("run", "topic", "document"), indexes, codes, strict=True):
+            arrays.check_codes(name, column, len(index), len(scores))
         arrays.refuse_rows(np.isnan(scores), lambda row: "a score is not a number")
         cell = topic.astype(np.int64) * len(runs) + run
         starts = arrays.starts_of(cell, len(runs) * len(topics))

@@ -26,7 +26,7 @@ Columns = str | Sequence[str] | Mapping[str, str] | None
 class Wanted:
     """What a noun wants of a table: columns it needs, may have, and TREC's order of them."""
 
-    what: str
+    noun: str
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
     plain: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def tables(
 
         read = [table for block in in_blocks(work, len(files), len(files)) for table in block]
     else:
-        read = [_by_names(*of_object(source, wanted.what), wanted, columns)]
+        read = [_by_names(*of_object(source, wanted.noun), wanted, columns)]
     for note in dict.fromkeys(note for table in read for note in table.notes):
         say(note)
     return [with_meaning(table, words) for table in read]
@@ -72,7 +72,7 @@ def _of_file(source: Source, wanted: Wanted, columns: Columns, format: str | Non
         if len(first) != len(wanted.plain):
             trec = f"TREC's {len(wanted.plain)} columns ({' '.join(wanted.plain)}), "
             raise source.error(
-                f"{len(first)} columns and no header that is known; {wanted.what} need "
+                f"{len(first)} columns and no header that is known; {wanted.noun} need "
                 f"{trec if wanted.plain else ''}a header with {' '.join(wanted.needed)}, or "
                 f"--columns (e.g. --columns {','.join(wanted.needed)})",
                 line=1,
@@ -146,8 +146,8 @@ def _plain(origin: Origin, column: pl.Series) -> pl.Series:
     if kind.is_numeric() or kind == pl.String:
         return column
     if kind.is_nested() or kind == pl.Object:
-        what = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
-        raise origin.error(f"the column {column.name!r} holds {what}; it must be text or numbers")
+        held = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
+        raise origin.error(f"the column {column.name!r} holds {held}; it must be text or numbers")
     if kind == pl.Datetime or kind == pl.Date:
         return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
     if kind == pl.Duration:
@@ -220,18 +220,18 @@ def _missing(
     names: Sequence[str], missing: Sequence[str], stated: Mapping[str, str], wanted: Wanted
 ) -> str:
     ours = recognised(names, wanted.needed) | dict(stated)
-    every = ",".join(f"{name}={ours.get(name, 'NAME')}" for name in wanted.needed)
+    listed = ",".join(f"{name}={ours.get(name, 'NAME')}" for name in wanted.needed)
     if stated:
         return (
             f"--columns names no {' and no '.join(missing)}; name every column that is to be read: "
-            f"--columns {every}; there are: {_listed(names)}"
+            f"--columns {listed}; there are: {_listed(names)}"
         )
     called = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )
     return (
         f"no column for {' and '.join(missing)} among: {_listed(names)}; {called}; or say what the "
-        f"columns are: --columns {every}"
+        f"columns are: --columns {listed}"
     )
 
 

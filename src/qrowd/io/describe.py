@@ -263,8 +263,8 @@ def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
         judged = (listed >= 0) & np.isin(document[listed], pairs.document[lo:hi])
         lengths = (listed >= 0).sum(axis=1)
         shares.append(judged.sum(axis=1)[lengths > 0] / lengths[lengths > 0])
-    every = np.concatenate(shares)
-    return float(every.mean()) if len(every) else 0.0
+    flat = np.concatenate(shares)
+    return float(flat.mean()) if len(flat) else 0.0
 
 
 def _warn_of_scale(findings: Findings, grades: tuple[int, ...], share: float) -> None:

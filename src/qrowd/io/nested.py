@@ -27,17 +27,17 @@ def names_files(source: object) -> bool:
     return isinstance(source, str | Path | Source)
 
 
-def of_object(source: Any, what: str) -> tuple[Origin, pl.DataFrame]:
+def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
     if is_frame(source):
         return of_frame(source)
     source = _plain(source)
     if isinstance(source, Mapping):
-        frame, name = _of_mapping(source, what), "the dict"
+        frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
-        frame, name = _of_rows(list(source), what), "the rows"
+        frame, name = _of_rows(list(source), noun), "the rows"
     else:
-        raise UsageError(f"cannot read {what} from a {type(source).__name__}")
+        raise UsageError(f"cannot read {noun} from a {type(source).__name__}")
     return Origin(name, frame.height), frame
 
 
@@ -73,7 +73,7 @@ def _plain(source: Any) -> Any:
     return source
 
 
-def _of_mapping(source: Mapping[Any, Any], what: str) -> pl.DataFrame:
+def _of_mapping(source: Mapping[Any, Any], noun: str) -> pl.DataFrame:
     import polars as pl
 
     values = [_plain(value) for value in source.values()]
@@ -82,13 +82,13 @@ def _of_mapping(source: Mapping[Any, Any], what: str) -> pl.DataFrame:
             return nested_frame(dict(zip(source, values, strict=True)))
         except (TypeError, ValueError, pl.exceptions.PolarsError):
             raise UsageError(
-                f"cannot read {what} from this dict; it must be {{topic: {{doc: value}}}}, or "
+                f"cannot read {noun} from this dict; it must be {{topic: {{doc: value}}}}, or "
                 "{name: {topic: {doc: value}}}"
             ) from None
     return pl.DataFrame({str(name): value for name, value in source.items()}, strict=False)
 
 
-def _of_rows(rows: list[Any], what: str) -> pl.DataFrame:
+def _of_rows(rows: list[Any], noun: str) -> pl.DataFrame:
     """Rows that say what their fields are, as those of ir_datasets do."""
     import polars as pl
 
@@ -97,7 +97,7 @@ def _of_rows(rows: list[Any], what: str) -> pl.DataFrame:
     names = getattr(rows[0], "_fields", None) if rows else None
     if names is None:
         raise UsageError(
-            f"cannot read {what} from these rows; they must be named tuples or dicts, such as "
+            f"cannot read {noun} from these rows; they must be named tuples or dicts, such as "
             "those of ir_datasets' qrels_iter()"
         )
     columns = zip(*rows, strict=True)

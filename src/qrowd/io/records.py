@@ -99,17 +99,17 @@ def columns_if_any(source: Source, synonyms: Mapping[str, str]) -> tuple[set[str
     return set(columns_of(names, synonyms)), {name.lower() for name in names}
 
 
-def distinct(named: Iterable[tuple[str, Record, Source]], what: str) -> dict[str, dict[str, str]]:
+def distinct(named: Iterable[tuple[str, Record, Source]], noun: str) -> dict[str, dict[str, str]]:
     """The texts of each name; an error where a name has no letters, or has other texts again."""
     first: dict[str, tuple[Record, Source]] = {}
     for name, record, source in named:
         if not name:
-            raise source.error(f"no value for {what}; every one needs a name", record.line)
+            raise source.error(f"no value for {noun}; every one needs a name", record.line)
         before, file = first.setdefault(name, (record, source))
         if before.texts != record.texts:
             where = f"line {before.line}" if before.line else "before"
             where += f" of {file.name}" if file is not source else ""
-            message = f"{what} {name} has other texts here than on {where}; keep one of them"
+            message = f"{noun} {name} has other texts here than on {where}; keep one of them"
             raise source.error(message, record.line)
     return {name: record.texts for name, (record, _) in first.items()}
 

@@ -271,14 +271,14 @@ def say_what_is_odd(where: str, **indexes: Index) -> None:
     """Warn of names that differ by blanks at their ends only, and of texts used as names."""
     import polars as pl
 
-    for what, index in indexes.items():
+    for kind, index in indexes.items():
         held = index.held
         names = held if isinstance(held, pl.Series) else pl.Series(index.names, dtype=pl.String)
-        _say_of_blanks(where, what, names)
-        _say_of_texts(where, what, names)
+        _say_of_blanks(where, kind, names)
+        _say_of_texts(where, kind, names)
 
 
-def _say_of_blanks(where: str, what: str, names: pl.Series) -> None:
+def _say_of_blanks(where: str, kind: str, names: pl.Series) -> None:
     stripped = names.str.strip_chars()
     padded = names.filter(stripped != names)
     if not len(padded):
@@ -288,17 +288,17 @@ def _say_of_blanks(where: str, what: str, names: pl.Series) -> None:
     if len(twins) or again.any():
         shown = twins[0] if len(twins) else padded.filter(again)[0]
         say(
-            f"{where}: names of {what} differ by blanks at their ends only ({shown!r}); they are "
+            f"{where}: names of {kind} differ by blanks at their ends only ({shown!r}); they are "
             "taken as different: if they are not, remove the blanks"
         )
 
 
-def _say_of_texts(where: str, what: str, names: pl.Series) -> None:
+def _say_of_texts(where: str, kind: str, names: pl.Series) -> None:
     some = names.head(_SAMPLE)
     texts = some.filter(some.str.count_matches(" ", literal=True) >= _BLANKS)
     if len(texts) > len(some) / 2:
         shown = texts[0] if len(texts[0]) < 60 else f"{texts[0][:57]}..."
         say(
-            f"{where}: the names of {what} look like texts ({shown!r}); they are used as names as "
+            f"{where}: the names of {kind} look like texts ({shown!r}); they are used as names as "
             "they are: if there is a column of ids, say so by --columns"
         )

@@ -140,7 +140,7 @@ def speed_of(table: AssessorTable, bound: float = 6.0) -> Figure | None:
         "agreement": "agreement with the others",
     }
     column = next(name for name in names if name in table.columns)
-    what = names[column]
+    label = names[column]
     timed = ~np.isnan(table[column]) & (table["seconds"] > 0)
     if not timed.any():
         return None
@@ -158,14 +158,14 @@ def speed_of(table: AssessorTable, bound: float = 6.0) -> Figure | None:
         ticks = sorted({*inside, bound})
         axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axes.minorticks_off()
-        axes.set(xlabel="seconds per document (median)", ylabel=what, ylim=(-0.02, 1.02))
+        axes.set(xlabel="seconds per document (median)", ylabel=label, ylim=(-0.02, 1.02))
         axes.grid()
         _assessor_legend(axes)
 
     quick = int((seconds < bound).sum())
     alt = f"Scatter plot of {len(seconds)} assessors; {quick} take less than {bound:g} seconds."
     caption = (
-        f"Seconds per document against {what}; each mark is an assessor, its size the number of "
+        f"Seconds per document against {label}; each mark is an assessor, its size the number of "
         f"judgements. Dashed: {bound:g} seconds."
     )
     return Figure(drawn("speed", 6.4, 4.0, draw), alt, caption)
@@ -301,20 +301,20 @@ def ranking(estimate: Intervals, wide: Intervals | None, gold: Floats | None) ->
         f"intervals; {names[0]} is first with {estimate.mean[0, top]:.3f}, place "
         f"{estimate.place_low[0, top]:g} to {estimate.place_high[0, top]:g}."
     )
-    more = (
+    rest = (
         f" The first {_MOST} of {len(estimate.runs)} systems." if len(estimate.runs) > _MOST else ""
     )
     paler = "; paler: over topics too" if wide is not None else ""
     both = "" if not estimate.of_scores else "both "
     caption = (
         f"Mean {estimate.measures[0]} of each system, left, and its place, right, {both}with "
-        f"{percent(estimate.level)} intervals over {estimate.source}{paler}.{more}"
+        f"{percent(estimate.level)} intervals over {estimate.source}{paler}.{rest}"
     )
     return Figure(drawn("ranking", 7.6, 1.1 + 0.27 * len(rows), draw), alt, caption)
 
 
 def agreement(
-    name: str, names: Sequence[str], value: Floats, low: Floats, high: Floats, what: str
+    name: str, names: Sequence[str], value: Floats, low: Floats, high: Floats, label: str
 ) -> Figure:
     """One figure per way of merging, with its interval, best on top."""
     order = np.argsort(-value, kind="stable")
@@ -328,12 +328,12 @@ def agreement(
         axes.plot(value[order], rows, "o", color=INK["three"], markersize=6)
         axes.set_yticks(rows, [names[at] for at in order])
         axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlabel(what)
+        axes.set_xlabel(label)
         axes.grid(axis="x")
 
     best = int(order[0])
-    alt = f"{what} of {len(names)} ways of merging; {names[best]} is best with {value[best]:.3f}."
-    caption = f"{what}; intervals by drawing topics again."
+    alt = f"{label} of {len(names)} ways of merging; {names[best]} is best with {value[best]:.3f}."
+    caption = f"{label}; intervals by drawing topics again."
     return Figure(drawn(f"agreement-{name}", 6.2, 0.9 + 0.3 * len(names), draw), alt, caption)
 
 
@@ -364,7 +364,8 @@ def passing(
 
 
 def roc(
-    panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], what: str = "judgements per assessor"
+    panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]],
+    label: str = "judgements per assessor",
 ) -> Figure:
     """Detection against false alarms: one panel per kind of spammer, one curve per number."""
 
@@ -377,10 +378,10 @@ def roc(
             axes.set(title=kind, xlabel="false alarms", xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
             axes.grid()
         axes_of[0].set_ylabel("spammers found")
-        _legend_below(figure, axes_of[0], ncols=6, title=what)
+        _legend_below(figure, axes_of[0], ncols=6, title=label)
 
     alt = f"ROC curves of spam detection for {', '.join(panels)} spammers."
-    caption = f"Spammers found against false alarms among honest assessors, by {what}."
+    caption = f"Spammers found against false alarms among honest assessors, by {label}."
     return Figure(drawn("roc", 2.6 * len(panels) + 0.6, 3.7, draw), alt, caption)
 
 

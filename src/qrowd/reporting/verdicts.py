@@ -143,5 +143,5 @@ def _doubted(done: Study) -> str:
         for at in doubted[:_NAMED]
     )
     share = sum(int(count[at]) for at in doubted) / max(len(done.judgements), 1)
-    more = f" and {len(doubted) - _NAMED} more" if len(doubted) > _NAMED else ""
-    return f"Look at {named}{more}: together they made {percent(share)} of the judgements."
+    rest = f" and {len(doubted) - _NAMED} more" if len(doubted) > _NAMED else ""
+    return f"Look at {named}{rest}: together they made {percent(share)} of the judgements."

@@ -106,12 +106,12 @@ def screening_section(screened: Screened) -> Section:
 def assessor_section(
     table: AssessorTable,
     method: str = "",
-    known: AssessorTable | None = None,
+    truth: AssessorTable | None = None,
     independence: Independence | None = None,
 ) -> Section:
     """Sensitivity against specificity, whether they err together, and a table.
 
-    `method` is whose belief the table rests on, `known` the truth about a simulated crowd.
+    `method` is whose belief the table rests on, `truth` is that about a simulated crowd.
     """
     parts: list[Part] = []
     if "sensitivity" in table.columns:
@@ -119,7 +119,7 @@ def assessor_section(
     else:
         prefix, how = "est_", f"as `{method}` estimates them"
     if f"{prefix}sensitivity" in table.columns:
-        kinds = table["type"] if known is None else known["kind"]
+        kinds = table["type"] if truth is None else truth["kind"]
         parts += [
             Prose(
                 "How often each assessor recognises relevant pairs (sensitivity) and non-relevant "
@@ -133,7 +133,7 @@ def assessor_section(
         parts.append(Prose("Without gold and without a merging method, skills are unknown."))
     if independence is not None:
         parts += _together(independence)
-    parts.append(_assessors_table(table, known))
+    parts.append(_assessors_table(table, truth))
     return Section("Assessors", tuple(parts))
 
 
@@ -144,13 +144,13 @@ def _picture(table: AssessorTable, prefix: str, kinds: list[str], how: str) -> P
     if not len(defined):
         return Prose("No assessor judged both relevant and non-relevant pairs with gold.")
     marked = defined[:_MARKS]
-    more = f"; the {len(marked)} busiest of {len(defined)}" if len(defined) > len(marked) else ""
+    rest = f"; the {len(marked)} busiest of {len(defined)}" if len(defined) > len(marked) else ""
     return figures.assessors(
         sensitivity[marked],
         specificity[marked],
         table["judgements"][marked],
         [kinds[at] for at in marked],
-        how.replace("`", "") + more,
+        how.replace("`", "") + rest,
     )
 
 
@@ -166,11 +166,11 @@ def _together(independence: Independence) -> list[Part]:
     return [Note(verdict), *([Table(title, columns, digits=2)] if couples else [])]
 
 
-def _assessors_table(table: AssessorTable, known: AssessorTable | None) -> Table:
+def _assessors_table(table: AssessorTable, truth: AssessorTable | None) -> Table:
     order = _busiest(table)[:_MOST]
     columns: dict[str, list[Any]] = {"assessor": table.assessors.names[order].tolist()}
-    if known is not None:
-        columns["true kind"] = known["kind"][order].tolist()
+    if truth is not None:
+        columns["true kind"] = truth["kind"][order].tolist()
     estimated = "sensitivity" not in table.columns
     for name in _COLUMNS:
         if name in table.columns and (estimated or not name.startswith("est_")):

@@ -143,7 +143,7 @@ def _words(estimate: Intervals, method: str, wide: Intervals | None) -> Prose:
     if estimate.over != "draws":
         return Prose(f"Intervals are over {estimate.source}.")
     subject = f"`{method}` does" if method else "The method does"
-    more = (
+    wider = (
         " The paler, wider intervals add the chance in the choice of topics: where the systems "
         "would stand on other topics of this kind."
         if wide is not None
@@ -153,7 +153,7 @@ def _words(estimate: Intervals, method: str, wide: Intervals | None) -> Prose:
         f"{subject} not know the grade of every pair: it gives probabilities. So {estimate.draws} "
         "qrels were drawn from them, and every system was scored under each. What differs between "
         "draws is what the judgements leave open: it becomes the interval of a place and the "
-        f"probability that one system beats another. {_NO_SCORES}{more}"
+        f"probability that one system beats another. {_NO_SCORES}{wider}"
     )
 
 
@@ -213,9 +213,9 @@ def _table(estimate: Intervals, gold: Floats | None) -> Table:
 
 def _matrix(estimate: Intervals) -> Matrix:
     order = estimate.order()[:_MOST]
-    more = f", the first {_MOST}" if len(estimate.runs) > _MOST else ""
+    rest = f", the first {_MOST}" if len(estimate.runs) > _MOST else ""
     return Matrix(
-        f"Probability, in percent, that the system of the row beats that of the column{more}",
+        f"Probability, in percent, that the system of the row beats that of the column{rest}",
         estimate.runs.names[order].tolist(),
         estimate.beats[0][np.ix_(order, order)].tolist(),
         f"By mean {estimate.measures[0]}, over {estimate.source}. Near 50, the data do not tell "
