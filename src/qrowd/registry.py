@@ -395,7 +395,9 @@ def get(spec: str, kind: str = "method") -> Any:
 def cards(kind: str = "method") -> dict[str, Card]:
     """All registered cards of a kind, by id, sorted; imports the modules that register them."""
     for home in _HOMES[kind]:
-        _import_all(home)
+        package = importlib.import_module(home)
+        for module in pkgutil.iter_modules(getattr(package, "__path__", [])):  # or it is one module
+            importlib.import_module(f"{home}.{module.name}")
     _load_outsiders(kind)
     return dict(sorted(_cards[kind].items()))
 
@@ -405,17 +407,6 @@ def _load_outsiders(kind: str) -> None:
     """Other packages' modules that register something: once, for looking takes its time."""
     for point in entry_points(group=f"qrowd.{kind}s"):
         point.load()
-
-
-def _import_all(package: str) -> None:
-    try:
-        home = importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name and package.startswith(error.name):
-            return  # the room is not built yet
-        raise
-    for module in pkgutil.iter_modules(getattr(home, "__path__", [])):  # or it is one module
-        importlib.import_module(f"{package}.{module.name}")
 
 
 def forget(id: str, kind: str = "method") -> None:

@@ -180,6 +180,7 @@ def _(noun: Documents) -> Findings:
 @described.register
 def _(noun: Orders) -> Findings:
     per_pair = np.bincount(noun.pair, minlength=len(noun.pairs))
+    tied = (np.diff(noun.ballot) == 0) & (np.diff(noun.place) == 0)  # with the row before
     findings = Findings(
         "orders",
         {
@@ -189,16 +190,11 @@ def _(noun: Orders) -> Findings:
             "assessors": len(noun.assessors),
             "documents per ballot": _spread(noun.sizes),
             "ballots per pair": _spread(per_pair),
-            "ballots with ties": len(np.unique(noun.ballot[1:][_ties(noun)])),
+            "ballots with ties": len(np.unique(noun.ballot[1:][tied])),
         },
     )
     findings.warn(bool((noun.sizes < 2).any()), "a ballot of one document says nothing")
     return findings
-
-
-def _ties(noun: Orders) -> Array:
-    """Whether each row but the first has the place of the one before it, in the same ballot."""
-    return np.asarray((np.diff(noun.ballot) == 0) & (np.diff(noun.place) == 0))
 
 
 def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:

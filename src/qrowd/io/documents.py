@@ -288,7 +288,14 @@ def read_vectors(path: str | Path) -> Vectors:
     """
     source = Path(path)
     rows = _rows(source)
-    beside = _beside(source)
+    files = [source.with_suffix(suffix) for suffix in _BESIDE]
+    beside = next((file for file in files if file.is_file()), None)
+    if beside is None:
+        raise FormatError(
+            f"whose vectors are these? Put the documents' names, one per line, into "
+            f"{files[0].name} beside it",
+            file=str(source),
+        )
     names = beside.read_text(encoding="utf-8").split("\n")
     names = [name.strip() for name in (names[:-1] if names and not names[-1] else names)]
     if len(names) != len(rows):
@@ -316,15 +323,3 @@ def _rows(source: Path) -> Any:
             "expected a table of numbers in a .npy file, one row per document", file=str(source)
         )
     return rows
-
-
-def _beside(source: Path) -> Path:
-    for suffix in _BESIDE:
-        path = source.with_suffix(suffix)
-        if path.is_file():
-            return path
-    raise FormatError(
-        f"whose vectors are these? Put the documents' names, one per line, into "
-        f"{source.with_suffix('.ids').name} beside it",
-        file=str(source),
-    )

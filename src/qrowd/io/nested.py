@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def is_frame(source: object) -> bool:
-    """Whether this is a pandas or Polars data frame."""
-    return type(source).__module__.split(".")[0] in ("polars", "pandas")
-
-
 def names_files(source: object) -> bool:
     """Whether this is a path, or a sequence that starts with one."""
     if isinstance(source, list | tuple) and not hasattr(source, "_fields"):
@@ -29,10 +24,13 @@ def names_files(source: object) -> bool:
 
 def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
-    if is_frame(source):
-        return of_frame(source)
+    package = type(source).__module__.split(".")[0]
     source = _plain(source)
-    if isinstance(source, Mapping):
+    if package == "polars":
+        frame, name = source.lazy().collect(), "the frame"
+    elif package == "pandas":
+        frame, name = _of_pandas(source), "the frame"
+    elif isinstance(source, Mapping):
         frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
         frame, name = _of_rows(list(source), noun), "the rows"
@@ -41,18 +39,13 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     return Origin(name, frame.height), frame
 
 
-def of_frame(frame: Any) -> tuple[Origin, pl.DataFrame]:
-    """A pandas or Polars data frame."""
+def _of_pandas(frame: Any) -> pl.DataFrame:
     import polars as pl
 
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    elif not isinstance(frame, pl.DataFrame):
-        frame = pl.DataFrame({str(name): _of_pandas(frame[name]) for name in frame.columns})
-    return Origin("the frame", frame.height), frame
+    return pl.DataFrame({str(name): _of_column(frame[name]) for name in frame.columns})
 
 
-def _of_pandas(column: Any) -> pl.Series:
+def _of_column(column: Any) -> pl.Series:
     """A pandas column without pyarrow: numbers and times as they are, all else as text."""
     import polars as pl
 

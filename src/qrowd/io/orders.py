@@ -31,6 +31,10 @@ PREFERENCES = Wanted(
 )
 
 
+# the first file is looked at: it says which of the two forms all have
+_EITHER = Wanted("orders", needed=(), optional=(*PLACES.names, "better", "worse", "tied"))
+
+
 def matches(names: Sequence[str]) -> bool:
     """Whether a header is that of orders."""
     return any(
@@ -53,17 +57,12 @@ def read_orders(
     optionally `tied time seconds`. Of a table of judgements that has ranks, the rows with one.
     """
     source = opened(source)
-    parts = tables(source, _wanted(source, columns, format), columns, format)
+    first = source[0] if isinstance(source, list | tuple) else source
+    table = tables(first, _EITHER, columns, format)[0]
+    wanted = PREFERENCES if "better" in table or "worse" in table else PLACES
+    parts = tables(source, wanted, columns, format)
     with located([table.origin for table in parts]):
         return _preferences(parts) if "better" in parts[0] else _ballots(parts)
-
-
-def _wanted(source: Any, columns: Columns, format: str | None) -> Wanted:
-    """Which of the two forms the first file has."""
-    wanted = Wanted("orders", needed=(), optional=(*PLACES.names, "better", "worse", "tied"))
-    first = source[0] if isinstance(source, list | tuple) else source
-    table = tables(first, wanted, columns, format)[0]
-    return PREFERENCES if "better" in table or "worse" in table else PLACES
 
 
 def _ballots(parts: list[Table]) -> Orders:

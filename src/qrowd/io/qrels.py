@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.qrels import Qrels
@@ -100,7 +99,11 @@ def _of_table(table: Table, relevant_from: int) -> Merged:
     if len(grades) < 2:
         raise table.origin.error("no columns p(0) p(1) ...: not a file of probabilities")
     posterior = np.stack([table.numbers(f"p({grade})") for grade in grades], axis=1)
-    _refuse_what_is_no_distribution(table, posterior)
+    bad = ~((posterior >= 0).all(axis=1) & (np.abs(posterior.sum(axis=1) - 1) < 1e-6))
+    if bad.any():
+        row = int(np.argmax(bad))
+        shown = " ".join(f"{p:g}" for p in posterior[row])
+        raise table.origin.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
     indexes, codes = coded([table], "topic", "doc")
     pairs, pair = Pairs.from_codes(*indexes, *codes)
     if len(pairs) < len(pair):
@@ -117,14 +120,6 @@ def _of_table(table: Table, relevant_from: int) -> Merged:
         else np.zeros(len(pairs), np.bool_),
         decided=table.whole_numbers("grade")[order] if "grade" in table else None,
     )
-
-
-def _refuse_what_is_no_distribution(table: Table, posterior: Array) -> None:
-    bad = ~((posterior >= 0).all(axis=1) & (np.abs(posterior.sum(axis=1) - 1) < 1e-6))
-    if bad.any():
-        row = int(np.argmax(bad))
-        shown = " ".join(f"{p:g}" for p in posterior[row])
-        raise table.origin.error(f"probabilities must be at least 0 and sum to 1, got {shown}", row)
 
 
 def read_sample(
