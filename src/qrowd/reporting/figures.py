@@ -15,7 +15,7 @@ from qrowd.data.merged import AssessorTable
 from qrowd.quality.independence import Couples
 from qrowd.quality.suspicion import TYPES
 from qrowd.rendering import percent
-from qrowd.reporting.drawing import DASHED, INK, MARKERS, colour_of, drawn
+from qrowd.reporting.drawing import DASHED, INK, MARKERS, colour_of, drawn, panel_grid
 from qrowd.reporting.parts import Figure
 
 _MOST = 60  # systems in one picture
@@ -215,8 +215,8 @@ def reliability(methods: Mapping[str, Calibration]) -> Figure:
     rows, columns = -(-len(methods) // _PANELS), min(len(methods), _PANELS)
 
     def draw(figure: Any) -> None:
-        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes, (name, bins) in zip(panels, methods.items(), strict=False):
+        grid = panel_grid(figure, len(methods), columns, sharey=True)
+        for axes, (name, bins) in zip(grid.flat, methods.items(), strict=False):
             used = bins.count > 0
             predicted, share = bins.predicted[used], bins.count[used] / bins.count.sum()
             ends = bins.low[used], bins.high[used]
@@ -236,8 +236,6 @@ def reliability(methods: Mapping[str, Calibration]) -> Figure:
             axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
             axes.set_aspect("equal")
             axes.grid()
-        for axes in panels[len(methods) :]:
-            axes.set_visible(False)
         figure.supxlabel("predicted probability of relevance", fontsize=10)
         figure.supylabel("share relevant in gold", fontsize=10)
 

@@ -14,7 +14,7 @@ from qrowd.data.arrays import Array, Floats
 from qrowd.data.chains import Chains
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
-from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn
+from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn, panel_grid
 from qrowd.reporting.figures import assessors as square
 from qrowd.reporting.parts import Figure
 
@@ -119,7 +119,7 @@ def assessor_clouds(table: AssessorTable, chains: Chains, n: int = CLOUDS) -> Fi
     sensitivity, specificity = chains.pooled("sensitivity"), chains.pooled("specificity")
 
     def draw(figure: Any) -> None:
-        grid = _panels(figure, len(chosen), 4, sharey=True)
+        grid = panel_grid(figure, len(chosen), 4, sharey=True)
         for axes, assessor in zip(grid.flat, chosen, strict=False):
             axes.plot([0, 1], [1, 0], **_THIN)
             axes.plot(
@@ -223,7 +223,7 @@ def traces(names: list[str], draws: Floats, warmup: int = 0) -> Figure:
     at = _every(draws.shape[1], _TRACE)
 
     def draw(figure: Any) -> None:
-        grid = _panels(figure, len(names), 2)
+        grid = panel_grid(figure, len(names), 2)
         for number, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
             for chain, values in enumerate(draws[:, at, number]):
                 axes.plot(warmup + at, values, color=colour_of(chain), linewidth=0.7, alpha=0.8)
@@ -245,7 +245,7 @@ def rank_plots(names: list[str], draws: Floats) -> Figure:
     even = kept / _BINS
 
     def draw(figure: Any) -> None:
-        grid = _panels(figure, len(names), 2, sharey=True)
+        grid = panel_grid(figure, len(names), 2, sharey=True)
         for number, (axes, name) in enumerate(zip(grid.flat, names, strict=False)):
             rank = draws[:, :, number].ravel().argsort(kind="stable").argsort(kind="stable")
             bins = (rank * _BINS // (chains * kept)).reshape(chains, kept)
@@ -274,15 +274,6 @@ def hyperparameters(chains: Chains) -> tuple[list[str], Floats]:
             names += [f"{name} {entry}".replace("_", " ").strip() for entry in entries]
             parts.append(draws)
     return names, np.concatenate(parts, axis=2)
-
-
-def _panels(figure: Any, n: int, columns: int, sharey: bool = False) -> Any:
-    """A grid of n panels; what is left over in its last row stays blank."""
-    shape = (-(-n // columns), columns)
-    grid = figure.subplots(*shape, sharex=True, sharey=sharey, squeeze=False)
-    for axes in grid.flat[n:]:
-        axes.set_visible(False)
-    return grid
 
 
 def _every(n: int, at_most: int) -> Array:
