@@ -31,7 +31,6 @@ from qrowd.collection.database.schema import place
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging import offer as showing
-from qrowd.collection.people import visits
 from qrowd.collection.people import workers as people
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.web.sanitiser import reader_of_text, text_of
@@ -121,7 +120,7 @@ def material(options: Options) -> CampaignRows:
 def by_http(store: Store, address: str, worker: int) -> Ask:
     """Requests over one connection that stays open."""
     with store.write(NAME) as work:
-        link = visits.make_link(work, f"worker {worker}", 1)
+        link = people.make_link(work, f"worker {worker}", 1)
     program = Worker(address, NAME)
     program.enter(link)
     return program.ask

@@ -37,7 +37,6 @@ from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging import picks as picking
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.office import erasure
-from qrowd.collection.people import visits
 from qrowd.collection.people import workers as people
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
@@ -143,7 +142,7 @@ def robots_of(store: Store, number: int, **options: Any) -> list[Robot]:
 def link_of(store: Store, person: str) -> str:
     """What lets somebody in."""
     with store.write(NAME) as work:
-        return visits.make_link(work, person, 300)
+        return people.make_link(work, person, 300)
 
 
 # --- lines that need a server ---------------------------------------------------------------------

@@ -31,7 +31,7 @@ from tests.collection.stored.make import (
 
 from qrowd.collection.adjudication import appeals, cases
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database import versions
+from qrowd.collection.database import opening
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, campaign, completion_code, person, worker
 from qrowd.collection.database.schema import audit as audit_table
@@ -50,7 +50,7 @@ from qrowd.collection.judging.queue import Nothing
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts import ACTS
 from qrowd.collection.people import workers
-from qrowd.collection.people.visits import leave, use_code
+from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.publishing.release import releases
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -108,9 +108,9 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     clock.now = expected["now"]
     url = restored(STORED / generation, engine, request, tmp_path)
     store = open_store(url, clock=clock, seed=1, check_version=False)
-    if versions.version(store) != versions.newest_version():
-        versions.upgrade(store)
-    versions.refuse_other_version(store)
+    if opening.version(store) != opening.newest_version():
+        opening.upgrade(store)
+    opening.refuse_other_version(store)
     yield Kept(store, clock, expected)
     store.engine.dispose()
 

@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from qrowd.collection.database import versions
+from qrowd.collection.database import opening
 from qrowd.collection.database.opening import drive_of, open_store
 from qrowd.collection.database.schema import metadata
 from qrowd.collection.database.store import Store
@@ -19,14 +19,14 @@ from qrowd.errors import StoreError
 
 def test_up_and_down_and_up_again(url: str) -> None:
     store = open_store(url, new=True)
-    assert versions.version(store) == versions.newest_version()
+    assert opening.version(store) == opening.newest_version()
     with store.engine.connect() as db:
         assert compare_metadata(MigrationContext.configure(db), metadata) == []
         db.rollback()
-    assert versions.downgrade(store, "base") == ""
+    assert opening.downgrade(store, "base") == ""
     with store.snapshot() as db:
         assert inspect(db).get_table_names() == ["alembic_version"]
-    assert versions.upgrade(store) == versions.newest_version()
+    assert opening.upgrade(store) == opening.newest_version()
     assert names_of_triggers(store) == {one.name for one in TRIGGERS}
     store.engine.dispose()
 
@@ -96,7 +96,7 @@ def test_several_may_open_a_new_database_at_once(url: str) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: open_store(url, new=True), range(4)))
-    assert {versions.version(one) for one in stores} == {versions.newest_version()}
+    assert {opening.version(one) for one in stores} == {opening.newest_version()}
     assert names_of_triggers(stores[0]) == {one.name for one in TRIGGERS}
     for one in stores:
         one.engine.dispose()
@@ -139,13 +139,13 @@ def test_versions_keep_the_data(url: str, tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("ann", "bob"):
         site.whole(site.worker(name))
     before = files_of(site.store, "tiny", tmp_path / "before")
-    shutil.copytree(versions.FOLDER, tmp_path / "migrations")
-    text = NEXT_VERSION.replace("{last}", versions.newest_version())
+    shutil.copytree(opening.MIGRATIONS, tmp_path / "migrations")
+    text = NEXT_VERSION.replace("{last}", opening.newest_version())
     (tmp_path / "migrations" / "versions" / "v9999_next.py").write_text(text)
-    monkeypatch.setattr(versions, "FOLDER", tmp_path / "migrations")
+    monkeypatch.setattr(opening, "MIGRATIONS", tmp_path / "migrations")
     for step in ("0001", "9999", "0001"):
-        (versions.downgrade if step == "0001" else versions.upgrade)(site.store, step)
-        assert versions.version(site.store) == step
+        (opening.downgrade if step == "0001" else opening.upgrade)(site.store, step)
+        assert opening.version(site.store) == step
         assert files_of(site.store, "tiny", tmp_path / f"at {step}") == before
         assert names_of_triggers(site.store) == {one.name for one in TRIGGERS}
         assert site.whole(site.worker(f"at {step}")) is not None

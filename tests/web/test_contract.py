@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.web.serving import Server, make_server
 
-from qrowd.collection.people import visits, workers
+from qrowd.collection.people import workers
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis makes up the requests")
 
@@ -91,7 +91,7 @@ def test_every_operation_is_refused_where_it_must_be(server: Server) -> None:
 
 def values_of(server: Server, role: str) -> dict[str, Any]:
     """Names that exist, so that made-up requests reach something."""
-    worker = server.site.work(workers.enter, visits.PLATFORM, "ann").id
+    worker = server.site.work(workers.enter, workers.PLATFORM, "ann").id
     offer = server.site.next(worker)
     return {
         "name": "tiny",

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.people import visits
+from qrowd.collection.people import workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
@@ -92,7 +92,7 @@ def launch_campaign(settings: Settings, plan: Plan, made: CampaignRows) -> str:
         create_campaign(store, plan, made)
         with store.write(plan.campaign.name) as work:
             launch(work, "trial")
-            link = visits.make_link(work, "you", 1)
+            link = workers.make_link(work, "you", 1)
     finally:
         store.engine.dispose()
     where = f"{settings.address}/judge/{quote(plan.campaign.name, safe='')}"

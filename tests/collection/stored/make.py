@@ -47,7 +47,7 @@ from tests.collection.making import Choice, Clock, Site, material, wrong
 import qrowd as q
 from qrowd.collection.adjudication import appeals, cases, expert_sample
 from qrowd.collection.books import ledger, notices, progress
-from qrowd.collection.database import transfer, versions
+from qrowd.collection.database import opening, transfer
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import metadata, worker
 from qrowd.collection.database.store import Store, Work
@@ -62,7 +62,7 @@ from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure, extension
 from qrowd.collection.people import topic_questions, workers
-from qrowd.collection.people.visits import leave, use_code
+from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
@@ -797,7 +797,7 @@ def main() -> None:
     from tests.collection.conftest import fresh_postgresql, running_postgresql
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--name", default=f"v{versions.newest_version()}")
+    parser.add_argument("--name", default=f"v{opening.newest_version()}")
     target = HERE / parser.parse_args().name
     target.mkdir()  # an error where it is there: a generation is never made again
     with tempfile.TemporaryDirectory() as temporary, running_postgresql() as running:

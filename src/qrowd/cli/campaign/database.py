@@ -117,23 +117,22 @@ def upgrade(database: str, to: str | None, yes: bool) -> None:
     Examples:
       qrowd campaign upgrade campaign.db
     """
-    from qrowd.collection.database import versions
-    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.database import opening
 
-    newest_first = versions.known_versions()
+    newest_first = opening.known_versions()
     if to is not None and to not in newest_first:
         raise UnknownNameError.among("version", to, newest_first)
-    store = open_store(database, check_version=False)
-    before = versions.version(store)
-    versions.refuse_newer(store, before)
+    store = opening.open_store(database, check_version=False)
+    before = opening.version(store)
+    opening.refuse_newer(store, before)
     back = (
         to is not None
         and before in newest_first
         and newest_first.index(to) > newest_first.index(before)
     )
     if back and confirmed(f"Go back from version {before} to {to}?", yes):
-        versions.downgrade(store, str(to))
+        opening.downgrade(store, str(to))
     elif not back:
-        versions.upgrade(store, to or "head")
-    say(f"version {versions.version(store)} (was {before or 'none'})")
+        opening.upgrade(store, to or "head")
+    say(f"version {opening.version(store)} (was {before or 'none'})")
     store.engine.dispose()

@@ -159,7 +159,7 @@ def links(
     Examples:
       qrowd campaign links campaign.db ann bob --days 14
     """
-    from qrowd.collection.people.visits import make_link
+    from qrowd.collection.people.workers import make_link
 
     if not all(person.strip() for person in people):
         raise UsageError("a person needs a name that is not empty")

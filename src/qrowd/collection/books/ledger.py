@@ -49,7 +49,6 @@ def post(
     if amount:
         work.insert(
             entry,
-            campaign_id=work.campaign,
             worker_id=worker_id,
             assignment_id=assignment_id,
             at=work.now,
@@ -148,18 +147,13 @@ def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
 
 def settle(work: Work, worker_ids: Sequence[int]) -> int:
     """Mark what these workers are owed as paid; how much that was."""
-    total = 0
-    for row in owed(work):
-        if row.id in set(worker_ids):
-            _settle_one(work, row.id, row.amount)
-            total += row.amount
-    return total
-
-
-def _settle_one(work: Work, worker_id: int, amount: int) -> None:
-    earned = (assignment.c.worker_id == worker_id) & (assignment.c.earned > 0)
-    query = select(assignment.c.id, assignment.c.worker_id, assignment.c.earned).where(earned)
-    for row in work.rows(query.order_by(assignment.c.id)):
-        _post_for(work, row, "settled", row.earned, "owed", "settled")
-        amount -= row.earned
-    post(work, "settled", amount, "owed", "settled", worker_id=worker_id)  # bonuses
+    a = assignment.c
+    due = [row for row in owed(work) if row.id in set(worker_ids)]
+    for row in due:
+        bonuses = row.amount
+        earned = select(assignment).where(a.worker_id == row.id, a.earned > 0)
+        for assigned in work.rows(earned.order_by(a.id)):
+            _post_for(work, assigned, "settled", assigned.earned, "owed", "settled")
+            bonuses -= assigned.earned
+        post(work, "settled", bonuses, "owed", "settled", worker_id=row.id)
+    return sum(row.amount for row in due)

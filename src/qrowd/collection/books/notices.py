@@ -12,9 +12,7 @@ def tell(work: Work, kind: str, text: str, about: str = "") -> None:
     """Tell the organiser, unless that was told already."""
     same = (notice.c.kind == kind) & (notice.c.about == about)
     if not work.count(notice, work.own(notice), same):
-        work.insert(
-            notice, campaign_id=work.campaign, at=work.now, kind=kind, about=about, text=text
-        )
+        work.insert(notice, at=work.now, kind=kind, about=about, text=text)
 
 
 def notices(work: Work) -> list[Row]:

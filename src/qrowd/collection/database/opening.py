@@ -1,17 +1,25 @@
-"""How a database of campaigns is opened: where it may stand, and which version it must have."""
+"""How a database of campaigns is opened: where it may stand, and which version it must have.
+
+Versions of the schema are Alembic's, up and down, on both engines. Migrations change tables only:
+the rules between them (`triggers`) are taken out of force before and put in force again after every
+change of version, in the same transaction.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from sqlalchemy import Connection, func, inspect, select
 from sqlalchemy.engine import make_url
 
-from qrowd.collection.database.store import Store, clock, engine_of
-from qrowd.collection.database.versions import refuse_other_version
+from qrowd.collection.database.store import UPGRADING, Store, clock, engine_of
+from qrowd.collection.database.triggers import create_triggers, drop_triggers
 from qrowd.errors import QrowdError, StoreError, UsageError
 
+MIGRATIONS = Path(__file__).parent / "migrations"
 NETWORK_DRIVES = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ncpfs", "glusterfs", "lustre")
 
 
@@ -80,3 +88,85 @@ def drive_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
         if path.is_relative_to(point) and len(point) >= len(deepest):
             deepest, kind = point, type_here
     return kind
+
+
+# --- versions -------------------------------------------------------------------------------------
+
+
+def refuse_other_version(store: Store) -> None:
+    """An error unless the schema is the one that this version of qrowd knows; a new one is made."""
+    with store.snapshot() as db:
+        tables = inspect(db).get_table_names()
+    if "campaign" not in tables:
+        if tables and not store.is_sqlite:
+            message = "this database holds other tables; give an empty one"
+            raise StoreError(message, file=store.shown)
+        upgrade(store)
+        return
+    current = version(store)
+    if current != newest_version():
+        refuse_newer(store, current)
+        message = f"made by an older qrowd (schema {current}); run `qrowd campaign upgrade` on it"
+        raise StoreError(message, file=store.shown)
+
+
+def refuse_newer(store: Store, current: str) -> None:
+    """An error if this version of qrowd does not know the database's `current` version."""
+    if current and current not in known_versions():
+        message = f"made by a newer qrowd (schema {current}); update qrowd to open it"
+        raise StoreError(message, file=store.shown)
+
+
+def known_versions() -> list[str]:
+    """The versions of the schema, the newest first."""
+    from alembic.script import ScriptDirectory
+
+    return [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]
+
+
+def newest_version() -> str:
+    """The version that this qrowd works with."""
+    return known_versions()[0]
+
+
+def version(store: Store) -> str:
+    """The version of a database's schema; "" if it has none."""
+    from alembic.migration import MigrationContext
+
+    with store.snapshot() as db:
+        return MigrationContext.configure(db).get_current_revision() or ""
+
+
+def upgrade(store: Store, to: str = "head") -> str:
+    """Bring the schema up to a version; all of it, or nothing."""
+    return _migrate(store, "upgrade", to)
+
+
+def downgrade(store: Store, to: str) -> str:
+    """Bring the schema back to an older version; `base` removes everything."""
+    return _migrate(store, "downgrade", to)
+
+
+def _migrate(store: Store, direction: str, to: str) -> str:
+    from alembic import command
+    from alembic.config import Config
+
+    with store.rebuild() as db:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        config.attributes["connection"] = db
+        if db.dialect.name == "postgresql":  # two servers may start at once
+            db.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
+        if inspect(db).has_table("campaign"):
+            drop_triggers(db)
+        getattr(command, direction)(config, to)
+        if to != "base":
+            create_triggers(db)
+    return version(store)
+
+
+def connection_of(config: Any) -> Connection:
+    """The connection that a migration runs on."""
+    connection = config.attributes["connection"]
+    assert isinstance(connection, Connection)
+    return connection

@@ -7,26 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    Float,
-    ForeignKey,
-    ForeignKeyConstraint,
-    FromClause,
-    Index,
-    Integer,
-    Join,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
 from qrowd.collection.database.states import ASSIGNMENT_KINDS, PLACE_KINDS, STATES, WORKER_STATES
@@ -36,7 +17,7 @@ EVENT_KINDS = ("grade", "ranking", "cannot-tell", "broken", "clear")
 ACCOUNTS = ("outside", "free", "promised", "owed", "settled")
 OPEN_SETS = "role = 'pool' AND open = 1 AND held < target"
 
-metadata = MetaData(
+metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -48,64 +29,64 @@ metadata = MetaData(
 
 # --- Columns that many tables have ----------------------------------------------------------------
 
-Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by INTEGER only
+Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by INTEGER only
 
 
-def table(name: str, *items: SchemaItem) -> Table:
+def table(name: str, *items: SchemaItem) -> sa.Table:
     """A table of its columns, rules and indexes."""
-    return Table(name, metadata, *items)
+    return sa.Table(name, metadata, *items)
 
 
-def row_id() -> Column[int]:
+def row_id() -> sa.Column[int]:
     """The number that names a row."""
-    return Column("id", Id, primary_key=True, autoincrement=True)
+    return sa.Column("id", Id, primary_key=True, autoincrement=True)
 
 
-def reference(table: str, name: str = "", **options: Any) -> Column[int]:
+def reference(table: str, name: str = "", **options: Any) -> sa.Column[int]:
     """The number of a row of another table; `campaign_id` for `campaign`, unless it has a name."""
     options.setdefault("nullable", False)
-    return Column(name or f"{table}_id", Id, ForeignKey(f"{table}.id"), **options)
+    return sa.Column(name or f"{table}_id", Id, sa.ForeignKey(f"{table}.id"), **options)
 
 
-def reference_key(table: str) -> Column[int]:
+def reference_key(table: str) -> sa.Column[int]:
     """The number of a row of another table, as (part of) the key of this one."""
     return reference(table, primary_key=True, autoincrement=False)
 
 
-def moment(name: str, nullable: bool = False) -> Column[int]:
+def moment(name: str, nullable: bool = False) -> sa.Column[int]:
     """A time."""
-    return Column(name, BigInteger, nullable=nullable)
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
 
 
-def counter(name: str, start: int = 0) -> Column[int]:
+def counter(name: str, start: int = 0) -> sa.Column[int]:
     """A whole number that starts somewhere."""
-    return Column(name, BigInteger, nullable=False, server_default=text(str(start)))
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default=sa.text(str(start)))
 
 
-def flag(name: str) -> Column[int]:
+def flag(name: str) -> sa.Column[int]:
     """0 or 1, at first 0."""
-    return Column(name, SmallInteger, nullable=False, server_default=text("0"))
+    return sa.Column(name, sa.SmallInteger, nullable=False, server_default=sa.text("0"))
 
 
-def short(name: str, length: int, **options: Any) -> Column[str]:
+def short(name: str, length: int, **options: Any) -> sa.Column[str]:
     """Text of bounded length that must be there."""
-    return Column(name, String(length), nullable=False, **options)
+    return sa.Column(name, sa.String(length), nullable=False, **options)
 
 
-def words(name: str) -> Column[str]:
+def words(name: str) -> sa.Column[str]:
     """Text that may be empty."""
-    return Column(name, Text, nullable=False, server_default=text("''"))
+    return sa.Column(name, sa.Text, nullable=False, server_default=sa.text("''"))
 
 
-def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
+def one_of(column: str, values: tuple[str, ...]) -> sa.CheckConstraint:
     """A check that a column has one of these values."""
     listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+    return sa.CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
 def where(condition: str) -> dict[str, Any]:
     """The rows that an index is for."""
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
 # --- A campaign and what is judged in it ----------------------------------------------------------
@@ -114,14 +95,16 @@ campaign = table(
     "campaign",
     row_id(),
     short("name", 200, unique=True),
-    Column("plan", Text, nullable=False),
+    sa.Column("plan", sa.Text, nullable=False),
     short("state", 20, server_default="draft"),
     moment("made_at"),
     short("secret", 64),
     *map(counter, ("budget", "free", "promised", "owed", "settled")),
     one_of("state", ("draft", "running", "paused", "closed")),
-    CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
-    CheckConstraint("free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"),
+    sa.CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
+    sa.CheckConstraint(
+        "free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"
+    ),
 )
 
 topic = table(
@@ -130,22 +113,22 @@ topic = table(
     reference("campaign"),
     short("name", 400),
     *map(words, ("query", "description", "narrative", "category", "language")),
-    UniqueConstraint("campaign_id", "name"),
+    sa.UniqueConstraint("campaign_id", "name"),
 )
 
 question = table(
     "question",
     row_id(),
     reference("topic", index=True),
-    Column("text", Text, nullable=False),
-    Column("choices", Text, nullable=False),
-    Column("right_choice", Integer, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("choices", sa.Text, nullable=False),
+    sa.Column("right_choice", sa.Integer, nullable=False),
 )
 
 content = table(
     "content",
-    Column("hash", String(64), primary_key=True),
-    Column("body", LargeBinary, nullable=False),
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("body", sa.LargeBinary, nullable=False),
 )
 
 document = table(
@@ -156,8 +139,8 @@ document = table(
     words("title"),
     words("url"),
     short("media_type", 200, server_default="text/plain"),
-    Column("content", String(64), ForeignKey("content.hash")),
-    UniqueConstraint("campaign_id", "name"),
+    sa.Column("content", sa.String(64), sa.ForeignKey("content.hash")),
+    sa.UniqueConstraint("campaign_id", "name"),
 )
 
 pair = table(
@@ -168,16 +151,16 @@ pair = table(
     reference("document"),
     short("role", 20),
     flag("in_pool"),  # gold may be of the pool too
-    Column("priority", Float(53), nullable=False, server_default=text("0")),
-    UniqueConstraint("topic_id", "document_id"),
-    UniqueConstraint("id", "role"),
+    sa.Column("priority", sa.Float(53), nullable=False, server_default=sa.text("0")),
+    sa.UniqueConstraint("topic_id", "document_id"),
+    sa.UniqueConstraint("id", "role"),
     one_of("role", ROLES),
 )
 
 gold = table(
     "gold",
     reference_key("pair"),
-    Column("grade", SmallInteger, nullable=False),
+    sa.Column("grade", sa.SmallInteger, nullable=False),
     words("reason"),
     words("passage"),
 )
@@ -188,20 +171,20 @@ judging_set = table(
     reference("campaign"),
     reference("topic", index=True),
     short("role", 20),
-    Column("size", Integer, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
     counter("target"),  # judgements wanted of each document
     counter("held"),  # places that are judged or reserved; the triggers count them
-    Column("open", SmallInteger, nullable=False, server_default=text("1")),
-    Column("priority", Float(53), nullable=False, server_default=text("0")),
-    Column("shuffle", BigInteger, nullable=False),  # the order of equals
-    UniqueConstraint("id", "role"),
+    sa.Column("open", sa.SmallInteger, nullable=False, server_default=sa.text("1")),
+    sa.Column("priority", sa.Float(53), nullable=False, server_default=sa.text("0")),
+    sa.Column("shuffle", sa.BigInteger, nullable=False),  # the order of equals
+    sa.UniqueConstraint("id", "role"),
     one_of("role", ROLES),
-    CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
-    CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
-    CheckConstraint("size >= 1", name="not_empty"),
-    Index("ix_judging_set_role", "campaign_id", "role"),
+    sa.CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
+    sa.CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
+    sa.CheckConstraint("size >= 1", name="not_empty"),
+    sa.Index("ix_judging_set_role", "campaign_id", "role"),
 )
-Index(
+sa.Index(
     "ix_judging_set_pick",
     judging_set.c.campaign_id,
     judging_set.c.priority.desc(),
@@ -212,16 +195,16 @@ Index(
 
 member = table(
     "member",
-    Column("set_id", Id, primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("pair_id", Id, nullable=False, index=True),
+    sa.Column("set_id", Id, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("pair_id", Id, nullable=False, index=True),
     short("role", 20),
-    Column("sole", SmallInteger, nullable=False),  # 1: its pair is in no other set
-    ForeignKeyConstraint(["set_id", "role"], ["judging_set.id", "judging_set.role"]),
-    ForeignKeyConstraint(["pair_id", "role"], ["pair.id", "pair.role"]),
-    UniqueConstraint("set_id", "pair_id"),
-    CheckConstraint("position >= 1", name="from_one"),
-    Index("uq_member_sole_pair", "pair_id", unique=True, **where("sole = 1")),
+    sa.Column("sole", sa.SmallInteger, nullable=False),  # 1: its pair is in no other set
+    sa.ForeignKeyConstraint(["set_id", "role"], ["judging_set.id", "judging_set.role"]),
+    sa.ForeignKeyConstraint(["pair_id", "role"], ["pair.id", "pair.role"]),
+    sa.UniqueConstraint("set_id", "pair_id"),
+    sa.CheckConstraint("position >= 1", name="from_one"),
+    sa.Index("uq_member_sole_pair", "pair_id", unique=True, **where("sole = 1")),
 )
 
 
@@ -232,21 +215,21 @@ worker = table(
     row_id(),
     reference("campaign"),
     short("key", 32, unique=True),
-    Column("number", Integer, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
     short("kind", 20, server_default="human"),
-    Column("name", String(400)),
+    sa.Column("name", sa.String(400)),
     short("state", 20, server_default="new"),
     counter("failed_hits"),
     moment("made_at"),
     moment("forget_asked", nullable=True),
     moment("forgotten_at", nullable=True),
-    Column("recognised", String(64)),  # a keyed hash of somebody who was forgotten
-    UniqueConstraint("campaign_id", "number"),
-    UniqueConstraint("campaign_id", "recognised"),
-    UniqueConstraint("campaign_id", "kind", "name"),
+    sa.Column("recognised", sa.String(64)),  # a keyed hash of somebody who was forgotten
+    sa.UniqueConstraint("campaign_id", "number"),
+    sa.UniqueConstraint("campaign_id", "recognised"),
+    sa.UniqueConstraint("campaign_id", "kind", "name"),
     one_of("state", WORKER_STATES),
     one_of("kind", ("human", "expert", "machine")),
-    CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
+    sa.CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
 )
 
 person = table(
@@ -257,7 +240,7 @@ person = table(
     short("platform_id", 400),
     words("name"),
     words("address"),
-    UniqueConstraint("campaign_id", "platform", "platform_id"),
+    sa.UniqueConstraint("campaign_id", "platform", "platform_id"),
 )
 
 visit = table(
@@ -265,7 +248,7 @@ visit = table(
     row_id(),
     reference("worker", index=True),
     moment("at"),
-    Column("parameters", Text, nullable=False, server_default=text("'{}'")),
+    sa.Column("parameters", sa.Text, nullable=False, server_default=sa.text("'{}'")),
 )
 
 consent = table(
@@ -273,7 +256,7 @@ consent = table(
     row_id(),
     reference("worker", index=True),
     short("version", 40),
-    Column("text", Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
     moment("at"),
 )
 
@@ -281,9 +264,9 @@ expertise = table(
     "expertise",
     reference_key("worker"),
     reference_key("topic"),
-    Column("right", Integer, nullable=False, quote=True),
-    Column("asked", Integer, nullable=False),
-    Column("passed", SmallInteger, nullable=False),
+    sa.Column("right", sa.Integer, nullable=False, quote=True),
+    sa.Column("asked", sa.Integer, nullable=False),
+    sa.Column("passed", sa.SmallInteger, nullable=False),
     moment("at"),
 )
 
@@ -292,8 +275,8 @@ message = table(
     row_id(),
     reference("worker", index=True),
     moment("at"),
-    Column("from_worker", SmallInteger, nullable=False),
-    Column("text", Text, nullable=False),
+    sa.Column("from_worker", sa.SmallInteger, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
     moment("read_at", nullable=True),
 )
 
@@ -326,14 +309,14 @@ assignment = table(
     moment("ended_at", nullable=True),
     counter("pay"),  # as planned
     *map(counter, ("promised", "earned", "paid")),  # the triggers add up the entries
-    UniqueConstraint("id", "worker_id"),
+    sa.UniqueConstraint("id", "worker_id"),
     one_of("kind", ASSIGNMENT_KINDS),
     one_of("state", STATES),
-    CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
-    CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
-    Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
-    Index("ix_assignment_promised", "campaign_id", "state", **where("promised > 0")),
-    Index(
+    sa.CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
+    sa.CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
+    sa.Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
+    sa.Index("ix_assignment_promised", "campaign_id", "state", **where("promised > 0")),
+    sa.Index(
         "uq_assignment_one_open",
         "worker_id",
         "kind",
@@ -345,22 +328,24 @@ assignment = table(
 place = table(
     "place",
     row_id(),
-    Column("assignment_id", Id, nullable=False, index=True),
-    Column("worker_id", Id, nullable=False),
+    sa.Column("assignment_id", Id, nullable=False, index=True),
+    sa.Column("worker_id", Id, nullable=False),
     reference("judging_set", "set_id", index=True),
     short("kind", 20),
-    Column("ordinal", Integer, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
     short("key", 32, unique=True),
-    Column("shown", Text, nullable=False),  # positions in the order that the worker sees
+    sa.Column("shown", sa.Text, nullable=False),  # positions in the order that the worker sees
     flag("held"),
     flag("surplus"),  # its set was full when it came back: paid, not counted
     reference("place", "reviews_id", nullable=True),
-    ForeignKeyConstraint(["assignment_id", "worker_id"], ["assignment.id", "assignment.worker_id"]),
-    UniqueConstraint("worker_id", "set_id", "kind"),
-    UniqueConstraint("assignment_id", "ordinal"),
+    sa.ForeignKeyConstraint(
+        ["assignment_id", "worker_id"], ["assignment.id", "assignment.worker_id"]
+    ),
+    sa.UniqueConstraint("worker_id", "set_id", "kind"),
+    sa.UniqueConstraint("assignment_id", "ordinal"),
     one_of("kind", PLACE_KINDS),
-    CheckConstraint("held IN (0, 1) AND surplus IN (0, 1)", name="yes_or_no"),
-    CheckConstraint("held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"),
+    sa.CheckConstraint("held IN (0, 1) AND surplus IN (0, 1)", name="yes_or_no"),
+    sa.CheckConstraint("held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"),
 )
 
 event = table(
@@ -368,27 +353,27 @@ event = table(
     row_id(),
     reference("worker"),
     reference("place", index=True),
-    Column("position", Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
     short("kind", 20),
-    Column("grade", SmallInteger),
-    Column("ranking", Text),
+    sa.Column("grade", sa.SmallInteger),
+    sa.Column("ranking", sa.Text),
     counter("milliseconds"),
     moment("at"),
     short("key", 64),
-    Column("follows", Id),  # the event that the client meant to replace
+    sa.Column("follows", Id),  # the event that the client meant to replace
     flag("stale"),  # another event had come between: it replaced nothing
-    UniqueConstraint("worker_id", "key"),
+    sa.UniqueConstraint("worker_id", "key"),
     one_of("kind", EVENT_KINDS),
-    CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
-    CheckConstraint("(kind = 'ranking') = (ranking IS NOT NULL)", name="ranking_has_an_order"),
-    CheckConstraint("kind <> 'ranking' OR position = 0", name="ranking_is_of_the_set"),
-    CheckConstraint("milliseconds >= 0", name="time_runs_forward"),
+    sa.CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
+    sa.CheckConstraint("(kind = 'ranking') = (ranking IS NOT NULL)", name="ranking_has_an_order"),
+    sa.CheckConstraint("kind <> 'ranking' OR position = 0", name="ranking_is_of_the_set"),
+    sa.CheckConstraint("milliseconds >= 0", name="time_runs_forward"),
 )
 
 answer = table(
     "answer",
     reference_key("place"),
-    Column("position", Integer, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
     reference("event"),
 )
 
@@ -399,7 +384,7 @@ note = table(
     row_id(),
     reference("event", index=True),
     short("kind", 20),
-    Column("text", Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
     one_of("kind", ("reason", "passage")),
 )
 
@@ -409,9 +394,9 @@ outcome = table(
     reference("assignment", index=True),
     reference("judging_set", "set_id", nullable=True, index=True),
     short("check", 20, quote=True),
-    Column("value", Float(53)),
-    Column("at_least", Float(53), nullable=False),
-    Column("passed", SmallInteger, nullable=False),
+    sa.Column("value", sa.Float(53)),
+    sa.Column("at_least", sa.Float(53), nullable=False),
+    sa.Column("passed", sa.SmallInteger, nullable=False),
     short("action", 20),
 )
 
@@ -422,9 +407,9 @@ sampled = table(
     "sampled",
     row_id(),
     reference("place"),
-    Column("position", Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
     moment("at"),
-    UniqueConstraint("place_id", "position"),
+    sa.UniqueConstraint("place_id", "position"),
 )
 
 decision = table(
@@ -432,7 +417,7 @@ decision = table(
     row_id(),
     reference("pair", index=True),
     reference("worker", "expert_id"),
-    Column("grade", SmallInteger, nullable=False),
+    sa.Column("grade", sa.SmallInteger, nullable=False),
     words("reason"),
     short("code", 40, server_default=""),
     moment("at"),
@@ -444,12 +429,12 @@ appeal = table(
     reference("worker", index=True),
     reference("assignment", nullable=True),
     short("kind", 20),
-    Column("position", Integer),
+    sa.Column("position", sa.Integer),
     reference("place", nullable=True),
     moment("at"),
-    Column("text", Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
     moment("answered_at", nullable=True),
-    Column("won", SmallInteger),
+    sa.Column("won", sa.SmallInteger),
     words("reply"),
     one_of("kind", ("refusal", "gold")),
 )
@@ -467,9 +452,9 @@ entry = table(
     short("why", 40),
     short("source", 10),
     short("target", 10),
-    Column("amount", BigInteger, nullable=False),
-    CheckConstraint("amount > 0", name="positive"),
-    CheckConstraint("source <> target", name="moves"),
+    sa.Column("amount", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("amount > 0", name="positive"),
+    sa.CheckConstraint("source <> target", name="moves"),
     one_of("source", ACCOUNTS),
     one_of("target", ACCOUNTS),
 )
@@ -481,9 +466,9 @@ audit = table(
     moment("at"),
     short("who", 200),
     short("act", 40),
-    Column("details", Text, nullable=False),
+    sa.Column("details", sa.Text, nullable=False),
     reference("audit", "undoes", nullable=True),
-    UniqueConstraint("undoes"),
+    sa.UniqueConstraint("undoes"),
 )
 
 notice = table(
@@ -493,9 +478,9 @@ notice = table(
     moment("at"),
     short("kind", 40),
     short("about", 100, server_default=""),
-    Column("text", Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
     moment("settled_at", nullable=True),
-    UniqueConstraint("campaign_id", "kind", "about"),
+    sa.UniqueConstraint("campaign_id", "kind", "about"),
 )
 
 
@@ -514,7 +499,7 @@ member_role = table(
     "member_role",
     reference_key("account"),
     reference_key("campaign"),
-    Column("role", String(20), primary_key=True),
+    sa.Column("role", sa.String(20), primary_key=True),
     reference("worker", nullable=True),
     one_of("role", ("organiser", "expert", "worker")),
 )
@@ -527,7 +512,7 @@ token = table(
     reference("campaign", nullable=True),
     reference("worker", nullable=True, index=True),
     short("role", 20),
-    Column("scopes", Text, nullable=False, server_default=""),
+    sa.Column("scopes", sa.Text, nullable=False, server_default=""),
     moment("made_at"),
     moment("expires_at", nullable=True),
     moment("revoked_at", nullable=True),
@@ -536,8 +521,8 @@ token = table(
 
 rate = table(
     "rate",
-    Column("what", String(200), primary_key=True),
-    Column("since", BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("what", sa.String(200), primary_key=True),
+    sa.Column("since", sa.BigInteger, primary_key=True, autoincrement=False),
     counter("times"),
 )
 
@@ -546,16 +531,16 @@ job = table(
     row_id(),
     reference("campaign", nullable=True),
     short("kind", 40),
-    Column("parameters", Text, nullable=False, server_default=text("'{}'")),
+    sa.Column("parameters", sa.Text, nullable=False, server_default=sa.text("'{}'")),
     short("state", 20, server_default="waiting"),
     moment("made_at"),
     moment("leased_until", nullable=True),
     counter("attempts"),
     moment("finished_at", nullable=True),
-    Column("result", Text),
-    Column("problem", Text),
+    sa.Column("result", sa.Text),
+    sa.Column("problem", sa.Text),
     one_of("state", ("waiting", "running", "done", "failed")),
-    Index("ix_job_waiting", "state", "made_at"),
+    sa.Index("ix_job_waiting", "state", "made_at"),
 )
 
 
@@ -568,7 +553,7 @@ CURRENT_ANSWERS = answer.join(event, event.c.id == answer.c.event_id)
 PAIR_NAMES = (topic.c.name.label("topic"), document.c.name.label("doc"))  # of NAMED_PAIRS
 
 
-def with_pairs(rows: FromClause) -> Join:
+def with_pairs(rows: sa.FromClause) -> sa.Join:
     """Rows that name a place and a position in it, joined to the pair that stands there."""
     return (
         NAMED_PAIRS.join(member, member.c.pair_id == pair.c.id)

@@ -57,8 +57,3 @@ MOVES = {
 }
 
 STEPS = sorted({(source, move.target) for move in MOVES.values() for source in move.sources})
-
-
-def answers_of(state: str) -> str:
-    """What the answers of an assignment in this state are worth: pending, valid or void."""
-    return "pending" if state in OPEN else "valid" if state in VALID else "void"

@@ -14,29 +14,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Executable,
-    FromClause,
-    Table,
-    bindparam,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-    update,
-)
-from sqlalchemy import exc as sql_errors
+import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from qrowd.collection.database.schema import campaign
@@ -49,6 +32,7 @@ Row: TypeAlias = Any  # a row of a query; its columns are attributes
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
 BUSY_MS = 30_000
+CHUNK = 5_000  # rows of one insert
 
 
 def clock() -> int:
@@ -61,7 +45,7 @@ def new_id(result: Any) -> int:
     return int(result.inserted_primary_key[0])
 
 
-def analyze(db: Connection, *tables: str) -> None:
+def analyze(db: sa.Connection, *tables: str) -> None:
     """Let PostgreSQL count tables that have just grown: by old counts it may join them row by row,
     for hours. Another one that counts the same tables waits until this transaction ends. SQLite
     needs no counts here.
@@ -74,7 +58,7 @@ def analyze(db: Connection, *tables: str) -> None:
 class Work:
     """One transaction on one campaign."""
 
-    db: Connection
+    db: sa.Connection
     campaign: int
     name: str
     state: str
@@ -86,45 +70,63 @@ class Work:
         """A new random name, 32 hexadecimal digits."""
         return f"{self.random.getrandbits(128):032x}"
 
-    def own(self, table: FromClause) -> ColumnElement[bool]:
+    def own(self, table: sa.FromClause) -> sa.ColumnElement[bool]:
         """The condition that a row is this campaign's."""
         return table.c.campaign_id == self.campaign
 
-    def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> list[Row]:
+    def rows(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> list[Row]:
         """All rows of a query."""
         return list(self.db.execute(query, values))
 
-    def row(self, query: Executable, values: Mapping[str, Any] | None = None) -> Row | None:
+    def row(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> Row | None:
         """The only row of a query, or None."""
         return self.db.execute(query, values).one_or_none()
 
-    def number(self, query: Executable, values: Mapping[str, Any] | None = None) -> int:
+    def existing(
+        self, query: sa.Executable, missing: str, values: Mapping[str, Any] | None = None
+    ) -> Row:
+        """The only row of a query; where there is none, an error says what is `missing`."""
+        row = self.row(query, values)
+        if row is None:
+            raise RuleError("not-found", missing)
+        return row
+
+    def number(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> int:
         """The whole number that a query gives; 0 for nothing."""
         return int(self.db.scalar(query, values) or 0)
 
-    def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
+    def count(self, table: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
         """How many rows of a table, or of a join, meet the conditions."""
-        return self.number(select(func.count()).select_from(table).where(*conditions))
+        return self.number(sa.select(sa.func.count()).select_from(table).where(*conditions))
 
-    def insert(self, table: Table, **columns: Any) -> int:
-        """Add a row; its number."""
-        return new_id(self.db.execute(insert(table).values(**columns)))
+    def insert(self, table: sa.Table, **columns: Any) -> int:
+        """Add a row, of this campaign where the table says of which; its number."""
+        if "campaign_id" in table.c:
+            columns["campaign_id"] = self.campaign
+        return new_id(self.db.execute(sa.insert(table).values(**columns)))
 
-    def update(self, table: Table, *conditions: ColumnElement[bool], **columns: Any) -> None:
+    def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add rows like `insert`, a chunk at a time; none is fine too."""
+        own = {"campaign_id": self.campaign} if "campaign_id" in table.c else {}
+        for start in range(0, len(rows), CHUNK):
+            chunk = rows[start : start + CHUNK]
+            self.db.execute(sa.insert(table), [{**own, **row} for row in chunk])
+
+    def update(self, table: sa.Table, *conditions: sa.ColumnElement[bool], **columns: Any) -> None:
         """Set columns of the rows that meet the conditions."""
-        self.db.execute(update(table).where(*conditions).values(**columns))
+        self.db.execute(sa.update(table).where(*conditions).values(**columns))
 
 
-_CAMPAIGN = select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
-_BY_ID = _CAMPAIGN.where(campaign.c.id == bindparam("wanted"))
-_BY_NAME = _CAMPAIGN.where(campaign.c.name == bindparam("wanted"))
+_CAMPAIGN = sa.select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
+_BY_ID = _CAMPAIGN.where(campaign.c.id == sa.bindparam("wanted"))
+_BY_NAME = _CAMPAIGN.where(campaign.c.name == sa.bindparam("wanted"))
 
 
 @dataclass(frozen=True, eq=False)
 class Store:
     """A database of campaigns."""
 
-    engine: Engine
+    engine: sa.Engine
     url: str
     clock: Callable[[], int] = clock
     random: random.Random = field(default_factory=random.SystemRandom)
@@ -154,7 +156,7 @@ class Store:
             yield self._work(db, name, lock=False)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[sa.Connection]:
         """A transaction on the whole database; errors of the engine become one line."""
         with _plainly(self), self._in_turn(), self.engine.connect() as db, db.begin():
             yield db
@@ -171,7 +173,7 @@ class Store:
                 self.turn.release()
 
     @contextmanager
-    def rebuild(self) -> Iterator[Connection]:
+    def rebuild(self) -> Iterator[sa.Connection]:
         """A transaction in which tables may be made anew: references are checked at its end."""
         if not self.is_sqlite:
             with self.transaction() as db:
@@ -189,7 +191,7 @@ class Store:
                 raw.execute("PRAGMA foreign_keys = ON")
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> Iterator[sa.Connection]:
         """A consistent view of the whole database, without any lock that others wait for."""
         with _plainly(self), self.engine.connect() as db:
             db = db.execution_options(**{READ_ONLY: True})
@@ -200,15 +202,10 @@ class Store:
             with db.begin():
                 yield db
 
-    def has_tables(self) -> bool:
-        """Whether the database was ever set up."""
-        with _plainly(self), self.engine.connect() as db:
-            return bool(inspect(db).has_table("campaign"))
-
     def campaigns(self) -> list[str]:
         """The names of the campaigns in it."""
         with self.snapshot() as db:
-            return list(db.scalars(select(campaign.c.name).order_by(campaign.c.id)))
+            return list(db.scalars(sa.select(campaign.c.name).order_by(campaign.c.id)))
 
     def only(self, name: str | None = None) -> str:
         """The name of the one campaign, or `name` if it is there."""
@@ -221,13 +218,13 @@ class Store:
         asked = f"no campaign {name!r}" if name else "which campaign? say --campaign NAME"
         raise RuleError("not-found", f"{asked}; in this database: {listed}")
 
-    def _work(self, db: Connection, name: str | int, lock: bool) -> Work:
+    def _work(self, db: sa.Connection, name: str | int, lock: bool) -> Work:
         query = _BY_ID if isinstance(name, int) else _BY_NAME
         row = db.execute(query, {"wanted": name}).one_or_none()
         if row is None:
             raise RuleError("not-found", f"there is no campaign {name!r}")
         if lock and not self.is_sqlite:
-            db.execute(text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
+            db.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
             row = db.execute(query, {"wanted": name}).one()  # as it is now that we hold the lock
         return Work(
             db, row.id, row.name, row.state, stored_plan(row.plan), self.clock(), self.random
@@ -253,9 +250,9 @@ def _plainly(store: Store) -> Iterator[None]:
     """Errors that are no rule's fault, in one line that says what to do."""
     try:
         yield
-    except sql_errors.IntegrityError:
+    except sa.exc.IntegrityError:
         raise
-    except sql_errors.DatabaseError as error:
+    except sa.exc.DatabaseError as error:
         raise _failed(str(error.orig).splitlines()[0], store) from error
 
 
@@ -269,16 +266,16 @@ def _failed(reason: str, store: Store) -> StoreError:
 # --- connections ----------------------------------------------------------------------------------
 
 
-def engine_of(url: str) -> Engine:
+def engine_of(url: str) -> sa.Engine:
     """A pool of connections that are set up for campaigns."""
     if url.startswith("sqlite"):
         wait = {"timeout": BUSY_MS / 1000, "check_same_thread": False}
-        engine = create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        engine = sa.create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
+        sa.event.listen(engine, "connect", _set_up_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        return create_engine(url, pool_size=5, pool_pre_ping=True)
+        return sa.create_engine(url, pool_size=5, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise MissingExtraError.needed("PostgreSQL", "postgres") from None
 
@@ -299,7 +296,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
         )
 
 
-def _begin_sqlite(db: Connection) -> None:
+def _begin_sqlite(db: sa.Connection) -> None:
     if db.get_execution_options().get(READ_ONLY, False):
         db.exec_driver_sql("BEGIN")
         return
@@ -307,17 +304,12 @@ def _begin_sqlite(db: Connection) -> None:
     until = time.monotonic() + BUSY_MS / 1000
     db.exec_driver_sql("PRAGMA busy_timeout = 1")
     try:
-        _begin_immediate(db, until)
+        while True:
+            try:
+                db.exec_driver_sql("BEGIN IMMEDIATE")
+                return
+            except sa.exc.OperationalError as error:
+                if "locked" not in str(error.orig) or time.monotonic() > until:
+                    raise
     finally:
         db.exec_driver_sql(f"PRAGMA busy_timeout = {BUSY_MS}")
-
-
-def _begin_immediate(db: Connection, until: float) -> None:
-    while True:
-        try:
-            db.exec_driver_sql("BEGIN IMMEDIATE")
-        except sql_errors.OperationalError as error:
-            if "locked" not in str(error.orig) or time.monotonic() > until:
-                raise
-        else:
-            return

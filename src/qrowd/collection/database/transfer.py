@@ -27,26 +27,26 @@ CHUNK = 10_000
 def move(source: Store, target: Store) -> dict[str, int]:
     """Copy everything into an empty database; the number of rows of each table."""
     with source.snapshot() as old, target.transaction() as new:
-        _refuse_full(new, target)
+        for table in metadata.sorted_tables:
+            if new.execute(select(table).limit(1)).first() is not None:
+                shown = target.engine.url.render_as_string(hide_password=True)
+                raise StoreError("this database is not empty; give a new one", file=shown)
         drop_triggers(new)
         if target.is_sqlite:  # rows may point to later ones: an act that undoes another
             new.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
         rows = {table.name: _copy(old, new, table) for table in metadata.sorted_tables}
         create_triggers(new)
-        if not target.is_sqlite:
-            _advance_sequences(new)
+        if not target.is_sqlite:  # rows came with their numbers, not from the sequences
+            for table in metadata.sorted_tables:
+                if table.autoincrement_column is not None:
+                    last = func.coalesce(func.max(table.c.id), 1)
+                    sequence = func.pg_get_serial_sequence(table.name, "id")
+                    new.execute(select(func.setval(sequence, last)).select_from(table))
     for name in target.campaigns():
         with target.read(name) as work:
             if problems := broken(work):
                 raise StoreError(f"campaign {name}: {problems[0]}; the copy is not to be used")
     return rows
-
-
-def _refuse_full(new: Connection, target: Store) -> None:
-    for table in metadata.sorted_tables:
-        if new.execute(select(table).limit(1)).first() is not None:
-            shown = target.engine.url.render_as_string(hide_password=True)
-            raise StoreError("this database is not empty; give a new one", file=shown)
 
 
 def _copy(old: Connection, new: Connection, table: Table) -> int:
@@ -57,14 +57,6 @@ def _copy(old: Connection, new: Connection, table: Table) -> int:
         new.execute(insert(table), [dict(row) for row in chunk])
         copied += len(chunk)
     return copied
-
-
-def _advance_sequences(new: Connection) -> None:
-    for table in metadata.sorted_tables:
-        if table.autoincrement_column is not None:
-            last = func.coalesce(func.max(table.c.id), 1)
-            name = func.pg_get_serial_sequence(table.name, "id")
-            new.execute(select(func.setval(name, last)).select_from(table))
 
 
 def backup(store: Store, path: str | Path) -> Path:

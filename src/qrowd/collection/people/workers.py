@@ -1,7 +1,8 @@
-"""Workers, who are numbers, and the persons behind them, who can be erased.
+"""Workers, who are numbers, and the persons behind them, who come and go and can be erased.
 
 A worker's answers stand under a number that means nothing. Names, addresses, platforms' ids and
-visits live in tables of their own; `office.erasure` empties them.
+visits live in tables of their own; `office.erasure` empties them. Somebody of an own panel comes in
+by a signed link; whom a platform sent leaves with a completion code.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 
+from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import ColumnElement, func, select
 
 from qrowd.collection.database.schema import (
     assignment,
     campaign,
+    completion_code,
     consent,
     message,
     person,
@@ -23,8 +26,12 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Row, Work
+from qrowd.collection.plan.platforms import Arrival, Departure, provider_of
+from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 
+PLATFORM = "link"
+OUTCOME_OF_STATE = {"failed": "failed", "screened-out": "screened-out", "stopped": "completed"}
 TO_BE_FORGOTTEN = worker.c.forget_asked.is_not(None) & worker.c.forgotten_at.is_(None)
 
 
@@ -47,7 +54,6 @@ def enter(
         work.insert(
             person,
             worker_id=worker_id,
-            campaign_id=work.campaign,
             platform=platform,
             platform_id=platform_id,
             name=name,
@@ -82,13 +88,40 @@ def secret_of(work: Work) -> str:
     return str(work.db.scalar(select(campaign.c.secret).where(campaign.c.id == work.campaign)))
 
 
+# --- signed links ---------------------------------------------------------------------------------
+
+
+def make_link(work: Work, person: str, days: float = 30) -> str:
+    """The signed text that lets `person` in for so many days."""
+    until = work.now + round(days * DAY)
+    return str(_signer(work).dumps({"person": person, "until": until}))
+
+
+def open_link(work: Work, link: str) -> str:
+    """Who a link is for; an error where it was changed, or its time is over."""
+    try:
+        signed = _signer(work).loads(link)
+    except BadSignature:
+        message = "this link is not complete; please copy all of it"
+        raise RuleError("expired-link", message) from None
+    if signed["until"] <= work.now:
+        raise RuleError("expired-link", "this link has ended; please ask for a new one")
+    return str(signed["person"])
+
+
+def _signer(work: Work) -> URLSafeSerializer:
+    return URLSafeSerializer(secret_of(work), salt="worker-link")
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
 def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
     """A new number; experts and machines have names, people do not."""
     last = work.number(select(func.max(worker.c.number)).where(work.own(worker)))
     tested = kind == "human" and work.plan.qualification.sets
     return work.insert(
         worker,
-        campaign_id=work.campaign,
         key=work.key(),
         number=last + 1,
         kind=kind,
@@ -116,10 +149,8 @@ def worker_by_number(work: Work, number: int) -> Row:
 
 
 def _worker_where(work: Work, condition: ColumnElement[bool]) -> Row:
-    row = work.row(select(worker).where(condition, work.own(worker)))
-    if row is None:
-        raise RuleError("not-found", "there is no such worker in this campaign")
-    return row
+    query = select(worker).where(condition, work.own(worker))
+    return work.existing(query, "there is no such worker in this campaign")
 
 
 def listed(
@@ -181,3 +212,45 @@ def messages(work: Work, worker_id: int) -> list[Row]:
     """A worker's messages, the oldest first."""
     query = select(message).where(message.c.worker_id == worker_id)
     return work.rows(query.order_by(message.c.id))
+
+
+# --- the way out ----------------------------------------------------------------------------------
+
+
+def leave(work: Work, worker_id: int, *, worked: bool) -> Departure:
+    """Where a worker goes now; the same code again until it is used."""
+    state = worker_of(work, worker_id).state
+    outcome = OUTCOME_OF_STATE.get(state, "completed" if worked else "no-work")
+    provider = provider_of(work.plan.platform)
+    return provider.leave(outcome, _code(work, worker_id, outcome), _arrival(work, worker_id))
+
+
+def _arrival(work: Work, worker_id: int) -> Arrival:
+    mine = select(person).where(person.c.worker_id == worker_id)
+    row = work.existing(mine, "nobody is known under this number any more")
+    visits = select(visit.c.parameters).where(visit.c.worker_id == worker_id)
+    parameters = work.db.scalar(visits.order_by(visit.c.id.desc()).limit(1))
+    return Arrival(row.platform, row.platform_id, json.loads(parameters or "{}"))
+
+
+def _code(work: Work, worker_id: int, outcome: str) -> str:
+    c = completion_code.c
+    unused = (c.worker_id == worker_id) & (c.outcome == outcome) & c.used_at.is_(None)
+    code = work.db.scalar(select(c.code).where(unused))
+    if code is None:
+        code = work.key()[:12].upper()
+        work.insert(
+            completion_code, worker_id=worker_id, code=code, outcome=outcome, made_at=work.now
+        )
+    return str(code)
+
+
+def use_code(work: Work, code: str) -> tuple[int, str]:
+    """A code that a worker brought: the worker's number and the outcome; it is good once."""
+    same = completion_code.c.code == code
+    row = work.existing(select(completion_code).where(same), "there is no such code")
+    number = worker_of(work, row.worker_id).number
+    if row.used_at is not None:
+        raise RuleError("conflict", f"this code of worker w{number} was used already")
+    work.update(completion_code, same, used_at=work.now)
+    return int(number), str(row.outcome)

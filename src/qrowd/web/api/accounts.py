@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from qrowd.collection.people import visits, workers
+from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Arrival, provider_of
 from qrowd.web import access
 from qrowd.web import accounts as web_accounts
@@ -175,7 +175,7 @@ def enter(
     """Come in as a worker, by a link or from a platform."""
     with store.write(name) as work:
         arrival = (
-            Arrival(visits.PLATFORM, visits.open_link(work, entry.link), {})
+            Arrival(workers.PLATFORM, workers.open_link(work, entry.link), {})
             if entry.link
             else provider_of(work.plan.platform).arrive(entry.parameters)
         )

@@ -14,7 +14,6 @@ from qrowd.collection.database.schema import assignment
 from qrowd.collection.database.store import Row
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
-from qrowd.collection.people.visits import leave
 from qrowd.collection.plan.platforms import Departure
 from qrowd.web.access import TheSettings, Worker, forgery_token
 from qrowd.web.api.work import Key
@@ -179,7 +178,7 @@ def way_back(worker: Worker) -> Departure:
     with worker.write() as work:
         mine = select(assignment.c.id).where(assignment.c.worker_id == worker.worker)
         worked = work.db.scalar(mine.limit(1)) is not None
-        return leave(work, worker.worker, worked=worked)
+        return workers.leave(work, worker.worker, worked=worked)
 
 
 @router.get("/data")

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.office import erasure
-from qrowd.collection.people import visits
 from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Member, Payer, Reader, TheSettings
@@ -111,7 +110,7 @@ def links_for(
     with member.write() as work:
         address = f"{settings.address}/judge/{quote(work.name, safe='')}"
         return [
-            Link(person=person, link=f"{address}?link={visits.make_link(work, person, days)}")
+            Link(person=person, link=f"{address}?link={people.make_link(work, person, days)}")
             for person in persons
         ]
 
@@ -149,5 +148,5 @@ def erase(member: Member, number: int, *, void: bool, despite: bool) -> None:
 def use_code(wanted: CodeWanted, member: Payer) -> CodeUsed:
     """Use up a completion code."""
     with member.write() as work:
-        worker, outcome = visits.use_code(work, wanted.code)
+        worker, outcome = people.use_code(work, wanted.code)
     return CodeUsed(worker=worker, outcome=outcome)

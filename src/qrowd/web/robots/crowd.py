@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from qrowd.collection.database.schema import NAMED_PAIRS, document, gold, pair, topic
 from qrowd.collection.database.store import Row, Store, Work
-from qrowd.collection.people import visits
+from qrowd.collection.people import workers
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
@@ -76,7 +76,7 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
     with store.write(name) as work:
         grades = work.plan.scale.grades
         entries = [
-            {"link": visits.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
+            {"link": workers.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
         ]
     shape = replace(crowd.setting, assessors=number, grades=max(2, len(grades)))
     kind = random.permutation(kinds_of(shape))

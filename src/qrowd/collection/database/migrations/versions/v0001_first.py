@@ -16,7 +16,7 @@ depends_on = None
 def _statements() -> list[str]:
     engine = op.get_bind().dialect.name
     text = Path(__file__).with_name(f"v0001_{engine}.sql").read_text(encoding="utf-8")
-    return [one.strip() for one in text.split(";\n") if one.strip()]
+    return [part.strip() for part in text.split(";\n") if part.strip()]
 
 
 def upgrade() -> None:
