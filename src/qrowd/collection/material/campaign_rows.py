@@ -13,18 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Table,
-    and_,
-    case,
-    delete,
-    exists,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from qrowd.collection.books import ledger
@@ -41,7 +30,7 @@ from qrowd.collection.database.schema import (
     question,
     topic,
 )
-from qrowd.collection.database.store import NUMBERING, Store, Work, analyze, new_id
+from qrowd.collection.database.store import CHUNK, NUMBERING, Store, Work, analyze, new_id
 from qrowd.collection.plan.rows import (
     CampaignRows,
     DocumentRow,
@@ -49,14 +38,12 @@ from qrowd.collection.plan.rows import (
     Pair,
     QuestionRow,
     TopicRow,
-    couples,
-    cut,
     gold_parts,
+    pool_parts,
 )
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError, RuleError
 
-CHUNK = 5_000
 GROWING = {"set": judging_set, "pair": pair, "document": document, "topic": topic}
 
 
@@ -74,12 +61,12 @@ def create_campaign(store: Store, plan: Plan, rows: CampaignRows) -> int:
     """A new campaign, as a draft with its budget; all of it, or nothing."""
     with store.transaction() as db:
         name, now = plan.campaign.name, store.clock()
-        if db.scalar(select(campaign.c.id).where(campaign.c.name == name)) is not None:
+        if db.scalar(sa.select(campaign.c.id).where(campaign.c.name == name)) is not None:
             raise RuleError(
                 "conflict", f"there is a campaign {name!r} already; choose another name"
             )
         secret = f"{store.random.getrandbits(256):064x}"
-        row = insert(campaign).values(name=name, plan=plan.text, made_at=now, secret=secret)
+        row = sa.insert(campaign).values(name=name, plan=plan.text, made_at=now, secret=secret)
         number = new_id(db.execute(row))
         work = Work(db, number, name, "draft", plan, now, store.random)
         if plan.pay.budget:
@@ -106,7 +93,7 @@ def add(work: Work, rows: CampaignRows) -> Added:
 def _add_topics(work: Work, topics: Sequence[TopicRow]) -> None:
     stored = _ids(work, topic)
     new = {row.name: row for row in topics if row.name not in stored}
-    _insert(work.db, topic, [{"campaign_id": work.campaign, **vars(row)} for row in new.values()])
+    work.insert_all(topic, [vars(row) for row in new.values()])
 
 
 def _add_documents(work: Work, documents: Iterable[DocumentRow]) -> None:
@@ -115,23 +102,23 @@ def _add_documents(work: Work, documents: Iterable[DocumentRow]) -> None:
         if row.name in names:
             continue
         names.add(row.name)
-        columns = {"campaign_id": work.campaign, **vars(row)}
+        columns = dict(vars(row))
         body = columns.pop("body")
         columns["content"] = hashlib.sha256(body).hexdigest()
         bodies[columns["content"]] = body
         rows.append(columns)
         if len(rows) >= CHUNK:
-            _store_documents(work.db, rows, bodies)
+            _store_documents(work, rows, bodies)
             rows, bodies = [], {}
-    _store_documents(work.db, rows, bodies)
+    _store_documents(work, rows, bodies)
 
 
-def _store_documents(db: Connection, rows: list[dict[str, Any]], bodies: dict[str, bytes]) -> None:
+def _store_documents(work: Work, rows: list[dict[str, Any]], bodies: dict[str, bytes]) -> None:
     if rows:
-        new = sqlite.insert if db.dialect.name == "sqlite" else postgresql.insert
+        new = sqlite.insert if work.db.dialect.name == "sqlite" else postgresql.insert
         values = [{"hash": hashed, "body": body} for hashed, body in bodies.items()]
-        db.execute(new(content).on_conflict_do_nothing(), values)
-        db.execute(insert(document), rows)
+        work.db.execute(new(content).on_conflict_do_nothing(), values)
+        work.insert_all(document, rows)
 
 
 def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
@@ -145,11 +132,11 @@ def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
         }
         for row in questions
     ]
-    _insert(work.db, question, rows)
+    work.insert_all(question, rows)
 
 
-def _ids(work: Work, table: Table) -> dict[str, int]:
-    query = select(table.c.name, table.c.id).where(work.own(table))
+def _ids(work: Work, table: sa.Table) -> dict[str, int]:
+    query = sa.select(table.c.name, table.c.id).where(work.own(table))
     return {row.name: row.id for row in work.db.execute(query)}
 
 
@@ -157,11 +144,6 @@ def _id_of(ids: Mapping[str, int], name: str, noun: str) -> int:
     if name not in ids:
         raise InputError(f"there is no {noun} {name!r}; the {noun}s' file must have it")
     return ids[name]
-
-
-def _insert(db: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    for start in range(0, len(rows), CHUNK):
-        db.execute(insert(table), rows[start : start + CHUNK])
 
 
 # --- pairs and sets -------------------------------------------------------------------------------
@@ -178,7 +160,6 @@ def _add_pairs(work: Work, pairs: Iterable[Pair], role: str, pool: set[Pair]) ->
             new[ids] = name
     rows = [
         {
-            "campaign_id": work.campaign,
             "topic_id": topic_id,
             "document_id": document_id,
             "role": role,
@@ -186,13 +167,13 @@ def _add_pairs(work: Work, pairs: Iterable[Pair], role: str, pool: set[Pair]) ->
         }
         for (topic_id, document_id), name in new.items()
     ]
-    _insert(work.db, pair, rows)
+    work.insert_all(pair, rows)
     numbers = _pair_ids(work, pair.c.role == role)
     return {new[ids]: number for ids, number in numbers.items() if ids in new}
 
 
-def _pair_ids(work: Work, *conditions: ColumnElement[bool]) -> dict[tuple[int, int], int]:
-    query = select(pair.c.id, pair.c.topic_id, pair.c.document_id).where(work.own(pair))
+def _pair_ids(work: Work, *conditions: sa.ColumnElement[bool]) -> dict[tuple[int, int], int]:
+    query = sa.select(pair.c.id, pair.c.topic_id, pair.c.document_id).where(work.own(pair))
     rows = work.db.execute(query.where(*conditions))
     return {(row.topic_id, row.document_id): row.id for row in rows}
 
@@ -207,14 +188,12 @@ def _add_pool(work: Work, rows: CampaignRows) -> None:
         by_topic[name].append(number)
     first = min(numbers.values(), default=0)
     chance = random.Random(f"{work.plan.campaign.seed} {len(numbers)} {first}")
-    topics, sets = _ids(work, topic), []
-    for name in sorted(by_topic):
-        members = sorted(by_topic[name])
-        if work.plan.preferences:
-            parts = couples(members, work.plan.sets.couples, chance)
-        else:
-            parts = cut(members, work.plan.sets.size, chance)
-        sets += [(topics[name], part) for part in parts]
+    topics = _ids(work, topic)
+    sets = [
+        (topics[name], part)
+        for name in sorted(by_topic)
+        for part in pool_parts(work.plan, sorted(by_topic[name]), chance)
+    ]
     _add_sets(work, "pool", sets, chance)
     analyze(work.db, "topic", "document", "pair", "member", "judging_set")
     _refresh_priorities(work)
@@ -238,7 +217,7 @@ def _add_gold_sets(work: Work, rows: Sequence[GoldRow], role: str, pool: set[Pai
         for row in rows
         if row.grade is not None
     ]
-    _insert(work.db, gold, graded)
+    work.insert_all(gold, graded)
     chance = random.Random(f"{work.plan.campaign.seed} {role} {len(rows)}")
     topics = _ids(work, topic)
     sets = [
@@ -256,14 +235,13 @@ def _add_sets(
     sole = int(role == "pool" and not work.plan.preferences)
     mixed = chance.sample(list(sets), len(sets))
     if work.db.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
-        work.db.execute(select(func.pg_advisory_xact_lock(NUMBERING)))
-    last = work.number(select(func.max(judging_set.c.id)))
+        work.db.execute(sa.select(sa.func.pg_advisory_xact_lock(NUMBERING)))
+    last = work.number(sa.select(sa.func.max(judging_set.c.id)))
     rows, members = [], []
     for number, (topic_id, pairs) in enumerate(mixed, last + 1):
         rows.append(
             {
                 "id": number,
-                "campaign_id": work.campaign,
                 "topic_id": topic_id,
                 "role": role,
                 "size": len(pairs),
@@ -275,12 +253,12 @@ def _add_sets(
             {"set_id": number, "position": at, "pair_id": pair_id, "role": role, "sole": sole}
             for at, pair_id in enumerate(pairs, 1)
         ]
-    _insert(work.db, judging_set, rows)
-    _insert(work.db, member, members)
+    work.insert_all(judging_set, rows)
+    work.insert_all(member, members)
     last += len(rows)
     if work.db.dialect.name == "postgresql" and last:  # the numbers above did not come from it
-        sequence = func.pg_get_serial_sequence("judging_set", "id")
-        work.db.execute(select(func.setval(sequence, last)))
+        sequence = sa.func.pg_get_serial_sequence("judging_set", "id")
+        work.db.execute(sa.select(sa.func.setval(sequence, last)))
 
 
 # --- priorities -----------------------------------------------------------------------------------
@@ -307,7 +285,7 @@ def _store_priorities(work: Work, priorities: Mapping[int, float]) -> None:
 def _refresh_priorities(work: Work) -> None:
     """Give every set of the pool the priority of its highest pair."""
     highest = (
-        select(func.max(pair.c.priority))
+        sa.select(sa.func.max(pair.c.priority))
         .join_from(member, pair, pair.c.id == member.c.pair_id)
         .where(member.c.set_id == judging_set.c.id)
         .scalar_subquery()
@@ -321,13 +299,15 @@ def _refresh_priorities(work: Work) -> None:
 
 def highest(work: Work) -> dict[str, int]:
     """The highest number of each table that an extension adds to."""
-    return {name: work.number(select(func.max(table.c.id))) for name, table in GROWING.items()}
+    return {
+        name: work.number(sa.select(sa.func.max(table.c.id))) for name, table in GROWING.items()
+    }
 
 
 def withdraw(work: Work, details: Mapping[str, Any]) -> None:
     """Take back what an extension made: rows between `after_...` and `last_...` of its act."""
     added = {
-        name: and_(
+        name: sa.and_(
             work.own(table),
             table.c.id > int(details.get(f"after_{name}", 0)),
             table.c.id <= int(details.get(f"last_{name}", 0)),
@@ -335,21 +315,21 @@ def withdraw(work: Work, details: Mapping[str, Any]) -> None:
         for name, table in GROWING.items()
     }
     # sets that somebody has met stay, closed
-    met = exists().where(place.c.set_id == judging_set.c.id)
-    target = case((judging_set.c.role == "pool", judging_set.c.held), else_=0)
+    met = sa.exists().where(place.c.set_id == judging_set.c.id)
+    target = sa.case((judging_set.c.role == "pool", judging_set.c.held), else_=0)
     work.update(judging_set, added["set"], met, open=0, target=target)
-    unmet = select(judging_set.c.id).where(added["set"], ~met)
-    work.db.execute(delete(member).where(member.c.set_id.in_(unmet)))
-    work.db.execute(delete(judging_set).where(added["set"], ~met))
+    unmet = sa.select(judging_set.c.id).where(added["set"], ~met)
+    work.db.execute(sa.delete(member).where(member.c.set_id.in_(unmet)))
+    work.db.execute(sa.delete(judging_set).where(added["set"], ~met))
     # pairs in no set that no expert has decided
-    in_set = exists().where(member.c.pair_id == pair.c.id)
-    decided = exists().where(decision.c.pair_id == pair.c.id)
-    unused = and_(added["pair"], ~in_set, ~decided)
-    work.db.execute(delete(gold).where(gold.c.pair_id.in_(select(pair.c.id).where(unused))))
-    work.db.execute(delete(pair).where(unused))
+    in_set = sa.exists().where(member.c.pair_id == pair.c.id)
+    decided = sa.exists().where(decision.c.pair_id == pair.c.id)
+    unused = sa.and_(added["pair"], ~in_set, ~decided)
+    work.db.execute(sa.delete(gold).where(gold.c.pair_id.in_(sa.select(pair.c.id).where(unused))))
+    work.db.execute(sa.delete(pair).where(unused))
     # documents and topics that nothing is about any more
-    paired = exists().where(pair.c.document_id == document.c.id)
-    work.db.execute(delete(document).where(added["document"], ~paired))
-    judged = exists().where(pair.c.topic_id == topic.c.id)
-    asked = exists().where(question.c.topic_id == topic.c.id)
-    work.db.execute(delete(topic).where(added["topic"], ~judged, ~asked))
+    paired = sa.exists().where(pair.c.document_id == document.c.id)
+    work.db.execute(sa.delete(document).where(added["document"], ~paired))
+    judged = sa.exists().where(pair.c.topic_id == topic.c.id)
+    asked = sa.exists().where(question.c.topic_id == topic.c.id)
+    work.db.execute(sa.delete(topic).where(added["topic"], ~judged, ~asked))

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import audit, topic
 from qrowd.collection.database.store import Row, Work
 from qrowd.errors import RuleError
+from qrowd.rendering import thousands
 
 ACT = "clarify topic"
 LONGEST = 2_000
@@ -24,7 +25,7 @@ def clarify(work: Work, details: dict[str, Any]) -> dict[str, Any]:
     """Add `text` to the instructions of `topic`, with the day."""
     words = " ".join(str(details["text"]).split())
     if not words or len(words) > LONGEST or "\0" in words:
-        raise RuleError("malformed", f"a clarification has 1 to {LONGEST:,} characters")
+        raise RuleError("malformed", f"a clarification has 1 to {thousands(LONGEST)} characters")
     row = topic_named(work, str(details["topic"]))
     added = f"Clarified on {day(work.now)}: {words}"
     narrative = f"{row.narrative}\n\n{added}" if row.narrative else added
@@ -63,7 +64,5 @@ def day(at: int) -> str:
 
 def topic_named(work: Work, name: str) -> Row:
     """A topic of this campaign by its name."""
-    row = work.row(select(topic).where(work.own(topic), topic.c.name == name))
-    if row is None:
-        raise RuleError("not-found", f"there is no topic {name!r} in this campaign")
-    return row
+    query = select(topic).where(work.own(topic), topic.c.name == name)
+    return work.existing(query, f"there is no topic {name!r} in this campaign")

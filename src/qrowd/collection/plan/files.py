@@ -194,13 +194,14 @@ def gold_rows(path: str | Path) -> list[GoldRow]:
         topics, documents = qrels.pairs.topic_names.tolist(), qrels.pairs.document_names.tolist()
         return list(map(GoldRow, topics, documents, qrels.grade.tolist()))
     rows = []
-    for line, row in strict_rows(source, ("topic", "doc", "grade"), ("reason", "passage", "set")):
+    optional = ("reason", "passage", "set")
+    for line, row in strict_rows(source, ("topic", "doc", "grade"), optional):
         try:
             grade = int(row["grade"]) if row["grade"] else None
         except ValueError:
             message = f"grade must be a whole number, got {row['grade']!r}; fix this line"
             raise FormatError(message, file=str(source), line=line) from None
-        texts = {name: row.get(name, "") for name in ("reason", "passage", "set")}
+        texts = {name: row.get(name, "") for name in optional}
         rows.append(GoldRow(row["topic"], row["doc"], grade, **texts))
     twice = [pair for pair, times in Counter(row.pair for row in rows).items() if times > 1]
     if twice:

@@ -13,21 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.pass_rates import (
-    Passing,
-    accepted_share,
-    better_gold,
-    level_of,
-    majority_accuracy,
-    passing,
-    tests_per_worker,
-    useless,
-)
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, couples, cut, gold_parts
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts, pool_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
+from qrowd.rendering import thousands
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Forecast:
     gold_sets: int
     batches_per_worker: int | None
     workers_needed: int
-    passing: tuple[Passing, ...]
+    passing: tuple[pass_rates.Passing, ...]
     better_gold: str
     warnings: tuple[str, ...]
 
@@ -62,18 +54,14 @@ class Forecast:
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    if plan.preferences:
-        parts = (couples(range(n), plan.sets.couples, chance) for n in topics.values())
-    else:
-        parts = (cut(range(n), plan.sets.size, chance) for n in topics.values())
-    return [len(part) for each in parts for part in each]
+    return [len(part) for n in topics.values() for part in pool_parts(plan, range(n), chance)]
 
 
 def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
     """The grades of each gold set, counted from the first relevant one."""
     chance = random.Random(f"{plan.campaign.seed} gold {len(rows)}")
     return [
-        tuple(sorted(level_of(plan, row.grade) for row in part if row.grade is not None))
+        tuple(sorted(pass_rates.level_of(plan, row.grade) for row in part if row.grade is not None))
         for part in gold_parts(rows, plan.sets.size, chance)
     ]
 
@@ -136,8 +124,8 @@ def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     workers, needed = plan.people.workers, _batches(plan, rows)
     possible = sets // plan.gold_per_hit * workers
     if workers and needed > possible:
-        message = f"{sets} gold sets let {workers} workers do {possible:,} batches"
-        yield Complaint("files", "gold", f"{message}, {needed:,} are needed")
+        message = f"{sets} gold sets let {workers} workers do {thousands(possible)} batches"
+        yield Complaint("files", "gold", f"{message}, {thousands(needed)} are needed")
 
 
 def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> str:
@@ -183,10 +171,10 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
     minutes = plan.seconds_of(1) * documents / 60
     pay = plan.pay.minor(plan.pay.hit)
     per_worker = len(gold) // hidden if hidden else None
-    passes = passing(plan, gold, rows.qualification) if hidden and gold else ()
+    passes = pass_rates.passing(plan, gold, rows.qualification) if hidden and gold else ()
     workers = max(plan.sets.target, math.ceil(batches / per_worker) if per_worker else 1)
-    tests = workers * tests_per_worker(plan, rows.qualification)
-    done_again = batches * pay / accepted_share(plan, passes)
+    tests = workers * pass_rates.tests_per_worker(plan, rows.qualification)
+    done_again = batches * pay / pass_rates.accepted_share(plan, passes)
     return Forecast(
         pairs=len(set(rows.pool)),
         topics=len({name for name, _ in rows.pool}),
@@ -199,13 +187,13 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
         minutes_per_batch=minutes,
         hourly=round(pay / minutes * 60) if minutes else 0,
         likely_cost=round(done_again + tests * plan.pay_of("qualification")),
-        accuracy=majority_accuracy(plan, passes),
+        accuracy=pass_rates.majority_accuracy(plan, passes),
         gold_sets=len(gold),
         batches_per_worker=per_worker,
         workers_needed=workers,
         passing=passes,
-        better_gold=better_gold(plan, gold) if hidden and gold else "",
-        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *useless(passes)),
+        better_gold=pass_rates.better_gold(plan, gold) if hidden and gold else "",
+        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *pass_rates.useless(passes)),
     )
 
 

@@ -11,6 +11,7 @@ from qrowd.collection.plan.platforms import OUTCOMES
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
 from qrowd.io.plan_files import find_line
+from qrowd.rendering import thousands
 
 LARGEST = 10**15  # minor units: far beyond any budget, well within every database
 LONGEST_NAME = 100
@@ -92,8 +93,8 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
         yield Complaint(
             "checks.seconds",
             "at_least",
-            f"nobody can pass: a batch would take {shortest:,.0f} minutes, and is reserved for "
-            f"{hit.longest_minutes:g} at most",
+            f"nobody can pass: a batch would take {thousands(round(shortest))} minutes, and is "
+            f"reserved for {hit.longest_minutes:g} at most",
         )
 
 

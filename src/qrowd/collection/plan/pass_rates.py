@@ -11,7 +11,8 @@ from itertools import combinations_with_replacement
 
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
-from qrowd.quality.pass_chances import WORKERS, Outcomes, Worker, named, outcomes
+from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
+from qrowd.rendering import percent
 
 HITS = (1, 5, 10)
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
@@ -41,15 +42,13 @@ def level_of(plan: Plan, grade: int) -> int:
     return max(0, grade - plan.scale.relevant_from + 1)
 
 
-@lru_cache(maxsize=1024)
-def _outcomes(grades: tuple[int, ...], worker: Worker, ideal: str) -> Outcomes:
-    return outcomes(grades, worker, ideal=ideal)
+_outcomes = lru_cache(maxsize=1024)(outcomes)
 
 
 def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
     """How often a worker passes the gold checks of a set with these grades."""
     binary, ndcg = plan.checks.binary, plan.checks.ndcg
-    return _outcomes(grades, worker, plan.checks.ideal).passing(
+    return _outcomes(grades, worker, ideal=plan.checks.ideal).passing(
         binary=-math.inf if binary.action == "none" else binary.at_least,
         ndcg=-math.inf if ndcg.action == "none" or not plan.ranked else ndcg.at_least,
     )
@@ -120,8 +119,8 @@ def useless(rows: Sequence[Passing]) -> list[str]:
     if worst is None or worst.batch < min(0.9, good):
         return []
     return [
-        f"everybody passes this gold: {worst.worker!r} passes {worst.batch:.0%} of batches, a "
-        f"good worker {good:.0%}"
+        f"everybody passes this gold: {worst.worker!r} passes {percent(worst.batch)} of batches, a "
+        f"good worker {percent(good)}"
     ]
 
 
@@ -130,7 +129,12 @@ def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
 
     Workers' answers count as often as they pass: what fails a check is void. A tie is half right.
     """
-    share = _counted_shares(plan, rows)
+    # how much of what counts comes from each kind of worker
+    void = plan.checks.binary.action not in ("none", "stop")
+    passed = {row.worker: row.batch * row.qualification for row in rows} if void else {}
+    weight = {name: each * passed.get(name, 1.0) for name, each in CROWD.items()}
+    total = sum(weight.values()) or 1.0
+    share = {name: each / total for name, each in weight.items()}
     hit = sum(share[worker.name] * worker.hit for worker in WORKERS)
     reject = sum(share[worker.name] * (1 - worker.false_alarm) for worker in WORKERS)
     relevant, not_relevant = (_majority(plan.sets.target, right) for right in (hit, reject))
@@ -140,15 +144,6 @@ def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
 def _majority(n: int, right: float) -> float:
     """How often more than half of n votes are right; half of a tie."""
     return (_at_least(n // 2 + 1, n, right) + _at_least((n + 1) // 2, n, right)) / 2
-
-
-def _counted_shares(plan: Plan, rows: Sequence[Passing]) -> dict[str, float]:
-    """How much of what counts comes from each kind of worker."""
-    void = plan.checks.binary.action not in ("none", "stop")
-    passed = {row.worker: row.batch * row.qualification for row in rows} if void else {}
-    weight = {name: each * passed.get(name, 1.0) for name, each in CROWD.items()}
-    total = sum(weight.values()) or 1.0
-    return {name: each / total for name, each in weight.items()}
 
 
 def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:

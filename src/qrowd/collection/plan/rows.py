@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
+from qrowd.collection.plan.sections import Plan
+
 T = TypeVar("T")
 Pair: TypeAlias = tuple[str, str]  # the names of a topic and a document
 
@@ -73,6 +75,13 @@ class CampaignRows:
     qualification: Sequence[GoldRow] = ()
     questions: Sequence[QuestionRow] = ()
     priorities: Mapping[Pair, float] = field(default_factory=dict)
+
+
+def pool_parts(plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
+    """The sets that what a pool has of one topic is cut into."""
+    if plan.preferences:
+        return couples(items, plan.sets.couples, chance)
+    return cut(items, plan.sets.size, chance)
 
 
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
