@@ -23,8 +23,8 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Row, Work
-from qrowd.collection.judging.assignments import by_id, by_key, kept, move
-from qrowd.collection.judging.offer import order_of
+from qrowd.collection.judging.assignments import by_id, by_key, move, undo_details
+from qrowd.collection.judging.offer import place_and_position
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.collection.record import audit
@@ -53,11 +53,8 @@ def in_time(work: Work, assigned: Row) -> bool:
 
 def disagree(work: Work, worker_id: int, place_key: str, position: int, words: str) -> int:
     """Disagree with the expert on a check question of a batch whose answers are closed."""
-    mine = (place.c.key == place_key) & (place.c.worker_id == worker_id)
-    placed = work.row(select(place).where(mine))
-    order = order_of(placed.shown) if placed else []
-    if placed is None or not 1 <= position <= len(order):
-        raise RuleError("not-found", "there is no such document in your batches")
+    missing = "there is no such document in your batches"
+    placed, in_set = place_and_position(work, worker_id, place_key, position, missing)
     assigned = by_id(work, placed.assignment_id)
     if assigned.finished_at is None or placed.kind not in ("gold", "qualification"):
         raise RuleError("wrong-state", "only a check question of a finished batch can be disputed")
@@ -67,7 +64,7 @@ def disagree(work: Work, worker_id: int, place_key: str, position: int, words: s
         words,
         kind="gold",
         place_id=placed.id,
-        position=order[position - 1],
+        position=in_set,
         assignment_id=assigned.id,
     )
 
@@ -124,9 +121,8 @@ def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -
     The number of the act, for undo.
     """
     query = select(appeal).select_from(APPEALS_BY_WORKERS)
-    row = work.row(query.where(appeal.c.id == number, work.own(worker)))
-    if row is None:
-        raise RuleError("not-found", f"there is no appeal {number}")
+    own = query.where(appeal.c.id == number, work.own(worker))
+    row = work.existing(own, f"there is no appeal {number}")
     if row.answered_at is not None:
         raise RuleError("conflict", "this appeal was answered already")
     same = appeal.c.id == number
@@ -135,5 +131,5 @@ def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -
     if won and row.kind == "refusal":
         refused = by_id(work, row.assignment_id)
         move(work, refused, "restore")
-        details["batch"] = kept(refused)
+        details["batch"] = undo_details(refused)
     return audit.record(work, who, "answer appeal", details)

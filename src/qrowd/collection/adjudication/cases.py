@@ -12,20 +12,17 @@ from dataclasses import dataclass
 from sqlalchemy import Select, and_, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
-from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal
+from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal, disputed_question
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
-    CURRENT_ANSWERS,
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
-    answer,
     appeal,
     assignment,
     decision,
     document,
     event,
-    gold,
     judging_set,
     member,
     pair,
@@ -258,9 +255,7 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    checked = work.db.execute(select(gold).where(gold.c.pair_id == row.pair)).one()
-    disputed = and_(answer.c.place_id == row.place_id, answer.c.position == row.position)
-    own_grade = select(event.c.grade).select_from(CURRENT_ANSWERS).where(disputed)
+    question = disputed_question(work, row)
     return Disagreement(
         number=number,
         pair=row.pair,
@@ -269,9 +264,9 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
         title=row.title,
         words=row.text,
         at=row.at,
-        gold=checked.grade,
-        reason=checked.reason,
-        said=work.db.scalar(own_grade),
+        gold=question.expert,
+        reason=question.reason,
+        said=question.grade,
     )
 
 
@@ -299,7 +294,5 @@ def _objections(work: Work) -> Select[Row]:
 
 
 def _objection(work: Work, number: int) -> Row:
-    row = work.row(_objections(work).where(appeal.c.id == number))
-    if row is None:
-        raise RuleError("not-found", f"there is no open objection {number}")
-    return row
+    query = _objections(work).where(appeal.c.id == number)
+    return work.existing(query, f"there is no open objection {number}")

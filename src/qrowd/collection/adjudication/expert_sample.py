@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, and_, delete, func, select
 
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -94,9 +94,8 @@ def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
         size = round(work.plan.techniques.expert_share * len(judgements))
     wanted = max(0, size - (len(judgements) - len(left)))
     drawn = sorted(work.random.sample(left, min(wanted, len(left))))
-    if drawn:
-        rows = [{"place_id": number, "position": at, "at": work.now} for number, at in drawn]
-        work.db.execute(insert(sampled), rows)
+    rows = [{"place_id": number, "position": at, "at": work.now} for number, at in drawn]
+    work.insert_all(sampled, rows)
     return drawn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, insert, select
+from sqlalchemy import select
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
@@ -14,22 +14,19 @@ from qrowd.collection.database.store import Row, Work
 from qrowd.collection.plan.sections import DAY, HOUR, MINUTE
 from qrowd.errors import RuleError
 
+_MISSING = "there is no such batch here"
+
 
 def by_key(work: Work, worker_id: int, key: str) -> Row:
     """A worker's own assignment by its random name."""
-    return _where(work, (assignment.c.key == key) & (assignment.c.worker_id == worker_id))
+    mine = (assignment.c.key == key) & (assignment.c.worker_id == worker_id)
+    return work.existing(select(assignment).where(mine), _MISSING)
 
 
 def by_id(work: Work, number: int) -> Row:
     """An assignment of this campaign by its number."""
-    return _where(work, (assignment.c.id == number) & work.own(assignment))
-
-
-def _where(work: Work, condition: ColumnElement[bool]) -> Row:
-    assigned = work.row(select(assignment).where(condition))
-    if assigned is None:
-        raise RuleError("not-found", "there is no such batch here")
-    return assigned
+    own = (assignment.c.id == number) & work.own(assignment)
+    return work.existing(select(assignment).where(own), _MISSING)
 
 
 # --- leases ---------------------------------------------------------------------------------------
@@ -49,7 +46,6 @@ def lease(
     term, longest = lease_of(work, kind)
     number = work.insert(
         assignment,
-        campaign_id=work.campaign,
         worker_id=worker_id,
         key=work.key(),
         kind=kind,
@@ -74,7 +70,7 @@ def lease(
                 "reviews_id": reviews[at] if reviews else None,
             }
         )
-    work.db.execute(insert(place), places)
+    work.insert_all(place, places)
     assigned = by_id(work, number)
     ledger.promise(work, assigned, assigned.pay)
     return by_id(work, number)
@@ -111,7 +107,7 @@ def move(work: Work, assigned: Row, act: str, **columns: int | None) -> Row:
     mine = assignment.c.id == assigned.id
     work.update(assignment, mine, **{"state": step.target, **times, **columns})
     if step.places == "hold":  # after the state: a void assignment holds no place
-        _hold(work, assigned)
+        _hold_again(work, assigned)
     _keep_promise(work, assigned, step.promise)
     return by_id(work, assigned.id)
 
@@ -131,12 +127,12 @@ def _times(work: Work, assigned: Row, state: str) -> dict[str, int | None]:
     }
 
 
-def _hold(work: Work, assigned: Row) -> None:
+def _hold_again(work: Work, assigned: Row) -> None:
     """Hold each counted place again where its set is open; else its answers are surplus."""
-    mine = place.c.assignment_id == assigned.id
-    freed = mine & (place.c.kind == "count") & (place.c.held == 0)
-    query = select(place.c.id, judging_set.c.held, judging_set.c.target).select_from(PLACED_SETS)
-    for row in work.rows(query.where(freed).order_by(place.c.id)):
+    p = place.c
+    freed = (p.assignment_id == assigned.id) & (p.kind == "count") & (p.held == 0)
+    query = select(p.id, judging_set.c.held, judging_set.c.target).select_from(PLACED_SETS)
+    for row in work.rows(query.where(freed).order_by(p.id)):
         room = row.held < row.target
         work.update(place, place.c.id == row.id, held=int(room), surplus=int(not room))
 
@@ -156,8 +152,8 @@ def _keep_promise(work: Work, assigned: Row, promise: str) -> None:
         ledger.promise(work, assigned, assigned.pay)
 
 
-def kept(assigned: Row) -> dict[str, Any]:
-    """What is needed to take back a step of a batch."""
+def undo_details(assigned: Row) -> dict[str, Any]:
+    """An assignment as it was before a step, for taking the step back."""
     return {
         "assignment": assigned.id,
         "before": assigned.state,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import event, outcome
 from qrowd.collection.database.store import Row, Work
@@ -83,12 +83,11 @@ def run_checks(work: Work, assigned: Row) -> list[Outcome]:
             spent = select(func.sum(event.c.milliseconds)).where(event.c.place_id == row.id)
             seconds = work.number(spent) / 1000 / row.size
             outcomes.append(_outcome("seconds", row.set_id, seconds, work.plan.checks.seconds))
-    if outcomes:
-        rows = [
-            {**vars(each), "passed": int(each.passed), "assignment_id": assigned.id}
-            for each in outcomes
-        ]
-        work.db.execute(insert(outcome), rows)
+    rows = [
+        {**vars(each), "passed": int(each.passed), "assignment_id": assigned.id}
+        for each in outcomes
+    ]
+    work.insert_all(outcome, rows)
     return outcomes
 
 

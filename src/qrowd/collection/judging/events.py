@@ -30,6 +30,7 @@ from qrowd.collection.judging.offer import Answered, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.errors import RuleError
+from qrowd.rendering import thousands
 
 KEY_LENGTH = 64
 LONGEST_NOTE = 10_000
@@ -80,15 +81,29 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
     """Store what a worker said, and renew the lease."""
     _refuse_malformed(said)
     placed = _place(work, worker_id, said.place)
-    stored = _repeated(work, worker_id, said)
-    if stored is not None:
-        return _reply(work, placed, stored, placed.expires_at, repeated=True, late=False)
-    late = _reopen(work, placed)
-    if late:
-        placed = _place(work, worker_id, said.place)
-    _refuse_what_the_plan_forbids(work, placed, said)
-    stored = _store(work, placed, said)
-    return _reply(work, placed, stored, _renew(work, placed), repeated=False, late=late)
+    stored = work.row(_REPEATED, {"worker": worker_id, "key": said.key})
+    late, until = False, int(placed.expires_at)
+    if stored is None:
+        late = _reopen(work, placed)
+        if late:
+            placed = _place(work, worker_id, said.place)
+        _refuse_what_the_plan_forbids(work, placed, said)
+        number, at, stale = _store(work, placed, said)
+        until = _renew(work, placed)
+    elif stored.digest == said.digest():
+        number, at, stale = stored.id, stored.at, bool(stored.stale)
+    else:
+        raise RuleError("key-reused", "this key was used for another answer; make a new key")
+    return Saved(
+        event=number,
+        at=at,
+        repeated=stored is not None,
+        stale=stale,
+        late=late,
+        surplus=bool(placed.surplus),
+        expires_at=until,
+        warn_at=until - round(work.plan.hit.warn_minutes * MINUTE),
+    )
 
 
 # The statements of every save, built once: building them anew takes longer than running them.
@@ -142,7 +157,7 @@ def _refuse_malformed(said: Said) -> None:
         (not 0 <= said.seconds < 1e7, "seconds must be at least 0"),
         (
             max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
-            f"a reason or passage has at most {LONGEST_NOTE:,} characters",
+            f"a reason or passage has at most {thousands(LONGEST_NOTE)} characters",
         ),
         ("\0" in said.reason + said.passage + said.key, "text must not hold the character 0"),
     )
@@ -154,29 +169,7 @@ def _refuse_malformed(said: Said) -> None:
 def _place(work: Work, worker_id: int, key: str) -> Row:
     """The place of this name, with its assignment's state and times."""
     values = {"key": key, "worker": worker_id, "campaign": work.campaign}
-    placed = work.row(_PLACE, values)
-    if placed is None:
-        raise RuleError("not-found", "there is no such set in your batches")
-    return placed
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """An event in the database."""
-
-    id: int
-    at: int
-    stale: bool
-
-
-def _repeated(work: Work, worker_id: int, said: Said) -> _Stored | None:
-    """The event that this request stored before, if it did."""
-    row = work.row(_REPEATED, {"worker": worker_id, "key": said.key})
-    if row is None:
-        return None
-    if row.digest != said.digest():
-        raise RuleError("key-reused", "this key was used for another answer; make a new key")
-    return _Stored(row.id, row.at, bool(row.stale))
+    return work.existing(_PLACE, "there is no such set in your batches", values)
 
 
 def _reopen(work: Work, placed: Row) -> bool:
@@ -258,12 +251,16 @@ def rank_problem(work: Work, answers: dict[int, Answered], ranks: list[int]) -> 
     return ""
 
 
-def _store(work: Work, placed: Row, said: Said) -> _Stored:
+def _store(work: Work, placed: Row, said: Said) -> tuple[int, int, bool]:
+    """A new event: its number, its time, and whether it is stale."""
     order = order_of(placed.shown)
     position = order[said.position - 1] if said.position and said.kind != "ranking" else 0
     ranking = " ".join(map(str, in_set_order(placed.shown, said.ranks))) if said.ranks else None
     last = work.number(_LAST, {"place": placed.id, "position": position})
     stale = said.follows is not None and said.follows != last
+    # the client's active time, as far as the server's own clock leaves room for it
+    spent = work.number(_SPENT, {"assignment": placed.assignment_id})
+    room = max(0, work.now - placed.leased_at - spent)
     columns = {
         "worker_id": placed.worker_id,
         "place_id": placed.id,
@@ -271,7 +268,7 @@ def _store(work: Work, placed: Row, said: Said) -> _Stored:
         "kind": said.kind,
         "grade": said.grade,
         "ranking": ranking,
-        "milliseconds": _milliseconds(work, placed, said),
+        "milliseconds": int(min(round(said.seconds * 1000), room)),
         "at": work.now,
         "key": said.key,
         "follows": said.follows,
@@ -286,14 +283,7 @@ def _store(work: Work, placed: Row, said: Said) -> _Stored:
     ]
     if notes:
         work.db.execute(_ADD_NOTE, notes)
-    return _Stored(number, work.now, stale)
-
-
-def _milliseconds(work: Work, placed: Row, said: Said) -> int:
-    """The client's active time, as far as the server's own clock leaves room for it."""
-    spent = work.number(_SPENT, {"assignment": placed.assignment_id})
-    room = max(0, work.now - placed.leased_at - spent)
-    return int(min(round(said.seconds * 1000), room))
+    return number, work.now, stale
 
 
 def _renew(work: Work, placed: Row) -> int:
@@ -303,18 +293,3 @@ def _renew(work: Work, placed: Row) -> int:
     if until > placed.expires_at:
         work.db.execute(_LEASE, {"number": placed.assignment_id, "until": until})
     return until
-
-
-def _reply(
-    work: Work, placed: Row, stored: _Stored, until: int, *, repeated: bool, late: bool
-) -> Saved:
-    return Saved(
-        event=stored.id,
-        at=stored.at,
-        repeated=repeated,
-        stale=stored.stale,
-        late=late,
-        surplus=bool(placed.surplus),
-        expires_at=until,
-        warn_at=until - round(work.plan.hit.warn_minutes * MINUTE),
-    )

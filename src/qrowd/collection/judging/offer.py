@@ -26,7 +26,7 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.store import Row, Work
-from qrowd.collection.people.topic_questions import open_questions
+from qrowd.collection.people.topic_questions import Question, open_questions
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.errors import RuleError
 
@@ -61,15 +61,6 @@ class ShownDocument:
     media_type: str
     answer: Answered | None
     reviewed: Answered | None = None
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question on a topic, asked before it is judged."""
-
-    number: int
-    text: str
-    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -142,28 +133,23 @@ def _shown(work: Work, row: Row) -> ShownSet:
     if ranking:
         ranks = tuple(ranking.ranks[position - 1] for position in order)
         ranking = Answered(ranking.event, ranking.kind, None, ranks)
-    questions = open_questions(work, row.worker_id, row.topic_id)
+    t = topic.c
+    texts = select(t.query, t.description, t.narrative, t.category, t.language)
     return ShownSet(
         key=row.key,
-        topic=_topic_text(work, row.topic_id),
+        topic=TopicText(*work.db.execute(texts.where(t.id == row.topic_id)).one()),
         documents=tuple(
             ShownDocument(at, *documents[position], answers.get(position), reviewed.get(position))
             for at, position in enumerate(order, 1)
         ),
         ranking=ranking,
-        questions=tuple(Question(*question) for question in questions),
+        questions=tuple(open_questions(work, row.worker_id, row.topic_id)),
     )
 
 
 def order_of(shown: str) -> list[int]:
     """The positions in the set, in the order in which a worker sees them."""
     return [int(position) for position in shown.split()]
-
-
-def _topic_text(work: Work, topic_id: int) -> TopicText:
-    t = topic.c
-    query = select(t.query, t.description, t.narrative, t.category, t.language)
-    return TopicText(*work.db.execute(query.where(t.id == topic_id)).one())
 
 
 def _documents(work: Work, set_id: int) -> dict[int, tuple[str, str]]:
@@ -199,13 +185,22 @@ def notes_of(work: Work, events: list[int]) -> dict[int, list[tuple[str, str]]]:
 
 def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
     """The document at a position of a set that was given to this worker."""
-    mine = (place.c.key == place_key) & (place.c.worker_id == worker_id)
-    row = work.row(select(place.c.set_id, place.c.shown).where(mine))
-    order = order_of(row.shown) if row else []
-    if row is None or not 1 <= position <= len(order):
-        raise RuleError("not-found", "there is no such document in your batch")
-    at = (member.c.set_id == row.set_id) & (member.c.position == order[position - 1])
+    missing = "there is no such document in your batch"
+    placed, in_set = place_and_position(work, worker_id, place_key, position, missing)
+    at = (member.c.set_id == placed.set_id) & (member.c.position == in_set)
     return document_of(work, work.number(select(member.c.pair_id).where(at)))
+
+
+def place_and_position(
+    work: Work, worker_id: int, key: str, position: int, missing: str
+) -> tuple[Row, int]:
+    """A worker's own place, and the position in its set of what is shown at `position`."""
+    mine = (place.c.key == key) & (place.c.worker_id == worker_id)
+    placed = work.existing(select(place).where(mine), missing)
+    order = order_of(placed.shown)
+    if not 1 <= position <= len(order):
+        raise RuleError("not-found", missing)
+    return placed, order[position - 1]
 
 
 _BODIES = select(

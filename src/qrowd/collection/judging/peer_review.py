@@ -35,8 +35,8 @@ def lease_review(work: Work, worker_id: int) -> Row | None:
     sets = _to_review(work, worker_id)
     if not sets or not ledger.affordable(work, work.plan.pay_of("review")):
         return None
-    chosen = [(row, "review") for row in sets]
-    return lease(work, worker_id, "review", chosen, [row.place_id for row in sets])
+    reviewed = [row.place_id for row in sets]
+    return lease(work, worker_id, "review", [(row, "review") for row in sets], reviewed)
 
 
 def _to_review(work: Work, worker_id: int) -> list[Row]:

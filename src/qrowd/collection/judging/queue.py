@@ -50,31 +50,25 @@ def _nothing(code: str) -> Nothing:
 def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
     """The batch that a worker should work on now."""
     sweep(work)
-    refusal = _refusal(work, worker_id)
-    if refusal:
-        return _nothing(refusal)
+    if work.state != "running":
+        return _nothing("not-running")
+    state = str(workers.worker_of(work, worker_id).state)
+    if state in ("failed", "screened-out", "stopped"):
+        return _nothing(state)
+    if workers.consent_needed(work, worker_id):
+        return _nothing("consent")
     assigned = _open(work, worker_id) or _again(work, worker_id)
     if assigned is not None:
         return show(work, assigned)
     if _visit_is_done(work, worker_id):
         return _nothing("visit-done")
-    if qualification_needed(work, worker_id):
+    if work.plan.qualification.sets and state == "new":
         return _qualify(work, worker_id)
     if peer_review.wanted(work):
         review = peer_review.lease_review(work, worker_id)
         if review is not None:
             return show(work, review)
     return _lease_topic(work, worker_id) if work.plan.owner else _lease_batch(work, worker_id)
-
-
-def _refusal(work: Work, worker_id: int) -> str:
-    """Why this worker gets nothing, or ""."""
-    if work.state != "running":
-        return "not-running"
-    state = str(workers.worker_of(work, worker_id).state)
-    if state in ("failed", "screened-out", "stopped"):
-        return state
-    return "consent" if workers.consent_needed(work, worker_id) else ""
 
 
 def _visit_is_done(work: Work, worker_id: int) -> bool:
@@ -84,10 +78,9 @@ def _visit_is_done(work: Work, worker_id: int) -> bool:
     since = workers.visit_since(work, worker_id)
     if since is None:
         return False
-    done = assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
-    return (
-        work.count(assignment, _judged_by(worker_id), done) >= work.plan.campaign.hits_per_session
-    )
+    during = assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
+    done = work.count(assignment, _judged_by(worker_id), during)
+    return done >= work.plan.campaign.hits_per_session
 
 
 def _judged_by(worker_id: int) -> ColumnElement[bool]:
@@ -118,11 +111,6 @@ def _again(work: Work, worker_id: int) -> Row | None:
 
 
 # --- qualification --------------------------------------------------------------------------------
-
-
-def qualification_needed(work: Work, worker_id: int) -> bool:
-    """Whether a worker must pass the qualification first."""
-    return bool(work.plan.qualification.sets) and workers.worker_of(work, worker_id).state == "new"
 
 
 def _qualify(work: Work, worker_id: int) -> Offer | Nothing:

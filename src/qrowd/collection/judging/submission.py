@@ -8,24 +8,15 @@ give_back(work, worker_id, key) -> Ended     the worker returns it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import or_, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import assignment, outcome, worker
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Row, Work
-from qrowd.collection.judging import gold, peer_review
+from qrowd.collection.judging import checks, gold, peer_review
 from qrowd.collection.judging.assignments import by_key, move
-from qrowd.collection.judging.checks import (
-    Missed,
-    missed_gold,
-    places_to_judge,
-    problems,
-    run_checks,
-    says_relevant,
-)
 from qrowd.collection.judging.offer import answers_of
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import DAY, HOUR
@@ -42,7 +33,7 @@ class Finished:
     passed: bool
     failed: tuple[str, ...]
     can_submit: bool
-    missed: tuple[Missed, ...]
+    missed: tuple[checks.Missed, ...]
 
 
 @dataclass(frozen=True)
@@ -66,12 +57,12 @@ def finish(work: Work, worker_id: int, key: str) -> Finished:
         assigned = move(work, assigned, "late")
     if assigned.state != "active":
         return _finished(work, assigned)
-    if incomplete := problems(work, assigned):
+    if incomplete := checks.problems(work, assigned):
         raise RuleError("incomplete", "; ".join(incomplete))
     assigned = move(work, assigned, "finish")
     if assigned.kind == "qualification":
         _qualify(work, assigned)
-    outcomes = run_checks(work, assigned) if assigned.kind == "judge" else []
+    outcomes = checks.run_checks(work, assigned) if assigned.kind == "judge" else []
     if any(not each.passed and each.action == "return" for each in outcomes):
         _count_failure(work, assigned)
         assigned = move(work, assigned, "return")
@@ -87,7 +78,7 @@ def _finished(work: Work, assigned: Row) -> Finished:
     if assigned.finished_at is None:
         raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
     failed = _failed_checks(work, assigned)
-    missed = tuple(missed_gold(work, assigned))
+    missed = tuple(checks.missed_gold(work, assigned))
     return Finished(assigned.state, not failed, failed, assigned.state == "finished", missed)
 
 
@@ -168,7 +159,7 @@ def _set_worker(work: Work, worker_id: int, **columns: object) -> None:
 def _right_share(work: Work, assigned: Row) -> float:
     """The share of the counted pairs of a qualification that were right; broken ones left out."""
     rel, right, counted = work.plan.scale.relevant_from, 0, 0
-    for row in places_to_judge(work, assigned):
+    for row in checks.places_to_judge(work, assigned):
         experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
         positions = sorted(experts)
         if work.plan.qualification.gold == "one":
@@ -179,7 +170,7 @@ def _right_share(work: Work, assigned: Row) -> float:
                 continue
             counted += 1
             if answered is not None:
-                right += says_relevant(answered, grade, rel) == (grade >= rel)
+                right += checks.says_relevant(answered, grade, rel) == (grade >= rel)
     # whose pairs were all broken has shown nothing against them
     return right / counted if counted else 1.0
 
@@ -201,29 +192,22 @@ def _tries(work: Work, worker_id: int) -> int:
 
 def sweep(work: Work) -> int:
     """Do what is due: expire, submit what was finished, give back promises; how many there were."""
-    over = (assignment.c.expires_at <= work.now) & assignment.c.state.in_(OPEN)
-    due = work.rows(_assignments(work).where(over))
+    a = assignment.c
+    own = select(assignment).where(work.own(assignment)).order_by(a.id)
+    due = work.rows(own.where(a.expires_at <= work.now, a.state.in_(OPEN)))
     for assigned in due:
         if assigned.state == "active":
             move(work, assigned, "expire")
         else:
             apply_outcome(work, move(work, assigned, "submit"))
-    lapsed = _lapsed(work)
+    # a promise is kept no longer where late answers or appeals are over
+    late = work.now - round(work.plan.hit.late_hours * HOUR)
+    appeals = work.now - round(work.plan.pay.appeal_days * DAY)
+    unkept = or_(
+        (a.state == "expired") & (a.expires_at <= late),
+        (a.state == "refused") & (a.ended_at <= appeals),
+    )
+    lapsed = work.rows(own.where(a.promised > 0, unkept))
     for assigned in lapsed:
         ledger.release(work, assigned, "lapsed")
     return len(due) + len(lapsed)
-
-
-def _lapsed(work: Work) -> list[Row]:
-    """Assignments whose promise is kept no longer: late answers or appeals are over."""
-    late = work.now - round(work.plan.hit.late_hours * HOUR)
-    appeals = work.now - round(work.plan.pay.appeal_days * DAY)
-    over = or_(
-        (assignment.c.state == "expired") & (assignment.c.expires_at <= late),
-        (assignment.c.state == "refused") & (assignment.c.ended_at <= appeals),
-    )
-    return work.rows(_assignments(work).where(assignment.c.promised > 0, over))
-
-
-def _assignments(work: Work) -> Select[Any]:
-    return select(assignment).where(work.own(assignment)).order_by(assignment.c.id)

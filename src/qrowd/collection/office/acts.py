@@ -32,7 +32,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
-from qrowd.collection.judging.assignments import by_id, kept, move
+from qrowd.collection.judging.assignments import by_id, move, undo_details
 from qrowd.collection.material import clarification
 from qrowd.collection.material.campaign_rows import set_priorities, withdraw
 from qrowd.collection.office.extension import cost_of_target, pool_sets
@@ -43,13 +43,13 @@ from qrowd.collection.record.act import (
     Consequence,
     Details,
     Foretell,
+    Reader,
     Undo,
     as_number,
     as_priorities,
     as_text,
     as_worker,
     as_workers,
-    register,
 )
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
@@ -172,10 +172,8 @@ def _use_gold(work: Work, details: Details, in_use: bool) -> Details:
 def _gold_set(work: Work, details: Details) -> Row:
     number = int(details["set"])
     is_gold = (judging_set.c.id == number) & (judging_set.c.role != "pool")
-    row = work.row(select(judging_set).where(work.own(judging_set), is_gold))
-    if row is None:
-        raise RuleError("not-found", f"there is no gold set {number}")
-    return row
+    query = select(judging_set).where(work.own(judging_set), is_gold)
+    return work.existing(query, f"there is no gold set {number}")
 
 
 def _foretell_retire_gold(work: Work, details: Details) -> Consequence:
@@ -217,7 +215,7 @@ def _screen_out(work: Work, details: Details) -> Details:
     rows = _ongoing(work, _worker(work, details).id)
     for row in rows:
         move(work, row, "screen out")
-    return {**before, "batches": [kept(row) for row in rows]}
+    return {**before, "batches": [undo_details(row) for row in rows]}
 
 
 def _stop(work: Work, details: Details) -> Details:
@@ -287,7 +285,7 @@ def _foretell_message(work: Work, details: Details) -> Consequence:
 def _move(work: Work, details: Details, name: str) -> Details:
     assigned = by_id(work, int(details["assignment"]))
     move(work, assigned, name)
-    return kept(assigned)
+    return undo_details(assigned)
 
 
 def _take_back(work: Work, before: Mapping[str, Any], move_name: str) -> None:
@@ -425,9 +423,8 @@ def _reopen_appeal(work: Work, details: Details) -> None:
 
 def _foretell_answer_appeal(work: Work, details: Details) -> Consequence:
     number, won = int(details["appeal"]), bool(details.get("won"))
-    row = work.row(select(appeal).where(appeal.c.id == number))
-    if row is None:
-        raise RuleError("not-found", f"there is no appeal {number}")
+    query = select(appeal).where(appeal.c.id == number)
+    row = work.existing(query, f"there is no appeal {number}")
     author = f"worker w{workers.worker_of(work, row.worker_id).number}"
     follows = [f"{author.capitalize()} reads the answer on the own page."]
     cost = 0
@@ -451,6 +448,10 @@ def _batch_act(name: str, undo: Undo, foretell: Foretell) -> Act:
     return Act(do, undo, foretell, {"assignment": as_number}, "batch {assignment}")
 
 
+_WORKER: dict[str, Reader] = {"worker": as_worker}
+_AMOUNT: dict[str, Reader] = {"amount": as_number}
+_TEXT: dict[str, Reader] = {"text": as_text}
+
 # do, undo, foretell, what it needs, what it changes. Names are stored in the record: permanent.
 ACTS: dict[str, Act] = {
     "launch": _state_act(_foretell_launch, "running", "draft"),
@@ -472,31 +473,18 @@ ACTS: dict[str, Act] = {
         "set {set}",
     ),
     "prioritise": Act(_prioritise, _undo_prioritise, None, {"priorities": as_priorities}),
-    "fund": Act(_fund, _undo_fund, _foretell_fund, {"amount": as_number}, adds=True),
-    "screen out": Act(
-        _screen_out, _readmit, _foretell_screen_out, {"worker": as_worker}, "worker {worker}"
-    ),
-    "stop": Act(_stop, _readmit, _foretell_stop, {"worker": as_worker}, "worker {worker}"),
+    "fund": Act(_fund, _undo_fund, _foretell_fund, _AMOUNT, adds=True),
+    "screen out": Act(_screen_out, _readmit, _foretell_screen_out, _WORKER, "worker {worker}"),
+    "stop": Act(_stop, _readmit, _foretell_stop, _WORKER, "worker {worker}"),
     "accept": _batch_act("accept", _undo_accept, _foretell_accept),
     "exclude": _batch_act("exclude", _undo_exclude, _foretell_exclude),
     "refuse": _batch_act("refuse", _undo_refuse, _foretell_refuse),
     "extend": Act(None, withdraw, adds=True),
     "answer appeal": Act(None, _reopen_appeal, _foretell_answer_appeal, {}, "appeal {appeal}"),
     "bonus": Act(
-        _bonus,
-        _undo_bonus,
-        _foretell_bonus,
-        {"worker": as_worker, "amount": as_number},
-        "bonus {worker}",
-        adds=True,
+        _bonus, _undo_bonus, _foretell_bonus, _WORKER | _AMOUNT, "bonus {worker}", adds=True
     ),
-    "message": Act(
-        _message,
-        None,
-        _foretell_message,
-        {"worker": as_worker, "text": as_text},
-        "message {worker}",
-    ),
+    "message": Act(_message, None, _foretell_message, _WORKER | _TEXT, "message {worker}"),
     "settle": Act(_settle, None, _foretell_settle, optional={"workers": as_workers}),
     "release": Act(None),
     "draw sample": Act(
@@ -505,10 +493,8 @@ ACTS: dict[str, Act] = {
     clarification.ACT: Act(
         clarification.clarify,
         clarification.take_back,
-        None,
-        {"topic": as_text, "text": as_text},
-        "topic {topic}",
+        needed={"topic": as_text, **_TEXT},
+        subject="topic {topic}",
         adds=True,
     ),
 }
-register(ACTS)

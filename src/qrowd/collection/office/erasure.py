@@ -52,13 +52,11 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
             for row in work.db.execute(query).mappings()
         ]
 
-    number = worker_of(work, worker_id).number
-    own = {
-        table.name: rows(table, table.c.worker_id == worker_id)
-        for table in (person, visit, consent, assignment, event, entry, expertise, message, appeal)
-    }
+    data: dict[str, Any] = {"worker": worker_of(work, worker_id).number}
+    for table in (person, visit, consent, assignment, event, entry, expertise, message, appeal):
+        data[table.name] = rows(table, table.c.worker_id == worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
-    return {"worker": number, **own, "note": rows(note, note.c.event_id.in_(events))}
+    return {**data, "note": rows(note, note.c.event_id.in_(events))}
 
 
 def ask(work: Work, worker_id: int) -> bool:
@@ -132,10 +130,8 @@ def scrub(store: Store) -> None:
 
 
 def _worker(work: Work, number: int) -> Row:
-    row = work.row(select(worker).where(work.own(worker), worker.c.number == number))
-    if row is None:
-        raise RuleError("not-found", f"there is no worker {number} in this campaign")
-    return row
+    query = select(worker).where(work.own(worker), worker.c.number == number)
+    return work.existing(query, f"there is no worker {number} in this campaign")
 
 
 def _unsettled(work: Work, worker_id: int) -> bool:

@@ -80,7 +80,6 @@ def extend(work: Work, who: str, material: CampaignRows, seen: int | None = None
     return added
 
 
-def raise_target(work: Work, who: str, target: int, topic_name: str | None = None) -> int:
-    """More judgements of every document (of one topic); the act's number, for undo."""
-    details = {"target": target} | ({"topic": topic_name} if topic_name else {})
-    return audit.perform(work, who, "raise target", details)
+def raise_target(work: Work, who: str, target: int) -> int:
+    """More judgements of every document; the act's number, for undo."""
+    return audit.perform(work, who, "raise target", {"target": target})

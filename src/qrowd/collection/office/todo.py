@@ -38,7 +38,7 @@ class Need:
 def needs(work: Work, pace: Pace) -> list[Need]:
     """The list, the most urgent first."""
     return [
-        *_state(pace),
+        *([_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []),
         *_budget(work, pace),
         *_appeals(work),
         *_by_hand(work),
@@ -48,17 +48,13 @@ def needs(work: Work, pace: Pace) -> list[Need]:
     ]
 
 
-def _state(pace: Pace) -> Iterator[Need]:
-    if pace.state == "draft":
-        yield Need("The campaign is made, and waits.", "launch", button="Launch")
-    if pace.state == "paused":
-        yield Need("The campaign is paused: nobody gets work.", "resume", button="Resume")
-    if pace.verdict == "done":
-        yield Need("Every judgement that was wanted is there.", "close", button="Close")
-    if pace.verdict == "nobody works":
-        yield Need("Nobody has worked for a week: invite more people.", page="/workers")
-    if pace.verdict == "nobody yet":
-        yield Need("Nobody has judged yet: invite people.", page="/workers")
+_BY_VERDICT = {
+    "draft": Need("The campaign is made, and waits.", "launch", button="Launch"),
+    "paused": Need("The campaign is paused: nobody gets work.", "resume", button="Resume"),
+    "done": Need("Every judgement that was wanted is there.", "close", button="Close"),
+    "nobody works": Need("Nobody has worked for a week: invite more people.", page="/workers"),
+    "nobody yet": Need("Nobody has judged yet: invite people.", page="/workers"),
+}
 
 
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:
@@ -123,17 +119,17 @@ _GROUPED = {
 def _notices(work: Work) -> Iterator[Need]:
     """Other notices; those about single workers together, once there are several."""
     n = notice.c
-    query = (
-        select(n.kind, func.count().label("n"), func.max(n.id).label("last"))
+    kinds = (
+        select(func.count().label("n"), func.max(n.id).label("last"))
         .where(work.own(notice), n.settled_at.is_(None), n.kind != "appeal")
         .group_by(n.kind)
-        .order_by(n.kind)
+        .subquery()
     )
-    for row in work.rows(query):
-        last = work.db.execute(select(notice).where(n.id == row.last)).one()
+    newest = select(notice, kinds.c.n).join_from(notice, kinds, kinds.c.last == n.id)
+    for row in work.rows(newest.order_by(n.kind)):
         words, page = _GROUPED.get(row.kind, ("", ""))
         if row.n > 1 and words:
             yield Need(f"{thousands(row.n)} {words}.", page=page)
         else:
-            text = last.text[:1].upper() + last.text[1:]
-            yield Need(f"{text}.", page=page, notice=last.id)
+            text = row.text[:1].upper() + row.text[1:]
+            yield Need(f"{text}.", page=page, notice=row.id)

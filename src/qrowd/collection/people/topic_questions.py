@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import select
 
@@ -19,17 +20,24 @@ from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 
 
-def open_questions(
-    work: Work, worker_id: int, topic_id: int
-) -> list[tuple[int, str, tuple[str, ...]]]:
-    """Questions that a worker must answer before this topic: (number, text, choices)."""
+@dataclass(frozen=True)
+class Question:
+    """A question on a topic, asked before it is judged."""
+
+    number: int
+    text: str
+    choices: tuple[str, ...]
+
+
+def open_questions(work: Work, worker_id: int, topic_id: int) -> list[Question]:
+    """Questions that a worker must answer before this topic."""
     if not work.plan.techniques.expertise_share:
         return []
     answered = (expertise.c.worker_id == worker_id) & (expertise.c.topic_id == topic_id)
     if work.count(expertise, answered):
         return []
     query = select(question).where(question.c.topic_id == topic_id).order_by(question.c.id)
-    return [(row.id, row.text, tuple(json.loads(row.choices))) for row in work.rows(query)]
+    return [Question(row.id, row.text, tuple(json.loads(row.choices))) for row in work.rows(query)]
 
 
 def answer_questions(work: Work, worker_id: int, choices: Mapping[int, int]) -> bool:
@@ -55,20 +63,13 @@ def answer_questions(work: Work, worker_id: int, choices: Mapping[int, int]) -> 
         at=work.now,
     )
     if not passed:
-        _free_places(work, worker_id, topic_id)
+        # the topic's sets are not judged by this worker: others get them
+        sets = select(judging_set.c.id).where(judging_set.c.topic_id == topic_id)
+        active = select(assignment.c.id).where(assignment.c.state == "active")
+        mine = (place.c.worker_id == worker_id) & (place.c.held == 1)
+        given_back = place.c.set_id.in_(sets) & place.c.assignment_id.in_(active)
+        work.update(place, mine, given_back, held=0)
     return passed
-
-
-def _free_places(work: Work, worker_id: int, topic_id: int) -> None:
-    """Sets of a topic whose questions were failed are not judged: others get them."""
-    work.update(
-        place,
-        place.c.worker_id == worker_id,
-        place.c.held == 1,
-        place.c.set_id.in_(select(judging_set.c.id).where(judging_set.c.topic_id == topic_id)),
-        place.c.assignment_id.in_(select(assignment.c.id).where(assignment.c.state == "active")),
-        held=0,
-    )
 
 
 def failed_topics(work: Work, worker_id: int) -> set[int]:

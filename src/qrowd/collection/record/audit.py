@@ -59,7 +59,6 @@ def record(
     """Write an act down; its number."""
     return work.insert(
         audit,
-        campaign_id=work.campaign,
         at=work.now,
         who=who,
         act=name,
@@ -110,10 +109,8 @@ def last_act(work: Work) -> int:
 
 def act_numbered(work: Work, number: int) -> Row:
     """An act of this campaign by its number."""
-    row = work.row(select(audit).where(work.own(audit), audit.c.id == number))
-    if row is None:
-        raise RuleError("not-found", f"there is no act {number} in this campaign")
-    return row
+    query = select(audit).where(work.own(audit), audit.c.id == number)
+    return work.existing(query, f"there is no act {number} in this campaign")
 
 
 def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Row]:
