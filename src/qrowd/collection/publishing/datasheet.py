@@ -19,8 +19,13 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import Merger
 from qrowd.io.judgements import read_judgements
 from qrowd.quality.agreement import agreement
+from qrowd.rendering import percent, thousands
 
 NOT_SAID = "The organisers have not said."
+_USES = (
+    "To score retrieval systems on these topics and documents, and to study how judgements are "
+    "merged. Documents outside of the pool were not judged."
+)
 _WAYS = {
     "grades": "Each document got a grade.",
     "ranked": "Each document got a grade, and documents of a set were put in order within grades.",
@@ -52,18 +57,21 @@ class Figures:
 
 def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> str:
     """The datasheet as Markdown; `folder` holds the release's judgements."""
-    plan = work.plan
-    parts = [f"# Datasheet: {plan.campaign.title or work.name}"]
-    for title, lines in (
-        ("Why the data were made", [plan.release.purpose or NOT_SAID]),
-        ("What they are", _composition(work, folder, rows)),
-        ("How they were collected", _collection(work)),
-        ("How grades were merged", _merging(work, figures)),
-        ("How good they are", _quality(work, folder, rows)),
-        ("What they are for", _uses(plan)),
-        ("Licence and contact", _sharing(plan)),
-    ):
-        parts += [f"## {title}", *lines]
+    about = work.plan.release
+    limits = f"Not for: {about.limits}" if about.limits else f"Limits: {NOT_SAID}"
+    licence, contact = about.licence or NOT_SAID, about.contact or NOT_SAID
+    sections = {
+        "Why the data were made": [about.purpose or NOT_SAID],
+        "What they are": _composition(work, folder, rows),
+        "How they were collected": _collection(work),
+        "How grades were merged": _merging(work, figures),
+        "How good they are": _quality(work, folder, rows),
+        "What they are for": [_USES, limits],
+        "Licence and contact": [f"Licence: {licence}", f"Contact: {contact}"],
+    }
+    parts = [f"# Datasheet: {work.plan.campaign.title or work.name}"]
+    for title, paragraphs in sections.items():
+        parts += [f"## {title}", *paragraphs]
     return "\n\n".join(parts) + "\n"
 
 
@@ -78,26 +86,27 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
     names = ", ".join(f"{g} = {n}" for g, n in zip(scale.grades, labels, strict=True))
     documents = rows.get("documents.tsv", rows.get("documents.jsonl", 0))
     counts = {
-        "topics": f"{rows['topics.jsonl']:,}",
-        "documents": f"{documents:,}",
-        "pairs to judge": f"{rows['pool.tsv']:,}",
-        "judgements": f"{rows['judgements.tsv']:,}",
-        "rows of orders": f"{rows['orders.tsv']:,}",
-        "grades by experts": f"{rows['gold.qrels']:,}",
-        "runs of systems": f"{sum(name.startswith('runs/') for name in rows):,}",
+        "topics": rows["topics.jsonl"],
+        "documents": documents,
+        "pairs to judge": rows["pool.tsv"],
+        "judgements": rows["judgements.tsv"],
+        "rows of orders": rows["orders.tsv"],
+        "grades by experts": rows["gold.qrels"],
+        "runs of systems": sum(name.startswith("runs/") for name in rows),
     }
     if rows["judgements.tsv"]:
         crowd = read_judgements(folder / "judgements.tsv", scale=scale.scale)
-        counts["assessors"] = f"{len(crowd.assessors):,}"
+        counts["assessors"] = len(crowd.assessors)
         for code, grade in enumerate(scale.grades):
-            counts[f"judgements that say {grade}"] = f"{int((crowd.grade == code).sum()):,}"
+            counts[f"judgements that say {grade}"] = int((crowd.grade == code).sum())
+    cells = {name: thousands(count) for name, count in counts.items()}
     texts = "with their texts" if plan.release.text else "as ids only"
     about = (
         f"Grades: {names}; {scale.relevant_from} and higher count as relevant. "
         f"Documents are included {texts}. Assessors are numbers drawn at random for this release; "
         "there are no times, reasons or personal data."
     )
-    return [_table("what", "count", counts), about]
+    return [_table("what", "count", cells), about]
 
 
 def _collection(work: Work) -> list[str]:
@@ -109,7 +118,7 @@ def _collection(work: Work) -> list[str]:
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
         f"{_WAYS[plan.campaign.way]} {plan.sets.target} judgements were wanted of every document; "
-        f"people gave {progress.held:,} of {progress.wanted:,}.",
+        f"people gave {thousands(progress.held)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
@@ -170,20 +179,8 @@ def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
     rate = expert_sample.error_rate(work)
     if rate.judged and not math.isnan(rate.rate):
         lines.append(
-            f"Experts judged {rate.judged:,} randomly drawn judgements again: {rate.wrong:,} were "
-            f"wrong about relevance, {rate.rate:.1%} (95 %: {rate.low:.1%} to {rate.high:.1%})."
+            f"Experts judged {thousands(rate.judged)} randomly drawn judgements again: "
+            f"{thousands(rate.wrong)} were wrong about relevance, {percent(rate.rate, 1)} (95 %: "
+            f"{percent(rate.low, 1)} to {percent(rate.high, 1)})."
         )
     return lines or ["Nothing was measured."]
-
-
-def _uses(plan: Plan) -> list[str]:
-    return [
-        "To score retrieval systems on these topics and documents, and to study how judgements "
-        "are merged. Documents outside of the pool were not judged.",
-        f"Not for: {plan.release.limits}" if plan.release.limits else "Limits: " + NOT_SAID,
-    ]
-
-
-def _sharing(plan: Plan) -> list[str]:
-    licence, contact = plan.release.licence, plan.release.contact
-    return [f"Licence: {licence or NOT_SAID}", f"Contact: {contact or NOT_SAID}"]

@@ -97,7 +97,8 @@ def export(
             for name, header in _HEADERS.items()
         }
         for name, frame in _answer_frames(work):
-            files[name].write_frame(frame)
+            text = frame.write_csv(separator="\t", include_header=False, quote_style="never")
+            files[name].put(text, len(frame))
         for rows in _ballots(work):
             files["orders.tsv"].write(rows)
         grades = given_names(work).items()
@@ -141,10 +142,6 @@ class _File:
 
     def write(self, rows: Sequence[Sequence[Any]]) -> None:
         self.put("".join("\t".join(map(str, row)) + "\n" for row in rows), len(rows))
-
-    def write_frame(self, frame: pl.DataFrame) -> None:
-        text = frame.write_csv(separator="\t", include_header=False, quote_style="never")
-        self.put(text, len(frame))
 
     def put(self, text: str, rows: int) -> None:
         data = text.encode()

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import select, text
 
 from qrowd.collection.database.schema import assignment, worker
 from qrowd.collection.database.store import Work, analyze
@@ -49,10 +49,15 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
     while chunk := list(islice(rows, CHUNK)):
         db.execute(stage, chunk)
         total += len(chunk)
-    _refuse_twice(db, path)
+    twice = "assessor {assessor} judges {topic} {doc} twice; keep one line"
+    _refuse(work, _TWICE, kind, path, twice)
     assessors = _workers(work, kind)
     analyze(db, "incoming", "worker", "assignment")
-    _refuse_known(work, kind, path)
+    imported = (  # what came in before is not changed by another file
+        "{assessor} judged {topic} {doc} in an earlier import; leave this line out, or give the "
+        "assessor another name"
+    )
+    _refuse(work, _IMPORTED, kind, path, imported)
     stored = _store(work, kind)
     _close(work, kind)
     db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
@@ -71,45 +76,36 @@ def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
             message = "the first line must name the columns: topic, doc, assessor, grade"
             raise FormatError(f"{message}; seconds and time may follow", file=str(path), line=1)
         for line, row in enumerate(lines, 2):
-            yield _row(work, row, header, str(path), line)
+            if len(row) != len(header):
+                message = f"has {len(row)} columns, the header {len(header)}; fix this line"
+                raise FormatError(message, file=str(path), line=line)
+            values: dict[str, Any] = dict(zip(header, row, strict=True))
+            try:
+                grade = int(values["grade"])
+                milliseconds = round(float(values.get("seconds") or 0) * 1000)
+                at = int(float(values.get("time") or work.now))
+            except (ValueError, OverflowError):
+                message = "grade, seconds and time must be numbers; fix this line"
+                raise FormatError(message, file=str(path), line=line) from None
+            if grade not in work.plan.scale.grades:
+                listed = " ".join(map(str, work.plan.scale.grades))
+                message = f"grade {grade} is not on the scale {listed}"
+                raise InputError(message, file=str(path), line=line)
+            numbers = {"grade": grade, "milliseconds": max(0, milliseconds), "at": at}
+            yield {**values, **numbers, "line": line}
 
 
-def _row(work: Work, row: list[str], header: list[str], file: str, line: int) -> dict[str, Any]:
-    if len(row) != len(header):
-        message = f"has {len(row)} columns, the header {len(header)}; fix this line"
-        raise FormatError(message, file=file, line=line)
-    values = dict(zip(header, row, strict=True))
-    try:
-        grade = int(values["grade"])
-        milliseconds = round(float(values.get("seconds") or 0) * 1000)
-        at = int(float(values.get("time") or work.now))
-    except (ValueError, OverflowError):
-        message = "grade, seconds and time must be numbers; fix this line"
-        raise FormatError(message, file=file, line=line) from None
-    if grade not in work.plan.scale.grades:
-        listed = " ".join(map(str, work.plan.scale.grades))
-        raise InputError(f"grade {grade} is not on the scale {listed}", file=file, line=line)
-    return {
-        "line": line,
-        "topic": values["topic"],
-        "doc": values["doc"],
-        "assessor": values["assessor"],
-        "grade": grade,
-        "milliseconds": max(0, milliseconds),
-        "at": at,
-    }
+_TWICE = """
+    SELECT max(line) AS line, topic, doc, assessor FROM incoming GROUP BY topic, doc, assessor
+    HAVING count(*) > 1 ORDER BY 1 LIMIT 1
+"""
 
 
-def _refuse_twice(db: Connection, path: str | Path) -> None:
-    query = """
-        SELECT max(line), topic, doc, assessor FROM incoming GROUP BY topic, doc, assessor
-        HAVING count(*) > 1 ORDER BY 1 LIMIT 1
-    """
-    row = db.execute(text(query)).first()
+def _refuse(work: Work, query: str, kind: str, path: str | Path, message: str) -> None:
+    """An error at the line of the file that a query gives, if it gives one."""
+    row = work.row(text(query), {"campaign": work.campaign, "kind": kind})
     if row is not None:
-        line, topic, doc, assessor = row
-        message = f"assessor {assessor} judges {topic} {doc} twice; keep one line"
-        raise InputError(message, file=str(path), line=line)
+        raise InputError(message.format_map(row._mapping), file=str(path), line=row.line)
 
 
 def _workers(work: Work, kind: str) -> int:
@@ -123,7 +119,6 @@ def _workers(work: Work, kind: str) -> int:
         if not work.count(assignment, a.worker_id == number, a.kind == kind, a.state == "active"):
             work.insert(
                 assignment,
-                campaign_id=work.campaign,
                 worker_id=number,
                 key=work.key(),
                 kind=kind,
@@ -145,23 +140,12 @@ _PAIRS = """
 """
 
 
-def _refuse_known(work: Work, kind: str, path: str | Path) -> None:
-    """A judgement that came in before is not changed by another file."""
-    query = f"""
-        SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
-        JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
-        JOIN answer s ON s.place_id = p.id AND s.position = m.position
-        ORDER BY i.line LIMIT 1
-    """
-    row = work.db.execute(text(query), {"campaign": work.campaign, "kind": kind}).first()
-    if row is not None:
-        line, topic, doc, assessor = row
-        raise InputError(
-            f"{assessor} judged {topic} {doc} in an earlier import; leave this line out, or give "
-            "the assessor another name",
-            file=str(path),
-            line=line,
-        )
+_IMPORTED = f"""
+    SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
+    JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
+    JOIN answer s ON s.place_id = p.id AND s.position = m.position
+    ORDER BY i.line LIMIT 1
+"""
 
 
 def _store(work: Work, kind: str) -> int:

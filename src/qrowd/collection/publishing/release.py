@@ -145,9 +145,7 @@ def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
     }
     assessors = {name for table in tables.values() for name in table["assessor"].unique()}
     numbers = {"assessor": _numbers(work, sorted(assessors))}
-    ballots = sorted(tables["orders.tsv"]["ballot"].unique())
-    mixed = work.random.sample(range(1, len(ballots) + 1), len(ballots))
-    numbers["ballot"] = {old: f"b{new}" for old, new in zip(ballots, mixed, strict=True)}
+    numbers["ballot"] = _mixed(work, sorted(tables["orders.tsv"]["ballot"].unique()), "b")
     rows = {}
     for name, table in tables.items():
         anonymous = table.drop("seconds", "time", strict=False).with_columns(
@@ -169,9 +167,13 @@ def _numbers(work: Work, assessors: Sequence[str]) -> dict[str, str]:
     letter = "a"  # doubled until no machine's name begins like a number
     while any(name.startswith(letter) for name in machines):
         letter += "a"
-    mixed = work.random.sample(range(1, len(people) + 1), len(people))
-    named = {name: f"{letter}{number}" for name, number in zip(people, mixed, strict=True)}
-    return {name: name for name in machines} | named
+    return {name: name for name in machines} | _mixed(work, people, letter)
+
+
+def _mixed(work: Work, names: Sequence[str], letter: str) -> dict[str, str]:
+    """A letter and a random number for each name."""
+    numbers = work.random.sample(range(1, len(names) + 1), len(names))
+    return {name: f"{letter}{number}" for name, number in zip(names, numbers, strict=True)}
 
 
 # --- topics, pool, documents, runs, consent -------------------------------------------------------
@@ -215,17 +217,15 @@ def _ids(work: Work) -> Iterator[str]:
 
 def _with_text(work: Work) -> Iterator[str]:
     d = document.c
-    joined = document.outerjoin(content, content.c.hash == d.content)
-    query = select(d.name, d.title, d.url, d.media_type, content.c.body).select_from(joined)
-    ordered = query.where(_in_pool(work)).order_by(d.name)
-    for row in work.db.execution_options(yield_per=200).execute(ordered):
-        texts = {
-            "doc": row.name,
-            "title": row.title,
-            "url": row.url,
-            "media": row.media_type,
-            "text": (row.body or b"").decode("utf-8", "replace"),
-        }
+    names = (d.name.label("doc"), d.title, d.url, d.media_type.label("media"))
+    query = (
+        select(*names, content.c.body.label("text"))
+        .select_from(document.outerjoin(content, content.c.hash == d.content))
+        .where(_in_pool(work))
+        .order_by(d.name)
+    )
+    for row in work.db.execution_options(yield_per=200).execute(query).mappings():
+        texts = {**row, "text": (row["text"] or b"").decode("utf-8", "replace")}
         filled = {name: text for name, text in texts.items() if text}
         yield json.dumps(filled, ensure_ascii=False) + "\n"
 
@@ -254,8 +254,8 @@ def _consent(work: Work) -> Iterator[str]:
     )
     versions = work.rows(query)
     for row in versions:
-        people_count = thousands(row.people)
-        yield f"Version {row.version}, accepted by {people_count} people:\n\n{row.text}\n\n"
+        accepted = f"Version {row.version}, accepted by {thousands(row.people)} people"
+        yield f"{accepted}:\n\n{row.text}\n\n"
     if not versions:
         yield f"{work.plan.people.consent or 'No consent was asked for.'}\n"
 
