@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, and_, delete, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -79,8 +79,7 @@ def draw(work: Work, details: dict[str, Any]) -> dict[str, Any]:
 def put_back(work: Work, details: dict[str, Any]) -> None:
     """What was drawn is no longer in the sample; decisions on it stay."""
     for place_id, position in details["drawn"]:
-        judgement = and_(sampled.c.place_id == place_id, sampled.c.position == position)
-        work.db.execute(delete(sampled).where(judgement))
+        work.delete(sampled, sampled.c.place_id == place_id, sampled.c.position == position)
 
 
 def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
@@ -153,7 +152,7 @@ def decide(
     work: Work, who: str | int, pair_id: int, grade: int, reason: str = "", code: str = ""
 ) -> None:
     """An expert's decision on a pair; the expert by name, or by number."""
-    number = who if isinstance(who, int) else expert(work, who)
+    expert_id = who if isinstance(who, int) else expert(work, who)
     if grade not in work.plan.scale.grades:
         raise RuleError("malformed", f"grade must be one of {work.plan.scale.grades}")
     if code not in CODES:
@@ -163,7 +162,7 @@ def decide(
     work.insert(
         decision,
         pair_id=pair_id,
-        expert_id=number,
+        expert_id=expert_id,
         grade=grade,
         reason=reason,
         code=code,

@@ -116,6 +116,10 @@ class Work:
         """Set columns of the rows that meet the conditions."""
         self.db.execute(sa.update(table).where(*conditions).values(**columns))
 
+    def delete(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> None:
+        """Take out the rows that meet the conditions."""
+        self.db.execute(sa.delete(table).where(*conditions))
+
 
 _CAMPAIGN = sa.select(campaign.c.id, campaign.c.name, campaign.c.state, campaign.c.plan)
 _BY_ID = _CAMPAIGN.where(campaign.c.id == sa.bindparam("wanted"))

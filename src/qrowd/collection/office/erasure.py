@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, select, text
+from sqlalchemy import ColumnElement, Table, select, text
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
@@ -146,7 +146,7 @@ def _erase_rows(work: Work, worker_id: int) -> None:
         columns["recognised"] = fingerprint(work, row.platform, row.platform_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
     for table in (note, receipt):
-        work.db.execute(delete(table).where(table.c.event_id.in_(events)))
+        work.delete(table, table.c.event_id.in_(events))
     for table in (person, visit, message, appeal, token):
-        work.db.execute(delete(table).where(table.c.worker_id == worker_id))
+        work.delete(table, table.c.worker_id == worker_id)
     work.update(worker, worker.c.id == worker_id, **columns)
