@@ -24,12 +24,6 @@ from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging.assignments import lease
 
 
-def wanted(work: Work) -> bool:
-    """Whether the next batch should be a review, by the planned share."""
-    share = work.plan.techniques.review_share
-    return share > 0 and work.random.random() < share
-
-
 def lease_review(work: Work, worker_id: int) -> Row | None:
     """A batch of others' sets to review; None where there is nothing or no money."""
     sets = _to_review(work, worker_id)

@@ -64,7 +64,8 @@ def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
         return _nothing("visit-done")
     if work.plan.qualification.sets and state == "new":
         return _qualify(work, worker_id)
-    if peer_review.wanted(work):
+    share = work.plan.techniques.review_share
+    if share > 0 and work.random.random() < share:
         review = peer_review.lease_review(work, worker_id)
         if review is not None:
             return show(work, review)
@@ -133,8 +134,7 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     is_first = bool(plan.gold_per_hit) and not work.count(assignment, _judged_by(worker_id))
     first_gold = plan.hit.first_gold if is_first else 0
     repeated = _repeated(work, worker_id)
-    wanted = plan.hit.sets - plan.gold_per_hit - len(repeated)
-    chosen = picks.pick(work, worker_id, wanted)
+    chosen = picks.pick(work, worker_id, plan.counted_per_hit - len(repeated))
     topics = [row.topic_id for row in [*chosen, *repeated]]
     hidden = gold.draw(work, worker_id, plan.gold_per_hit + first_gold, topics=topics)
     if len(hidden) < plan.gold_per_hit + first_gold:

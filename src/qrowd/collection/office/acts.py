@@ -344,8 +344,7 @@ def _batch_and_owner(work: Work, details: Details) -> tuple[Row, str]:
 def _judged_again(work: Work, row: Row) -> tuple[str, int]:
     """What is judged again where a batch is void, and what that costs."""
     sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
-    each = work.plan.hit.sets - work.plan.gold_per_hit
-    cost = round(sets / each * work.plan.pay_of("judge"))
+    cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
     return f"The answers are void; {sets} sets are judged again by somebody else.", cost
 
 

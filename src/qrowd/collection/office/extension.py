@@ -58,8 +58,7 @@ def pool_sets(work: Work, topic_name: str | None = None) -> ColumnElement[bool]:
 
 
 def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
-    each = work.plan.hit.sets - work.plan.gold_per_hit
-    batches = math.ceil(sets / each)
+    batches = math.ceil(sets / work.plan.counted_per_hit)
     amount = batches * work.plan.pay_of("judge")
     return Cost(pairs, judgements, batches, amount, balance(work).free)
 

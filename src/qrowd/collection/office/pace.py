@@ -160,8 +160,7 @@ def _rest(work: Work, left: int, held: int, cost: int, batches: int) -> int:
     s = judging_set.c
     pool = work.own(judging_set) & (s.role == "pool")
     sets = work.number(select(func.sum(s.target - s.held)).where(pool))
-    each = work.plan.hit.sets - work.plan.gold_per_hit
-    return math.ceil(sets / each) * work.plan.pay_of("judge")
+    return math.ceil(sets / work.plan.counted_per_hit) * work.plan.pay_of("judge")
 
 
 def _batches(work: Work, *conditions: ColumnElement[bool]) -> int:

@@ -37,8 +37,9 @@ class Need:
 
 def needs(work: Work, pace: Pace) -> list[Need]:
     """The list, the most urgent first."""
+    by_verdict = [_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []
     return [
-        *([_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []),
+        *by_verdict,
         *_budget(work, pace),
         *_appeals(work),
         *_by_hand(work),

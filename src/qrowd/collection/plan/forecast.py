@@ -158,7 +158,7 @@ def _batches(plan: Plan, rows: CampaignRows) -> int:
     if plan.owner:
         return len({name for name, _ in rows.pool})
     wanted = len(set_sizes(plan, counted(rows))) * plan.sets.target
-    return math.ceil(wanted / max(1, plan.hit.sets - plan.gold_per_hit))
+    return math.ceil(wanted / max(1, plan.counted_per_hit))
 
 
 def forecast(plan: Plan, rows: CampaignRows) -> Forecast:

@@ -287,6 +287,11 @@ class Plan:
         """Gold sets in a batch: none where topics have owners, or documents are compared."""
         return 0 if self.owner or self.preferences else self.hit.gold
 
+    @property
+    def counted_per_hit(self) -> int:
+        """Sets in a batch that are not gold."""
+        return self.hit.sets - self.gold_per_hit
+
     def pay_of(self, kind: str) -> int:
         """The pay of an assignment of this kind, in minor units."""
         amounts = {"qualification": self.pay.qualification, "review": self.pay.review}
