@@ -203,7 +203,7 @@ def grade_columns(judged: Floats, p: Floats, scale: Scale) -> dict[str, Array]:
     """The columns `n(g)` of judged[assessor, true] and `p(h|g)` of p[assessor, said, true]."""
     columns = {f"n({grade})": judged[:, code] for code, grade in enumerate(scale.grades)}
     for true, grade in enumerate(scale.grades):
-        columns |= {f"p({h}|{grade})": p[:, said, true] for said, h in enumerate(scale.grades)}
+        columns |= {f"p({h}|{grade})": p[:, answer, true] for answer, h in enumerate(scale.grades)}
     return columns
 
 
@@ -239,8 +239,8 @@ def _shares_of_table(table: AssessorTable, scale: Scale) -> Floats:
     p = np.zeros((len(table), size, size))
     if all(f"p({h}|{g})" in columns for g in grades for h in grades):
         for true, g in enumerate(grades):
-            for said, h in enumerate(grades):
-                p[:, said, true] = columns[f"p({h}|{g})"]
+            for answer, h in enumerate(grades):
+                p[:, answer, true] = columns[f"p({h}|{g})"]
         return p
     if scale.binary and "sensitivity" in columns and "specificity" in columns:
         right = np.stack([columns["specificity"], columns["sensitivity"]], axis=1)

@@ -281,7 +281,14 @@ def _aligned(
     leave_out: Index | None,
 ) -> tuple[dict[str, Scores], Scores, tuple[str, ...]]:
     """Everything on the same measures, topics and runs, and what was left out for that."""
-    everyone, notes = _alike({"the reference": reference, **estimates})
+    everyone, notes = {"the reference": reference, **estimates}, []
+    averaged = [name for name, scores in everyone.items() if scores.averaged]
+    if averaged and len(averaged) < len(everyone):  # then means of all, for one has nothing else
+        everyone = {n: s if s.averaged else s.averages() for n, s in everyone.items()}
+        notes.append(
+            f"{' and '.join(averaged)} has no scores by topic, so means over all topics are "
+            "compared, without intervals and tests over topics"
+        )
     reference, estimates = everyone["the reference"], {name: everyone[name] for name in estimates}
     for name, scores in everyone.items():
         if len(scores.columns) != 1:
@@ -295,38 +302,8 @@ def _aligned(
         common, runs = common.intersection(scores.topics), runs.intersection(scores.runs)
     chosen = common if topics is None else topics
     chosen = chosen if leave_out is None else chosen.without(leave_out)
-    _refuse_empty(measures, chosen, runs, everyone)
-    cut = {name: _cut(scores, measures, chosen, runs) for name, scores in everyone.items()}
-    return (
-        {name: cut[name] for name in estimates},
-        cut["the reference"],
-        (*notes, *_left_out(everyone, cut)),
-    )
-
-
-def _alike(everyone: Mapping[str, Scores]) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """All by topic; or all as means over topics, where one of them has nothing else."""
-    averaged = [name for name, scores in everyone.items() if scores.averaged]
-    if not averaged or len(averaged) == len(everyone):
-        return dict(everyone), ()
-    note = (
-        f"{' and '.join(averaged)} has no scores by topic, so means over all topics are compared, "
-        "without intervals and tests over topics"
-    )
-    return {n: s if s.averaged else s.averages() for n, s in everyone.items()}, (note,)
-
-
-def _cut(scores: Scores, measures: list[str], topics: Index, runs: Index) -> Scores:
-    at = [scores.measures.index(name) for name in measures]
-    chosen = scores[topics].of_runs(runs)
-    return Scores(tuple(measures), "", scores.columns, topics, runs, chosen.values[at])
-
-
-def _refuse_empty(
-    measures: list[str], topics: Index, runs: Index, everyone: Mapping[str, Scores]
-) -> None:
-    for noun, common in (("measure", measures), ("topic", topics), ("run", runs)):
-        if not len(common):
+    for noun, shared in (("measure", measures), ("topic", chosen), ("run", runs)):
+        if not len(shared):
             have = "; ".join(
                 f"{name}: {', '.join(list(getattr(scores, f'{noun}s'))[:3])}"
                 for name, scores in everyone.items()
@@ -334,16 +311,16 @@ def _refuse_empty(
             raise InputError(f"no {noun} is in all of the scores to compare ({have})")
     if len(runs) < 2:
         raise InputError(f"comparing rankings needs at least two runs in common, got {len(runs)}")
-
-
-def _left_out(everyone: Mapping[str, Scores], cut: Mapping[str, Scores]) -> tuple[str, ...]:
-    notes = []
+    cut = {}
     for name, scores in everyone.items():
+        at = [scores.measures.index(measure) for measure in measures]
+        values = scores[chosen].of_runs(runs).values[at]
+        cut[name] = Scores(tuple(measures), "", scores.columns, chosen, runs, values)
         for axis in ("measures", "runs", "topics"):
             had, has = len(getattr(scores, axis)), len(getattr(cut[name], axis))
             if has < had:
                 notes.append(f"{name}: {had - has} of {had} {axis} not compared")
-    return tuple(notes)
+    return {name: cut[name] for name in estimates}, cut["the reference"], tuple(notes)
 
 
 # --- text -----------------------------------------------------------------------------------------

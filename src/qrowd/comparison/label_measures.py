@@ -148,12 +148,6 @@ def lam(counts: Counts) -> Floats:
     return np.asarray(1 / (1 + np.exp(-(logits[0] + logits[1]) / 2)))
 
 
-def log_losses(answer: Floats, truth: Floats, clip: float = CLIP) -> Floats:
-    """-log of the probability given to what is true, in nats; answers clipped to [clip, 1-clip]."""
-    p = np.clip(answer, clip, 1 - clip)
-    return np.asarray(-(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
-
-
 def squared_errors(answer: Floats, truth: Floats) -> Floats:
     """E[(answer - Y)^2], Y being 1 with probability `truth`: the Brier score of each pair."""
     return np.asarray((answer - truth) ** 2 + truth * (1 - truth))
@@ -355,6 +349,7 @@ class Scored:
         """What adds up over pairs, by topic: [topic, ...]."""
         answer, truth = self.answer, self.truth
         counts = counts_of(answer, truth, self.group, self.groups)
+        p = np.clip(answer, clip, 1 - clip)  # before its logarithm is taken
 
         def total(values: Floats) -> Floats:
             return totals(values, self.group, self.groups)
@@ -363,7 +358,7 @@ class Scored:
             "confusion": self.confusions,
             "fractional": np.stack(counts, axis=1),
             "right": total((self.p * self.g).sum(axis=1)),
-            "loss": total(log_losses(answer, truth, clip)),
+            "loss": total(-(truth * np.log(p) + (1 - truth) * np.log1p(-p))),
             "square": total(squared_errors(answer, truth)),
         }
 

@@ -86,7 +86,11 @@ def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> 
     random = np.random.default_rng(seed)
     for first in range(0, total, block):
         size = min(block, total - first)
-        signs = _signs(rows.shape[1], size, random, first if exact else None)
+        if exact:  # the numbers of all 2^n, in bits
+            bits = (np.arange(first, first + size)[:, None] >> np.arange(rows.shape[1])) & 1
+        else:
+            bits = random.integers(0, 2, (size, rows.shape[1]))
+        signs = bits.astype(np.float64) * 2 - 1
         left = values[going_on]
         seen = np.abs(left.sum(axis=1))  # and how many of these signs give a sum as far from 0
         count[going_on] += (np.abs(signs @ left.T) >= seen * (1 - 1e-9) - _NEAR).sum(axis=0)
@@ -99,14 +103,6 @@ def randomisation(differences: Floats, *, flips: int = FLIPS, seed: int = 0) -> 
 
 def _enumerable(n: int, flips: int) -> bool:
     return n < 60 and 2**n <= flips
-
-
-def _signs(n: int, size: int, random: np.random.Generator, first: int | None) -> Floats:
-    """Rows of signs: from the number `first` on of all 2^n, or random ones."""
-    if first is None:
-        return random.integers(0, 2, (size, n)).astype(np.float64) * 2 - 1
-    number = np.arange(first, first + size)
-    return ((number[:, None] >> np.arange(n)[None, :]) & 1).astype(np.float64) * 2 - 1
 
 
 def enough_flips(tests: int, alpha: float) -> int:

@@ -71,10 +71,10 @@ class Vectors:
         if hasattr(self.rows, "tocsr"):
             from scipy.sparse import csr_array, vstack
 
-            more = vstack([self.rows, csr_array((1, self.rows.shape[1]))]).tocsr()
+            rows = vstack([self.rows, csr_array((1, self.rows.shape[1]))]).tocsr()
         else:
-            more = np.vstack([self.rows, np.zeros((1, self.rows.shape[1]))])
-        return Vectors(index, more[np.where(at >= 0, at, len(self))])
+            rows = np.vstack([self.rows, np.zeros((1, self.rows.shape[1]))])
+        return Vectors(index, rows[np.where(at >= 0, at, len(self))])
 
     @property
     def empty(self) -> Array:

@@ -98,9 +98,9 @@ class Measure:
         """What a reader of its expected scores should know."""
         return ()
 
-    def _above_one(self, what: str) -> Caution:
+    def _above_one(self, base: str) -> Caution:
         return Caution(
-            f"{self!r} can exceed 1: relevant documents outside the pool are not in its {what}"
+            f"{self!r} can exceed 1: relevant documents outside the pool are not in its {base}"
         )
 
     def _refuse_unjudged(self, case: Random, instead: str = "") -> None:

@@ -50,18 +50,15 @@ def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -
 def figures(results: Results) -> dict[str, Figure]:
     """The effects on one statistic in one group of topic sets, by name."""
     several = [name for name in FACTORS if results.frame[name].n_unique() > 1]
-    effects = {f"main-{name}": main_effect(results, name) for name in several}
+    effects = {}
+    for name in several:  # the mean of every level of a factor, a dot each
+        means = {"mean": dict(results.means([name]).iter_rows())}
+        effects[f"main-{name}"] = _dots(results.statistic, f"main-{name}", means, results.caption)
     effects["main-size"] = lines(results, "")
     effects |= {f"{name}-size": lines(results, name) for name in several}
     for first, second in combinations(several, 2):
         effects[f"{first}-{second}"] = interaction(results, first, second)
     return effects
-
-
-def main_effect(results: Results, factor: str) -> Figure:
-    """The mean of every level of a factor, a dot each."""
-    means = {"mean": dict(results.means([factor]).iter_rows())}
-    return _dots(results.statistic, f"main-{factor}", means, results.caption)
 
 
 def interaction(results: Results, first: str, second: str) -> Figure:

@@ -287,8 +287,8 @@ def _check_approach(plan: Plan, name: str) -> None:
         raise wrong(str(error)) from None
     needs = [need for need in card.needs if need not in ("reference", "random")]
     if card.level == "orders" or needs:
-        what = "merges orders" if card.level == "orders" else f"needs {', '.join(needs)}"
-        raise wrong(f"{name} {what}, which an experiment does not have")
+        reason = "merges orders" if card.level == "orders" else f"needs {', '.join(needs)}"
+        raise wrong(f"{name} {reason}, which an experiment does not have")
     if "reference" in card.needs and not plan.topics and plan.labels == Labels():
         raise wrong(f"{name} learns from gold on other topics; name topic sets in [topics]")
 

@@ -161,16 +161,16 @@ def _same_length(gold: Array, answers: Array) -> None:
 # --- many assessors at once -----------------------------------------------------------------------
 
 
-def binary_scores(who: Array, gold: Array, relevant: Array, assessors: int) -> Floats:
+def binary_scores(assessor: Array, gold: Array, relevant: Array, assessors: int) -> Floats:
     """The binary score of each assessor over all rows (assessor, gold grade, said relevant)."""
     row = binary_points(gold)
-    got = np.bincount(who, POINTS[row, relevant.astype(np.int64)], assessors)
-    most = np.bincount(who, POINTS[row, (row > 0).astype(np.int64)], assessors)
+    got = np.bincount(assessor, POINTS[row, relevant.astype(np.int64)], assessors)
+    most = np.bincount(assessor, POINTS[row, (row > 0).astype(np.int64)], assessors)
     return over(got, most)
 
 
 def ndcg_scores(
-    who: Array, topic: Array, gold: Array, said: Array, assessors: int, ideal: str = "tied"
+    assessor: Array, topic: Array, gold: Array, answer: Array, assessors: int, ideal: str = "tied"
 ) -> tuple[Floats, Floats]:
     """The NDCG score of each assessor, and the best reachable one: means over topics.
 
@@ -179,13 +179,13 @@ def ndcg_scores(
     break the ties. Topics with a single gold document, or none above 0, are left out.
     """
     require_choice("ideal", ideal, IDEALS)
-    key = who.astype(np.int64) * (int(topic.max(initial=0)) + 1) + topic
+    key = assessor.astype(np.int64) * (int(topic.max(initial=0)) + 1) + topic
     group = np.asarray(np.unique(key, return_inverse=True)[1], np.int64)
     groups = int(group.max(initial=-1)) + 1
     owner = np.zeros(groups, np.int64)
-    owner[group] = who
+    owner[group] = assessor
     gain = gains(gold)
-    got = _gained(group, said, gain, _places)
+    got = _gained(group, answer, gain, _places)
     best = _gained(group, gold, gain, _places)
     full = _gained(group, gold, gain, _dense) if ideal == "tied" else best
     size = np.bincount(group, minlength=groups)

@@ -50,11 +50,11 @@ def longest_runs(ordered: Sequences) -> Offsets:
     return _largest(ordered.assessor[begin], length, len(ordered.starts) - 1)
 
 
-def _largest(who: Array, values: Array, assessors: int) -> Offsets:
+def _largest(assessor: Array, values: Array, assessors: int) -> Offsets:
     """The largest value of each assessor (`who` is sorted); 0 without any."""
     result = np.zeros(assessors, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], who[1:] != who[:-1]]))
-    result[who[first]] = np.maximum.reduceat(values, first)
+    first = np.flatnonzero(np.concatenate([[True], assessor[1:] != assessor[:-1]]))
+    result[assessor[first]] = np.maximum.reduceat(values, first)
     return result
 
 
@@ -67,10 +67,10 @@ def repeats(ordered: Sequences, longest: int = 6) -> Floats:
     assessors, sizes = len(ordered.starts) - 1, np.diff(ordered.starts)
     best = np.full(assessors, np.nan)
     for period in range(1, longest + 1):
-        who, n = ordered.assessor[period:], np.maximum(sizes - period, 0)
+        assessor, n = ordered.assessor[period:], np.maximum(sizes - period, 0)
         equal = ordered.grade[period:] == ordered.grade[:-period]
-        equal &= who == ordered.assessor[:-period]
-        best = np.fmax(best, over(np.bincount(who[equal], minlength=assessors), n))
+        equal &= assessor == ordered.assessor[:-period]
+        best = np.fmax(best, over(np.bincount(assessor[equal], minlength=assessors), n))
     return best
 
 
@@ -107,9 +107,9 @@ def median_seconds(judgements: Judgements) -> Floats:
     if judgements.seconds is None:
         return result
     timed = ~np.isnan(judgements.seconds)
-    who, seconds = judgements.assessor[timed], judgements.seconds[timed]
-    order = np.lexsort((seconds, who))
-    starts = starts_of(who[order], len(result))
+    assessor, seconds = judgements.assessor[timed], judgements.seconds[timed]
+    order = np.lexsort((seconds, assessor))
+    starts = starts_of(assessor[order], len(result))
     sizes = np.diff(starts)
     some = sizes > 0
     lower = seconds[order][(starts[:-1] + (sizes - 1) // 2)[some]]

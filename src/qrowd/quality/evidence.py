@@ -119,18 +119,18 @@ class Evidence:
     def by_gold(self) -> Reference:
         """Answers against gold: by grades where the scales fit, else relevant or not."""
         rows, grade = self.gold_rows
-        who, relevant = self.single.assessor[rows], grade >= self.gold_rel
-        said = self.said_relevant[rows]
-        answers, truth = said.astype(np.int8), relevant.astype(np.int8)
+        assessor, relevant = self.single.assessor[rows], grade >= self.gold_rel
+        yes = self.said_relevant[rows]
+        answers, truth = yes.astype(np.int8), relevant.astype(np.int8)
         if self.same_scale:
             answers, truth = self.single.grade[rows], self.single.scale.codes(grade)
         right = answers == truth
         kinds = len(self.single.scale) if self.same_scale else 2
-        counts = [_table(who, column, self.size, kinds) for column in (answers, truth)]
+        counts = [_table(assessor, column, self.size, kinds) for column in (answers, truth)]
         n = counts[0].sum(axis=1)
         chance = over((counts[0] * counts[1]).sum(axis=1), n**2)
-        sums = (right, relevant, relevant & said, ~relevant, ~relevant & ~said)
-        return Reference("gold", n.astype(np.float64), *_sums(who, sums, self.size), chance)
+        sums = (right, relevant, relevant & yes, ~relevant, ~relevant & ~yes)
+        return Reference("gold", n.astype(np.float64), *_sums(assessor, sums, self.size), chance)
 
     @cached_property
     def gold_topics(self) -> Array:
@@ -141,15 +141,15 @@ class Evidence:
     def binary_score(self) -> Floats:
         """The binary score of Xia et al. over all of the assessor's gold pairs."""
         rows, grade = self.gold_rows
-        who = self.single.assessor[rows]
-        return against_gold.binary_scores(who, grade, self.said_relevant[rows], self.size)
+        assessor = self.single.assessor[rows]
+        return against_gold.binary_scores(assessor, grade, self.said_relevant[rows], self.size)
 
     @cached_property
     def ndcg(self) -> tuple[Floats, Floats]:
         """The NDCG score of Xia et al., and the best reachable: means over topics."""
         rows, grade = self.gold_rows
-        who, said = self.single.assessor[rows], self.single.grade[rows]
-        return against_gold.ndcg_scores(who, self.gold_topics, grade, said, self.size)
+        assessor, answer = self.single.assessor[rows], self.single.grade[rows]
+        return against_gold.ndcg_scores(assessor, self.gold_topics, grade, answer, self.size)
 
     # --- the others -------------------------------------------------------------------------------
 
@@ -164,9 +164,9 @@ class Evidence:
         """The mean over judgements of the share of others who said the same."""
         same = self.others[np.arange(len(self.others)), self.single.grade]
         shared = ~np.isnan(same)
-        who = self.single.assessor[shared]
-        total = np.bincount(who, same[shared], self.size)
-        return over(total, np.bincount(who, minlength=self.size))
+        assessor = self.single.assessor[shared]
+        total = np.bincount(assessor, same[shared], self.size)
+        return over(total, np.bincount(assessor, minlength=self.size))
 
     @cached_property
     def by_others(self) -> Reference:
@@ -184,17 +184,17 @@ class Evidence:
         return self._against("merged", self.merged.posterior[at])
 
     def _against(self, name: str, belief: Floats) -> Reference:
-        known = ~np.isnan(belief[:, 0])
-        belief, who = belief[known], self.single.assessor[known]
-        grade, said = self.single.grade[known], self.said_relevant[known]
+        held = ~np.isnan(belief[:, 0])
+        belief, assessor = belief[held], self.single.assessor[held]
+        grade, yes = self.single.grade[held], self.said_relevant[held]
         relevant = belief[:, self.single.scale.relevant].sum(axis=1)
         right = belief[np.arange(len(belief)), grade]
-        truth = np.stack([np.bincount(who, part, self.size) for part in belief.T], axis=1)
-        answers = _table(who, grade, self.size, belief.shape[1])
+        truth = np.stack([np.bincount(assessor, part, self.size) for part in belief.T], axis=1)
+        answers = _table(assessor, grade, self.size, belief.shape[1])
         n = answers.sum(axis=1).astype(np.float64)
         chance = over((truth * answers).sum(axis=1), n**2)
-        sums = (right, relevant, relevant * said, 1 - relevant, (1 - relevant) * ~said)
-        return Reference(name, n, *_sums(who, sums, self.size), chance)
+        sums = (right, relevant, relevant * yes, 1 - relevant, (1 - relevant) * ~yes)
+        return Reference(name, n, *_sums(assessor, sums, self.size), chance)
 
     @cached_property
     def distances(self) -> spam.Distances:
@@ -263,11 +263,11 @@ def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given
     return replace(given, gold=replace(binary, grade=np.where(binary.grade > 0, high, low)))
 
 
-def _sums(who: Array, parts: _Five, assessors: int) -> _Five:
-    a, b, c, d, e = (np.bincount(who, part, assessors).astype(np.float64) for part in parts)
+def _sums(assessor: Array, parts: _Five, assessors: int) -> _Five:
+    a, b, c, d, e = (np.bincount(assessor, part, assessors).astype(np.float64) for part in parts)
     return a, b, c, d, e
 
 
-def _table(who: Array, column: Array, assessors: int, kinds: int) -> Offsets:
-    cells = who.astype(np.int64) * kinds + column
+def _table(assessor: Array, column: Array, assessors: int, kinds: int) -> Offsets:
+    cells = assessor.astype(np.int64) * kinds + column
     return np.bincount(cells, minlength=assessors * kinds).reshape(-1, kinds)

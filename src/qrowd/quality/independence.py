@@ -205,7 +205,7 @@ def _matrices(merged: Merged) -> Floats:
             f"the check of independence needs a method with confusion matrices, such as ds; "
             f"{merged.fit.method} has none"
         )
-    columns = [[table[f"p({said}|{true})"] for true in grades] for said in grades]
+    columns = [[table[f"p({answer}|{true})"] for true in grades] for answer in grades]
     return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
 
 

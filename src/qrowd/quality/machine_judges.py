@@ -30,16 +30,16 @@ def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.
     single = judgements.one_each()
     if len(single.assessors) > _MOST:
         raise UsageError(f"{len(single.assessors)} judges are too many; the table takes {_MOST}")
-    said = single.scale.relevant[single.grade]
+    answer = single.scale.relevant[single.grade]
     row, truth, weight = _matched(single, human)
-    counts = _counts(single, row, said, truth, weight)
+    counts = _counts(single, row, answer, truth, weight)
     total = counts.sum(axis=0)
     low, high = _kappa_interval(counts, level)
     count = np.bincount(single.assessor, minlength=len(single.assessors))
     shared = np.bincount(single.assessor[row], minlength=len(single.assessors))
-    rates = np.bincount(single.assessor, said.astype(np.float64), minlength=len(count))
+    rates = np.bincount(single.assessor, answer.astype(np.float64), minlength=len(count))
     (tn, fp), (fn, tp) = total[:, 0].T, total[:, 1].T
-    wrong = said[row] != truth
+    wrong = answer[row] != truth
     return AssessorTable(
         single.assessors,
         {
@@ -75,11 +75,11 @@ def _matched(single: Judgements, human: Sample | Qrels) -> tuple[Codes, Mask, Fl
     return row, truth, 1 / chance[at[row]]
 
 
-def _counts(single: Judgements, row: Codes, said: Mask, truth: Mask, weight: Floats) -> Floats:
+def _counts(single: Judgements, row: Codes, answer: Mask, truth: Mask, weight: Floats) -> Floats:
     """counts[topic, judge, truth, said] of the labelled pairs."""
     topics, judges = len(single.topics), len(single.assessors)
     topic = single.pairs.topic[single.pair[row]].astype(np.int64)
-    cell = ((topic * judges + single.assessor[row]) * 2 + truth) * 2 + said[row]
+    cell = ((topic * judges + single.assessor[row]) * 2 + truth) * 2 + answer[row]
     held = np.bincount(cell, weight, minlength=topics * judges * 4)
     return np.asarray(held.reshape(topics, judges, 2, 2), np.float64)
 

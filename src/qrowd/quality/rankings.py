@@ -101,15 +101,15 @@ def _cyclic(orders: Orders) -> tuple[float, float]:
     from scipy.sparse.csgraph import connected_components
 
     compared = orders.comparisons()
-    one, two = compared.first[~compared.tied], compared.second[~compared.tied]
+    winner, loser = compared.first[~compared.tied], compared.second[~compared.tied]
     n = len(orders.pairs)
-    wins = coo_array((np.ones(len(one)), (one, two)), shape=(n, n)).tocsr()
+    wins = coo_array((np.ones(len(winner)), (winner, loser)), shape=(n, n)).tocsr()
     net = (wins - wins.T).tocoo()
     ahead = net.data > 0
     edges = coo_array((net.data[ahead], (net.coords[0][ahead], net.coords[1][ahead])), shape=(n, n))
     label = connected_components(edges, directed=True, connection="strong")[1]
-    even = np.asarray(net.tocsr()[one, two]).ravel() == 0
-    return float(((label[one] == label[two]) & ~even).sum()), float(len(one))
+    even = np.asarray(net.tocsr()[winner, loser]).ravel() == 0
+    return float(((label[winner] == label[loser]) & ~even).sum()), float(len(winner))
 
 
 # --- against gold, and against the assessor's own grades ------------------------------------------
@@ -134,10 +134,10 @@ def order_checks(
     if gold is not None:
         columns |= _against_gold(orders, gold, ideal)
     if judgements is not None:
-        fits, known = _compatible(orders, judgements, rel)
-        who = orders.assessor[known]
+        fits, graded = _compatible(orders, judgements, rel)
+        assessor = orders.assessor[graded]
         columns["compatible"] = over(
-            np.bincount(who, fits[known], n), np.bincount(who, minlength=n)
+            np.bincount(assessor, fits[graded], n), np.bincount(assessor, minlength=n)
         )
     return AssessorTable(orders.assessors, columns)
 
@@ -167,13 +167,13 @@ def _compatible(orders: Orders, judgements: Judgements, rel: int) -> tuple[Mask,
     size = max(len(rows.assessors), 1)
     key = rows.pair.astype(np.int64) * size + rows.assessor
     pair = rows.pairs.locate(orders.pairs)[orders.pair].astype(np.int64)
-    who = rows.assessors.find(orders.assessors)[orders.assessor][orders.ballot]
-    at = np.searchsorted(key, pair * size + who).clip(0, max(len(key) - 1, 0))
-    known = (pair >= 0) & (who >= 0) & (key[at] == pair * size + who)
+    assessor = rows.assessors.find(orders.assessors)[orders.assessor][orders.ballot]
+    at = np.searchsorted(key, pair * size + assessor).clip(0, max(len(key) - 1, 0))
+    graded = (pair >= 0) & (assessor >= 0) & (key[at] == pair * size + assessor)
     relevant = np.array(rows.scale.grades)[rows.grade[at]] >= rel
     n, ballot = len(orders), orders.ballot
     lowest, highest = np.zeros(n), np.full(n, np.inf)
     np.maximum.at(lowest, ballot[relevant], orders.place[relevant])
     np.minimum.at(highest, ballot[~relevant], orders.place[~relevant])
     strict = np.bincount(ballot, orders.place, n) == orders.sizes * (orders.sizes + 1) / 2
-    return (lowest < highest) & strict, np.bincount(ballot, ~known, n) == 0
+    return (lowest < highest) & strict, np.bincount(ballot, ~graded, n) == 0

@@ -46,49 +46,34 @@ class Distances:
 
 def distances(judgements: Judgements) -> Distances:
     """The mean squared distance of each assessor to all others (one judgement per pair each)."""
-    assessors, who = len(judgements.assessors), judgements.assessor
+    assessors, assessor = len(judgements.assessors), judgements.assessor
     grades = np.array(judgements.scale.grades, np.float64)
     grade = ((grades - grades[0]) / (grades[-1] - grades[0]))[judgements.grade]
     n, first, second = (
         _over_others(judgements, power) for power in (np.ones_like(grade), grade, grade**2)
     )
     comparisons, others, squares, seen = (
-        _per(who, part, assessors) for part in (n, first, second, np.ones_like(grade))
+        _per(assessor, part, assessors) for part in (n, first, second, np.ones_like(grade))
     )
-    total = _per(who, n * grade**2 - 2 * grade * first + second, assessors)
-    mean, square = (over(_per(who, part, assessors), seen) for part in (grade, grade**2))
+    total = _per(assessor, n * grade**2 - 2 * grade * first + second, assessors)
+    mean, square = (over(_per(assessor, part, assessors), seen) for part in (grade, grade**2))
     by_chance = square * comparisons - 2 * mean * others + squares
-    spread = _spread(
-        who,
-        grade,
-        n - over(comparisons, seen)[who],
-        first - over(others, seen)[who],
-        mean,
-        square,
-        seen,
-    )
+    # the standard deviation of the sum over all orders of the assessor's answers: with answers g
+    # and, centred, the others' number n and sum s of each pair, the sum of a(i, j) = g_i^2 n_j -
+    # 2 g_i s_j over a random matching has the variance sum d_ij^2 / (N - 1)
+    n, first = n - over(comparisons, seen)[assessor], first - over(others, seen)[assessor]
+    of_grade, of_square = grade - mean[assessor], grade**2 - square[assessor]
+    parts = (of_square**2, of_square * of_grade, of_grade**2)
+    own = [_per(assessor, part, assessors) for part in parts]
+    pairs = [_per(assessor, part, assessors) for part in (n * n, n * first, first * first)]
+    variance = own[0] * pairs[0] - 4 * own[1] * pairs[1] + 4 * own[2] * pairs[2]
+    spread = np.sqrt(np.maximum(variance, 0) / np.maximum(seen - 1, 1))
     chance, error = over(by_chance, comparisons), over(spread, by_chance)
     return Distances(over(total, comparisons), chance, comparisons, error)
 
 
-def _spread(
-    who: Array, grade: Floats, n: Floats, first: Floats, mean: Floats, square: Floats, seen: Floats
-) -> Floats:
-    """The standard deviation of the sum over all orders of the assessor's answers.
-
-    With answers g and, centred, the others' number n and sum s of each pair, the sum of
-    a(i, j) = g_i^2 n_j - 2 g_i s_j over a random matching has the variance sum d_ij^2 / (N - 1).
-    """
-    one, two = grade - mean[who], grade**2 - square[who]
-    assessors = len(seen)
-    own = [_per(who, part, assessors) for part in (two * two, two * one, one * one)]
-    pairs = [_per(who, part, assessors) for part in (n * n, n * first, first * first)]
-    variance = own[0] * pairs[0] - 4 * own[1] * pairs[1] + 4 * own[2] * pairs[2]
-    return np.asarray(np.sqrt(np.maximum(variance, 0) / np.maximum(seen - 1, 1)))
-
-
-def _per(who: Array, values: Floats, assessors: int) -> Floats:
-    return np.bincount(who, values, assessors).astype(np.float64)
+def _per(assessor: Array, values: Floats, assessors: int) -> Floats:
+    return np.bincount(assessor, values, assessors).astype(np.float64)
 
 
 def _over_others(judgements: Judgements, values: Floats) -> Floats:
@@ -151,9 +136,9 @@ def _one_length(
     code = np.zeros(n, np.int64)
     for place in range(length):
         code = code * grades + ordered.grade[place : place + n]
-    who = ordered.assessor[:n][whole].astype(np.int64)
+    assessor = ordered.assessor[:n][whole].astype(np.int64)
     differ, compared = ((part[length:] - part[:-length])[whole] for part in sums)
-    pattern = who * grades**length + code[whole]
+    pattern = assessor * grades**length + code[whole]
     if assessors * grades**length > 20_000_000:
         kinds, pattern = np.unique(pattern, return_inverse=True)
     else:
@@ -161,4 +146,4 @@ def _one_length(
     per_pattern = np.bincount(pattern, differ, len(kinds))
     owner = kinds // grades**length
     squares = np.bincount(owner, per_pattern**2, assessors).astype(np.float64)
-    return squares, np.bincount(who, compared, assessors).astype(np.float64)
+    return squares, np.bincount(assessor, compared, assessors).astype(np.float64)

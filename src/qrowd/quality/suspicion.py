@@ -128,8 +128,8 @@ def _apart(reference: Reference, two_sided: bool, plenty: Array) -> Array:
     if not two_sided:
         return np.zeros(len(reference.n), np.bool_)
     if reference.name == "others":  # their shares pull both towards the middle, unequally
-        said = reference.relevant_right + reference.other_n - reference.other_right
-        rate, error = _smoothed(said, reference.n)
+        says_relevant = reference.relevant_right + reference.other_n - reference.other_right
+        rate, error = _smoothed(says_relevant, reference.n)
         lean = np.abs(rate - (reference.relevant_n + 1) / (reference.n + 2))
         return np.asarray((lean > LEAN) & _sure(lean / error, plenty))
     sensitivity, first = _smoothed(reference.relevant_right, reference.relevant_n)

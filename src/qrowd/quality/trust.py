@@ -22,11 +22,11 @@ from qrowd.data.judgements import Judgements
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """said[node, pair * grades + grade]: the share of the node's judgements of the pair; agreement
-    is said @ said.T without its diagonal. The last node is gold, where there is gold.
+    """votes[node, pair * grades + grade]: the share of the node's judgements of the pair; agreement
+    is votes @ votes.T without its diagonal. The last node is gold, where there is gold.
     """
 
-    said: Any
+    votes: Any
     back: Any
     itself: Floats
     degree: Floats
@@ -46,21 +46,21 @@ class Network:
         own = rows.pair.astype(np.int64) * max(nodes, 1) + rows.assessor
         share = np.append(1.0 / _repeats(own), np.ones(len(fixed)))
         shape = (nodes, len(rows.pairs) * size)
-        said = csr_array((share, (node, pair * size + grade)), shape=shape)
-        back = said.T.tocsr()
-        itself = np.asarray(said.multiply(said).sum(axis=1)).reshape(-1)
-        degree = said @ (back @ np.ones(nodes)) - itself
+        votes = csr_array((share, (node, pair * size + grade)), shape=shape)
+        back = votes.T.tocsr()
+        itself = np.asarray(votes.multiply(votes).sum(axis=1)).reshape(-1)
+        degree = votes @ (back @ np.ones(nodes)) - itself
         prior = np.full(nodes, 1.0 / max(nodes, 1))
         if len(fixed):
             prior = np.eye(1, nodes, nodes - 1)[0]
         judged = np.bincount(node, share, nodes).astype(np.float64)
-        return cls(said, back, itself, degree, judged, prior)
+        return cls(votes, back, itself, degree, judged, prior)
 
     def flow(self, trust: Floats, beta: float) -> Floats:
         """Trust after one more step; who agrees with nobody hands it all back to the prior."""
         linked = self.degree > 1e-9
         sent = np.divide(trust, self.degree, out=np.zeros_like(trust), where=linked)
-        arrived = self.said @ (self.back @ sent) - self.itself * sent
+        arrived = self.votes @ (self.back @ sent) - self.itself * sent
         back = beta + (1 - beta) * trust[~linked].sum()
         return np.asarray((1 - beta) * np.maximum(arrived, 0.0) + back * self.prior)
 

@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
     gold: Mask
     pair: Offsets
     assessor: Codes
-    said: Grades
+    answer: Grades
     confusion: Floats  # [assessors, true, said]
     kind: tuple[str, ...]
 
@@ -50,10 +50,10 @@ def carpenter(setting: Setting, random: np.random.Generator) -> Drawn:
     confusion, kind = _assessors(setting.assessors, random)
     pair, assessor = _rows(setting, n, random)
     p = confusion[assessor, grade[pair], 1]
-    said = (random.random(len(pair)) < p).astype(np.int8)
+    answer = (random.random(len(pair)) < p).astype(np.int8)
     gold = np.zeros(n, np.bool_)
     gold[random.choice(n, round(setting.gold * n), replace=False)] = True
-    return Drawn(topic, position, grade, gold, pair, assessor, said, confusion, kind)
+    return Drawn(topic, position, grade, gold, pair, assessor, answer, confusion, kind)
 
 
 def _members(population: tuple[float, float], n: int, random: np.random.Generator) -> Floats:

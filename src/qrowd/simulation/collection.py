@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Codes, Floats, Grades, Offsets
+from qrowd.data.arrays import Floats, Grades, Offsets
 from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -81,7 +81,23 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     difficulty = streams[3].standard_normal(len(pairs))
     truth = Qrels(pairs, grade[pool])
     sets = sets_of(pairs, setting.size, streams[4]) if setting.orders else None
-    judgements = _judged(setting, crowd, truth, difficulty, sets, streams[3])
+    pair, assessor = judged_rows(setting, crowd, pairs, sets, streams[3])
+    twice = streams[3].random(len(pair)) < setting.again
+    pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
+    rows = (pair, assessor)
+    answer, seconds, time = answers(
+        crowd, rows, truth.grade, difficulty, setting.difficulty, streams[3]
+    )
+    judgements = Judgements(
+        pairs,
+        _numbered("a", setting.assessors),
+        Scale(tuple(range(setting.grades))),
+        pair.astype(np.int32),
+        assessor,
+        answer,
+        seconds=seconds if setting.timed else None,
+        time=time if setting.timed else None,
+    )
     orders = None
     if sets is not None:
         orders = ranked(setting, judgements, crowd.kind, sets, strength[pool], streams[4])
@@ -129,7 +145,7 @@ def _like_carpenter(setting: Setting) -> Collection:
     pair, scale = drawn.pair.astype(np.int32), Scale((0, 1))
     return Collection(
         setting=setting,
-        judgements=Judgements(pairs, names, scale, pair, drawn.assessor, drawn.said),
+        judgements=Judgements(pairs, names, scale, pair, drawn.assessor, drawn.answer),
         truth=truth,
         gold=truth.select(drawn.gold),
         runs=RunSet.of([], [], [], []),
@@ -159,26 +175,6 @@ def _numbered(letter: str, n: int) -> Index:
     """Names like t01, t02, ...: sorted as their numbers are."""
     width = max(2, len(str(n)))
     return Index(np.array([f"{letter}{at:0{width}d}" for at in range(1, n + 1)], object))
-
-
-def _judged(
-    setting: Setting,
-    crowd: Crowd,
-    truth: Qrels,
-    difficulty: Floats,
-    sets: Codes | None,
-    random: np.random.Generator,
-) -> Judgements:
-    pair, assessor = judged_rows(setting, crowd, truth.pairs, sets, random)
-    twice = random.random(len(pair)) < setting.again
-    pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
-    grade, seconds, time = answers(
-        crowd, (pair, assessor), truth.grade, difficulty, setting.difficulty, random
-    )
-    clock = {"seconds": seconds, "time": time} if setting.timed else {}
-    names = _numbered("a", setting.assessors)
-    scale = Scale(tuple(range(setting.grades)))
-    return Judgements(truth.pairs, names, scale, pair.astype(np.int32), assessor, grade, **clock)
 
 
 def _runs(

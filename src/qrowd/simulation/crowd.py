@@ -176,9 +176,20 @@ def confusions(kind: Codes, grades: int, random: np.random.Generator) -> Floats:
     # 1 for lenient, -1 for strict assessors, taking turns; 0 for the unbiased
     biased = kind == KINDS.index("biased")
     lean = np.where(biased, np.where(np.cumsum(biased) % 2 == 1, 1.0, -1.0), 0.0)
-    right = _chances_to_be_right(kind, lean, grades, random)
-    wrong = _wrong(kind, lean, grades)
-    result = right[:, :, None] * np.eye(grades) + (1 - right)[:, :, None] * wrong
+    # P(right | true grade): the specificity for grade 0, the sensitivity for the others
+    means = np.full((len(kind), 2), 0.5)
+    for name, skill in _SKILL.items():
+        means[kind == KINDS.index(name)] = skill
+    means[lean > 0], means[lean < 0] = _LENIENT, _STRICT
+    drawn = random.beta(_FIRMNESS * means, _FIRMNESS * (1 - means))
+    right = drawn[:, np.where(np.arange(grades) == 0, 1, 0)]
+    # wrong grades: near ones first, on the side that one leans to
+    step = np.arange(grades)[None, :] - np.arange(grades)[:, None]
+    nearness = np.where((kind == KINDS.index("adversarial"))[:, None, None], 1 / _NEARER, _NEARER)
+    weight = nearness ** np.abs(step) * _LEAN ** (lean[:, None, None] * np.sign(step))
+    weight = weight * (step != 0)
+    wrong = weight / weight.sum(axis=2, keepdims=True)
+    result: Floats = right[:, :, None] * np.eye(grades) + (1 - right)[:, :, None] * wrong
     coins = random.dirichlet(np.full(grades, 2.0), len(kind))
     for name, row in (("random", coins), ("yes", np.eye(grades)[-1]), ("no", np.eye(grades)[0])):
         chosen = kind == KINDS.index(name)
@@ -209,27 +220,6 @@ def assigned(
     slots = (_by_keys if crowded else _by_slots)(len(counts), most, workload, random)
     taken = np.arange(most)[None, :] < counts[:, None]
     return np.repeat(np.arange(len(counts)), counts), slots[taken]
-
-
-def _chances_to_be_right(
-    kind: Codes, lean: Floats, grades: int, random: np.random.Generator
-) -> Floats:
-    """P(right | true grade): the specificity for grade 0, the sensitivity for the others."""
-    means = np.full((len(kind), 2), 0.5)
-    for name, skill in _SKILL.items():
-        means[kind == KINDS.index(name)] = skill
-    means[lean > 0], means[lean < 0] = _LENIENT, _STRICT
-    drawn = random.beta(_FIRMNESS * means, _FIRMNESS * (1 - means))
-    return drawn[:, np.where(np.arange(grades) == 0, 1, 0)]
-
-
-def _wrong(kind: Codes, lean: Floats, grades: int) -> Floats:
-    """The distribution of the wrong grades: near ones first, on the side that one leans to."""
-    step = np.arange(grades)[None, :] - np.arange(grades)[:, None]
-    nearness = np.where((kind == KINDS.index("adversarial"))[:, None, None], 1 / _NEARER, _NEARER)
-    weight = nearness ** np.abs(step) * _LEAN ** (lean[:, None, None] * np.sign(step))
-    weight = weight * (step != 0)
-    return np.asarray(weight / weight.sum(axis=2, keepdims=True))
 
 
 def _by_slots(n: int, most: int, workload: Floats, random: np.random.Generator) -> Codes:

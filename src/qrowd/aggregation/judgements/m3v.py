@@ -116,7 +116,8 @@ def _alternate(ballot: Ballot, price: float, exact: float) -> Iterator[_State]:
     """
     label = _labels(ballot, _scores(ballot, np.ones(ballot.shape[0])))
     dual, eta = np.zeros((len(label), ballot.width)), np.zeros(ballot.shape[0])
-    one_pass = _pass(ballot)
+    one_pass, row = _pass(ballot), np.arange(len(label))
+    voted = np.diff(ballot.judgements.pair_starts) > 0
     before, close = np.full(len(label), -2, np.int32), max(ROUGH, exact)
     while True:
         # where the label is new, all dual mass goes to the slack
@@ -127,7 +128,12 @@ def _alternate(ballot: Ballot, price: float, exact: float) -> Iterator[_State]:
         _solve(ballot, one_pass, label, dual, eta, close)
         score = _scores(ballot, eta)
         before, label = label, _labels(ballot, score)
-        objective = 0.5 * float(eta @ eta) + price * _losses(ballot, label, score)
+        # how far the margin of a voted pair falls short of 1
+        own = score[row, np.maximum(label, 0)]
+        score[row, np.maximum(label, 0)] = -np.inf
+        margin = np.where(label >= 0, own - score.max(axis=1), 0.0)
+        objective = 0.5 * float(eta @ eta)
+        objective += price * float(np.maximum(1.0 - margin, 0.0)[voted].sum())
         same = np.array_equal(before, label)
         yield _State(eta.copy(), label, objective, same and close <= exact)
         close = exact if same else close
@@ -178,15 +184,6 @@ def _scores(ballot: Ballot, eta: Floats) -> Floats:
     cell = rows.pair.astype(np.int64) * ballot.width + rows.grade
     score = np.bincount(cell, weight, len(rows.pairs) * ballot.width).astype(np.float64)
     return score.reshape(-1, ballot.width)
-
-
-def _losses(ballot: Ballot, label: Codes, score: Floats) -> float:
-    """The sum over voted pairs of how far the margin falls short of 1."""
-    rows, score, row = ballot.judgements, score.copy(), np.arange(len(label))
-    own = score[row, np.maximum(label, 0)]
-    score[row, np.maximum(label, 0)] = -np.inf
-    margin = np.where(label >= 0, own - score.max(axis=1), 0.0)
-    return float(np.maximum(1.0 - margin, 0.0)[np.diff(rows.pair_starts) > 0].sum())
 
 
 def _likelihood(ballot: Ballot, label: Codes) -> float:

@@ -98,7 +98,24 @@ class GaussRank:
             moved = float(np.abs((q - old) @ nodes).max(initial=0.0))
             done = still or abs(gain) < self.tol * max(labels.total + places.total, 1.0)
             fitting.settled = done and (places.total == 0 or moved < _STILL)
-        return _result(fitting, orders, places, (q, nodes), (deviation[before], factor_before))
+        worth = q @ nodes
+        spread = np.sqrt(np.maximum(q @ nodes**2 - worth**2, 0.0))
+        if places.total:
+            times = places.factors[factor_before]
+            noisy = f"places are {times:.3g} times as noisy as grades"
+            fitting.notes.append(
+                noisy if times < np.inf else "places say nothing: grades alone count"
+            )
+        rows = fitting.judgements
+        columns = {"judgements": rows.per_assessor, "deviation": deviation[before]}
+        # grades join all judged pairs of a topic, ballots those that they rank
+        judged = np.unique(rows.pair)
+        same = np.diff(rows.pairs.topic[judged]) == 0
+        ballots = np.diff(orders.ballot) == 0
+        left = np.append(judged[:-1][same], orders.pair[:-1][ballots])
+        right = np.append(judged[1:][same], orders.pair[1:][ballots])
+        component = joined_components(rows.pairs, left, right)
+        return consensus_of(fitting, orders, worth, spread, component=component, columns=columns)
 
 
 def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, Orders]:
@@ -131,32 +148,6 @@ def _bound(q: Floats, prior: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = np.where(q > 0, q * np.log(q), 0.0)
     return float((q * prior).sum() - entropy.sum())
-
-
-def _result(
-    fitting: Fitting,
-    orders: Orders,
-    places: Seen,
-    degrees: tuple[Floats, Floats],
-    noise: tuple[Floats, int],
-) -> Consensus:
-    q, nodes = degrees
-    worth = q @ nodes
-    deviation = np.sqrt(np.maximum(q @ nodes**2 - worth**2, 0.0))
-    rows = fitting.judgements
-    if places.total:
-        factor = places.factors[noise[1]]
-        noisy = f"places are {factor:.3g} times as noisy as grades"
-        fitting.notes.append(noisy if factor < np.inf else "places say nothing: grades alone count")
-    columns = {"judgements": rows.per_assessor, "deviation": noise[0]}
-    # grades join all judged pairs of a topic, ballots those that they rank
-    judged = np.unique(rows.pair)
-    same = np.diff(rows.pairs.topic[judged]) == 0
-    ballots = np.diff(orders.ballot) == 0
-    left = np.append(judged[:-1][same], orders.pair[:-1][ballots])
-    right = np.append(judged[1:][same], orders.pair[1:][ballots])
-    component = joined_components(rows.pairs, left, right)
-    return consensus_of(fitting, orders, worth, deviation, component=component, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)
