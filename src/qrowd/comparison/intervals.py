@@ -205,7 +205,7 @@ def intervals(
     means = scores.means()
     sampled = list(means) if chosen == "draws" else _by_topics(scores, chosen, replicates, seed)
     by_measure = [
-        _of_measure(samples, level, not (values < 0).any())
+        _of_measure(samples, level, containing, not (values < 0).any())
         for samples, values in zip(sampled, scores.values, strict=True)
     ]
     mean = means_of(means, axis=1)
@@ -214,7 +214,6 @@ def intervals(
         runs=scores.runs,
         mean=mean,
         place=places(mean),
-        contender=np.stack([_smallest_set(part["best"], containing) for part in by_measure]),
         over=chosen,
         level=level,
         containing=containing,
@@ -270,7 +269,7 @@ def _by_topics(scores: Scores, over: str, replicates: int, seed: int) -> list[Fl
     return sampled
 
 
-def _of_measure(samples: Floats, level: float, floor: bool) -> dict[str, Floats]:
+def _of_measure(samples: Floats, level: float, containing: float, floor: bool) -> dict[str, Any]:
     """What samples[sample, run] say; with a floor, of scores that are never below 0."""
     samples = samples[~np.isnan(samples).any(axis=1)]
     if not len(samples):
@@ -280,13 +279,19 @@ def _of_measure(samples: Floats, level: float, floor: bool) -> dict[str, Floats]
     low = np.maximum(low, 0.0) if floor else low  # Student's tails know nothing of bounds
     place_low, place_high = np.quantile(places(samples), tails, axis=0, method="inverted_cdf")
     top = samples == samples.max(axis=1, keepdims=True)
+    best = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)  # those that tie share
+    order = np.argsort(-best, kind="stable")
+    before = np.cumsum(best[order]) - best[order]
+    contender = np.zeros(len(best), np.bool_)  # the smallest set that contains the best run
+    contender[order[before < containing - 1e-12]] = True
     return {
         "low": low,
         "high": high,
         "place_low": place_low,
         "place_high": place_high,
-        "best": (top / top.sum(axis=1, keepdims=True)).mean(axis=0),  # those that tie share
+        "best": best,
         "beats": _beats(samples),
+        "contender": contender,
     }
 
 
@@ -299,11 +304,3 @@ def _beats(samples: Floats) -> Floats:
         above = (column > others).mean(axis=1) + (column == others).mean(axis=1) / 2
         result[run, run + 1 :], result[run + 1 :, run] = above, 1 - above
     return result
-
-
-def _smallest_set(best: Floats, containing: float) -> Mask:
-    order = np.argsort(-best, kind="stable")
-    before = np.cumsum(best[order]) - best[order]
-    chosen = np.zeros(len(best), np.bool_)
-    chosen[order[before < containing - 1e-12]] = True
-    return chosen

@@ -72,7 +72,12 @@ class Stacking:
         vote = vote if rows.weight is None else vote * rows.weight
         votes = csr_array((vote, (rows.pair, rows.assessor)), shape=(len(rows.pairs), assessors))
         sample = _Sample(votes[labelled], fitting.gold[labelled])
-        ridge = self.ridge or sample.best_ridge(topic_folds(rows.pairs, labelled))
+        ridge = self.ridge
+        if ridge is None:  # that at which the folds predict each other's gold best
+            fold = topic_folds(rows.pairs, labelled)
+            parts = [part for part in np.unique(fold) if 0 < (fold == part).sum() < len(fold)]
+            losses = [sum(sample.loss(r, fold == part) for part in parts) for r in RIDGES]
+            ridge = RIDGES[int(np.argmin(losses))]
         fitting.notes.append(f"ridge {ridge:g} ({'given' if self.ridge else 'chosen on gold'})")
         best = sample.optimum(ridge)
         fitting.trace, fitting.steps = [-float(best.fun)], max(int(best.nit), 1)
@@ -115,13 +120,8 @@ class _Sample:
         start = np.zeros(self.votes.shape[1] + 2)
         return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
 
-    def best_ridge(self, fold: Array) -> float:
-        """The strength at which the folds predict each other's gold best."""
-        parts = [part for part in np.unique(fold) if 0 < (fold == part).sum() < len(fold)]
-        losses = [sum(self._loss(ridge, fold == part) for part in parts) for ridge in RIDGES]
-        return RIDGES[int(np.argmin(losses))]
-
-    def _loss(self, ridge: float, left_out: Mask) -> float:
+    def loss(self, ridge: float, left_out: Mask) -> float:
+        """The log loss on gold that is left out, of weights learned from the rest."""
         best = _Sample(self.votes[~left_out], self.gold[~left_out]).optimum(ridge)
         sign = np.where(self.gold[left_out] == 1, 1.0, -1.0)
         return float(np.logaddexp(0, -sign * _odds(self.votes[left_out], best.x)).sum())

@@ -89,7 +89,11 @@ class GaussRank:
             prior = log_share + labels.messages(at)
             q, old = places.settled(q, prior, inside, at, factor), q
             counts = places.counts(q)
-            value = _bound(q, prior) + places.value(counts, at, factor)
+            # expected log prior and likelihood of grades, entropy of the degrees, and places
+            with np.errstate(divide="ignore", invalid="ignore"):
+                entropy = np.where(q > 0, q * np.log(q), 0.0)
+            bound = float((q * prior).sum() - entropy.sum())
+            value = bound + places.value(counts, at, factor)
             gain = fitting.gain(value + float(density[everybody, at].sum()))
             before, factor_before = at, factor
             factor = places.best_factor(counts, at)
@@ -141,13 +145,6 @@ def _normalised(logs: Floats, inside: Floats) -> Floats:
     weight = logs + inside
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def _bound(q: Floats, prior: Floats) -> float:
-    """The expected log prior and likelihood of grades, and the entropy of the degrees."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = np.where(q > 0, q * np.log(q), 0.0)
-    return float((q * prior).sum() - entropy.sum())
 
 
 @dataclass(frozen=True, eq=False)
