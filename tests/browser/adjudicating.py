@@ -19,7 +19,7 @@ from qrowd.collection.judging.offer import Offer
 from qrowd.collection.people import workers
 from qrowd.web.accounts import new_account
 from qrowd.web.files import CampaignFiles
-from qrowd.web.trial import launch_campaign, material, plan_text
+from qrowd.web.trial import launch_campaign, plan_text, trial_rows
 
 PASSWORD = "a long password"
 WORDS = {
@@ -42,7 +42,7 @@ def serve_disputed(folder: Path) -> Iterator[Site]:
     """The site; `ada` organises, `eve` is an expert."""
     from qrowd.collection.plan.toml import parse_plan
 
-    settings, made = settings_in(folder), material()
+    settings, made = settings_in(folder), trial_rows()
     link = launch_campaign(settings, parse_plan(_plan()), made)
     with serve(settings) as store:
         truth = {row.title: at % 3 for at, row in enumerate(made.documents)}

@@ -17,7 +17,7 @@ from tests.browser.test_accessibility import problems
 from tests.browser.walking import start
 
 from qrowd.web import tasks
-from qrowd.web.trial import material, plan_text
+from qrowd.web.trial import plan_text, trial_rows
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_every_page_of_experts(
 def test_an_owner_of_a_topic_sees_earlier_grades(browser: Browser, tmp_path: Path) -> None:
     plan = plan_text().replace('title = "', 'mode = "owner"\ntitle = "')
     plan = plan.replace("target = 1000", "target = 1").replace("at_least = 2", "at_least = 0")
-    with serve_campaign(tmp_path, plan, replace(material(), gold=[])) as site:
+    with serve_campaign(tmp_path, plan, replace(trial_rows(), gold=[])) as site:
         page = browser.new_context().new_page()
         start(page, site.link)
         expect(page.get_by_text("Your earlier grades (0)")).to_be_visible()

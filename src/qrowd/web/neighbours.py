@@ -62,16 +62,14 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     decided = {decision.pair: decision.grade for decision in cases.decisions(work, expert_number)}
     by_id = {row.id: row for row in rows}
     nearest = [
-        at
+        (by_id[ids[at]], float(cosines[at]))
         for at in np.argsort(-cosines, kind="stable")
         if ids[at] != pair_id and cosines[at] > 0.01
     ]
     return Neighbours(
         tuple(
-            Neighbour(
-                by_id[ids[at]].name, by_id[ids[at]].title, float(cosines[at]), decided.get(ids[at])
-            )
-            for at in nearest[:most]
+            Neighbour(row.name, row.title, cosine, decided.get(row.id))
+            for row, cosine in nearest[:most]
         )
     )
 

@@ -64,8 +64,8 @@ def picture(folder: Path, digest: str, number: int) -> bytes:
 def _make(kept: Path, content: bytes) -> None:
     """Make the pictures beside their folder, then move them there: all of them or none."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="making-", dir=kept.parent))
-    command = [sys.executable, "-m", "qrowd.web.pictures", str(made)]
+    fresh = Path(tempfile.mkdtemp(prefix="making-", dir=kept.parent))
+    command = [sys.executable, "-m", "qrowd.web.pictures", str(fresh)]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("QROWD_")
     }
@@ -79,12 +79,12 @@ def _make(kept: Path, content: bytes) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-    if not (made / LIST).exists():
-        _write(made, Pages([]))
+    if not (fresh / LIST).exists():
+        _write(fresh, Pages([]))
     try:
-        made.rename(kept)
+        fresh.rename(kept)
     except OSError:  # somebody else was quicker
-        shutil.rmtree(made)
+        shutil.rmtree(fresh)
 
 
 def _write(folder: Path, pages: Pages) -> None:

@@ -55,9 +55,9 @@ def listening_socket(config: uvicorn.Config) -> socket.socket:
     asyncio sees to that only for sockets that name TCP, which uvicorn's does not: every reply would
     take 40 ms longer.
     """
-    made = config.bind_socket()
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return made
+    listener = config.bind_socket()
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def app_of_environment() -> FastAPI:

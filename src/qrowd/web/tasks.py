@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,10 +193,7 @@ def run_one(store: Store, folder: Path) -> bool:
     row = jobs.take(store)
     if row is None:
         return False
-
-    def tell(share: float) -> None:
-        jobs.tell_progress(store, row.id, share)
-
+    tell = partial(jobs.tell_progress, store, row.id)
     try:
         files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
         task = TASKS[row.kind.split()[0]]

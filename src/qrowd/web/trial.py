@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import quote
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.people import workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record.audit import launch
+from qrowd.web.api.workers import link_for
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"
@@ -54,7 +53,7 @@ is thrown away in the end."""
 '''
 
 
-def material(way: str = "grades") -> CampaignRows:
+def trial_rows(way: str = "grades") -> CampaignRows:
     """Three topics with four documents each; where these are graded, one topic's are gold."""
     trial = json.loads(Path(__file__).with_name("trial.json").read_text(encoding="utf-8"))
     rows = trial["documents"]
@@ -76,7 +75,7 @@ def material(way: str = "grades") -> CampaignRows:
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
     """Make the trial in the server's database and start it; a worker's link to it."""
     plan = parse_plan(plan_text(way, language))
-    return launch_campaign(settings, plan, material(way))
+    return launch_campaign(settings, plan, trial_rows(way))
 
 
 def plan_text(way: str = "grades", language: str = "en") -> str:
@@ -85,15 +84,13 @@ def plan_text(way: str = "grades", language: str = "en") -> str:
     return PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
 
 
-def launch_campaign(settings: Settings, plan: Plan, made: CampaignRows) -> str:
+def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:
     """Make a campaign in the server's database and start it; a worker's link, good for a day."""
     store = open_store(settings.database, new=True)
     try:
-        create_campaign(store, plan, made)
+        create_campaign(store, plan, rows)
         with store.write(plan.campaign.name) as work:
             launch(work, "trial")
-            link = workers.make_link(work, "you", 1)
+            return link_for(work, settings, "you", 1)
     finally:
         store.engine.dispose()
-    where = f"{settings.address}/judge/{quote(plan.campaign.name, safe='')}"
-    return f"{where}?link={quote(link, safe='')}"

@@ -140,10 +140,10 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         if not path.is_file():
             raise RuleError("bad-value", "send a file plan.toml, and the files that it names")
         plan = read_plan(path)
-        material = read_plan_files(plan, path, within=folder)
-        refuse_unmeetable(plan, material, "plan.toml")
-        create_campaign(store, plan, material)
-        expected = forecast(plan, material)
+        rows = read_plan_files(plan, path, within=folder)
+        refuse_unmeetable(plan, rows, "plan.toml")
+        create_campaign(store, plan, rows)
+        expected = forecast(plan, rows)
     return Made(
         name=plan.campaign.name,
         pairs=expected.pairs,

@@ -236,10 +236,10 @@ def extend(
         for kind, file in sent.items():
             if file is not None:
                 keep_upload(folder / kind, file.filename, file.file)
-        material = extension_in(folder, depth)
+        rows = extension_in(folder, depth)
     with member.write() as work:
-        cost = extension.cost_of_pool(work, material)
-        added = extension.extend(work, member.name, material) if sure else None
+        cost = extension.cost_of_pool(work, rows)
+        added = extension.extend(work, member.name, rows) if sure else None
     return Extended(cost=cost, added=added)
 
 

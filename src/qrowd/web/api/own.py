@@ -129,7 +129,7 @@ def own_page(worker: Worker) -> dict[str, Any]:
             "owed": ledger.unsettled(work, worker.worker, ("owed",)),
             "batches": [
                 _batch(batch, batch.id not in appealed and appeals.in_time(work, batch))
-                for batch in work.db.execute(mine.order_by(assignment.c.id))
+                for batch in work.rows(mine.order_by(assignment.c.id))
             ],
             "messages": workers.messages(work, worker.worker),
             "appeals": own_appeals,
@@ -177,8 +177,7 @@ def way_back(worker: Worker) -> Departure:
     """The way back to the platform, with a code that is good once."""
     with worker.write() as work:
         mine = select(assignment.c.id).where(assignment.c.worker_id == worker.worker)
-        worked = work.db.scalar(mine.limit(1)) is not None
-        return workers.leave(work, worker.worker, worked=worked)
+        return workers.leave(work, worker.worker, worked=bool(work.number(mine.limit(1))))
 
 
 @router.get("/data")

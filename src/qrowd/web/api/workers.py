@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from qrowd.collection.adjudication import appeals
+from qrowd.collection.database.store import Work
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
@@ -108,11 +109,15 @@ def links_for(
 ) -> list[Link]:
     """Each person's address of the campaign's judging page."""
     with member.write() as work:
-        address = f"{settings.address}/judge/{quote(work.name, safe='')}"
         return [
-            Link(person=person, link=f"{address}?link={people.make_link(work, person, days)}")
-            for person in persons
+            Link(person=person, link=link_for(work, settings, person, days)) for person in persons
         ]
+
+
+def link_for(work: Work, settings: Settings, person: str, days: float) -> str:
+    """The address of the campaign's judging page, with which this person comes in."""
+    page = f"{settings.address}/judge/{quote(work.name, safe='')}"
+    return f"{page}?link={people.make_link(work, person, days)}"
 
 
 @router.get("/appeals")

@@ -15,6 +15,7 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.rendering import percent
 from qrowd.reporting.parts import Part, Prose, Section, Table
+from qrowd.web.judgements import grades_of
 from qrowd.web.robots.crowd import Crowd
 from qrowd.web.robots.rehearsal import Rehearsal, judge
 from qrowd.web.robots.traffic import Clock
@@ -44,7 +45,7 @@ action = "screen-out"
 
 def demo_campaign(folder: Path, seed: int = 0) -> Section:
     """From qualification to qrels in `folder`; the section that tells of it."""
-    made = q.simulate(
+    collection = q.simulate(
         topics=TOPICS, documents=POOL + (GOLD_SETS + TEST_SETS) * SIZE, runs=0, text=0.6, seed=seed
     )
     plan, clock = parse_plan(PLAN), Clock(START)
@@ -52,8 +53,8 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
     path.unlink(missing_ok=True)
     store = open_store(path, clock=clock, seed=seed, new=True)
     try:
-        create_campaign(store, plan, material_of(made))
-        crowd = Crowd(robots=14, truth=made.truth, seed=seed)
+        create_campaign(store, plan, campaign_rows(collection))
+        crowd = Crowd(robots=14, truth=collection.truth, seed=seed)
         rehearsal = judge(store, clock, folder, plan.campaign.name, crowd, method="ds")
         with store.read(plan.campaign.name) as work:
             export(work, folder / "campaign")
@@ -65,25 +66,25 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
 Pair = tuple[str, str]
 
 
-def material_of(made: q.Collection) -> CampaignRows:
+def campaign_rows(collection: q.Collection) -> CampaignRows:
     """A made collection as a campaign: some pairs of each topic are the pool, others are gold."""
-    assert made.topics is not None
-    assert made.documents is not None
-    pairs = list(zip(made.truth.pairs.topic_names, made.truth.pairs.document_names, strict=True))
-    grades = dict(zip(pairs, made.truth.grade.tolist(), strict=True))
+    assert collection.topics is not None
+    assert collection.documents is not None
+    grades = grades_of(collection.truth)
+    pairs = list(grades)
     pool: list[Pair] = []
     gold: list[GoldRow] = []
     tests: list[GoldRow] = []
-    for at, topic in enumerate(made.truth.topics.names):
+    for at, topic in enumerate(collection.truth.topics.names):
         mine = [pair for pair in pairs if pair[0] == topic]
         pool += mine[:POOL]
         for number, chosen in enumerate(_mixed(mine[POOL:], grades, at)):
             name = f"{at}-{number}"
             rows = [GoldRow(*pair, grades[pair], "as made", "", name) for pair in chosen]
             (tests if number % 4 == 0 else gold).extend(rows)
-    texts = zip(made.documents.index, made.documents.text, strict=True)
+    texts = zip(collection.documents.index, collection.documents.text, strict=True)
     documents = [DocumentRow(name, text.encode(), name) for name, text in texts]
-    topics = [TopicRow(*made.topics[name]) for name in made.topics.index]
+    topics = [TopicRow(*collection.topics[name]) for name in collection.topics.index]
     return CampaignRows(topics, documents, pool, gold, tests)
 
 

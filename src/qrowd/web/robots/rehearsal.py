@@ -180,7 +180,7 @@ class Estimate:
 
 def try_out(
     plan: Plan,
-    material: CampaignRows,
+    rows: CampaignRows,
     *,
     crowd: str = "mixed",
     per_hour: float = 12.0,
@@ -188,7 +188,7 @@ def try_out(
     progress: Callable[[float], None] | None = None,
 ) -> Estimate:
     """Let robots do a plan a few times; `progress` hears which share is done."""
-    part, share = _part(plan, material, seed)
+    part, share = _part(plan, rows, seed)
     expected = forecast(plan, part)
     # the budget does not end: what it would cost is the question
     enough = max(plan.pay.budget, 20 * expected.cost / 10**plan.pay.digits)
@@ -223,9 +223,9 @@ def try_out(
     )
 
 
-def _part(plan: Plan, material: CampaignRows, seed: int) -> tuple[CampaignRows, float]:
+def _part(plan: Plan, rows: CampaignRows, seed: int) -> tuple[CampaignRows, float]:
     """Whole topics of the pool, as many as fit into a dry run; and their share of the pool."""
-    pool, by_topic = counted(material), defaultdict(list)
+    pool, by_topic = counted(rows), defaultdict(list)
     for pair in pool:
         by_topic[pair[0]].append(pair)
     most = max(1, MOST_JUDGEMENTS // plan.sets.target)
@@ -235,14 +235,14 @@ def _part(plan: Plan, material: CampaignRows, seed: int) -> tuple[CampaignRows, 
         if not chosen or len(chosen) + len(by_topic[name]) <= most:
             chosen += by_topic[name][:most]
     kept = {document for _, document in chosen}
-    kept |= {row.document for row in (*material.gold, *material.qualification)}
-    documents = [document for document in material.documents if document.name in kept]
-    part = replace(material, pool=sorted(chosen), documents=documents)
+    kept |= {row.document for row in (*rows.gold, *rows.qualification)}
+    documents = [document for document in rows.documents if document.name in kept]
+    part = replace(rows, pool=sorted(chosen), documents=documents)
     return part, len(chosen) / max(1, len(pool))
 
 
 def _once(
-    plan: Plan, material: CampaignRows, crowd: Crowd, tell: Callable[[float], None]
+    plan: Plan, rows: CampaignRows, crowd: Crowd, tell: Callable[[float], None]
 ) -> tuple[Rehearsal, float]:
     """One dry run, and the share of wanted judgements that it got."""
     with tempfile.TemporaryDirectory() as path:
@@ -260,7 +260,7 @@ def _once(
                 tell(covered())
 
         try:
-            create_campaign(store, replace(plan, text=plan_text(plan)), material)
+            create_campaign(store, replace(plan, text=plan_text(plan)), rows)
             run = judge(store, clock, folder, plan.campaign.name, crowd, progress=count)
             return run, covered()
         finally:

@@ -145,9 +145,9 @@ class Connection:
 
     def __init__(self, address: str, timings: Timings) -> None:
         parts = urlsplit(address)
-        self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
+        host, port = parts.hostname or "127.0.0.1", parts.port or 80
+        self.http = http.client.HTTPConnection(host, port, timeout=LONGEST_WAIT)
         self.timings = timings
-        self.open: http.client.HTTPConnection | None = None
 
     def send(self, call: Call) -> Reply:
         """One request, tried again where the connection broke."""
@@ -159,7 +159,7 @@ class Connection:
             try:
                 reply = self._once(call)
             except (OSError, http.client.HTTPException):
-                self.close()
+                self.http.close()  # the next request opens it again
                 time.sleep(0.2 * 2**attempt)
                 continue
             self.timings.taken.setdefault(kind, []).append(time.perf_counter() - began)
@@ -170,21 +170,13 @@ class Connection:
         return Reply(503, b'{"error": {"code": "unreachable", "message": "no reply"}}')
 
     def _once(self, call: Call) -> Reply:
-        if self.open is None:
-            self.open = http.client.HTTPConnection(self.host, self.port, timeout=LONGEST_WAIT)
         headers = {"Content-Type": "application/json"}
         if call.token:
             headers["Authorization"] = f"Bearer {call.token}"
         body = None if call.body is None else json.dumps(call.body)
-        self.open.request(call.method, call.path, body, headers)
-        response = self.open.getresponse()
+        self.http.request(call.method, call.path, body, headers)
+        response = self.http.getresponse()
         return Reply(response.status, response.read())
-
-    def close(self) -> None:
-        """Let the connection go."""
-        if self.open is not None:
-            self.open.close()
-        self.open = None
 
 
 def load(
@@ -225,7 +217,7 @@ def _work(address: str, robot: Robot, timings: Timings, speed: float, until: flo
     except StopIteration:
         pass
     finally:
-        connection.close()
+        connection.http.close()
 
 
 def summary(timings: Timings) -> Mapping[str, tuple[int, float, float]]:
