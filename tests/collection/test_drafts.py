@@ -258,7 +258,7 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
 
 def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[str, Path]) -> None:
     draft = answered(draft, paths)
-    rows = contents.material_of(draft).gold
+    rows = contents.campaign_rows(draft).gold
     found = contents.forecast_of(draft)
     assert found is not None
     assert {row.reason for row in rows} == {"Because."}
@@ -267,7 +267,7 @@ def test_gold_is_put_together_so_that_spammers_fail(draft: Draft, paths: dict[st
     assert passes["good"] > 0.5 > max(passes[name] for name in ("random", "always relevant"))
     assert found.warnings == ()
     smaller = fill_in(draft, StepForm("sets", {"sets.size": "3", "hit.sets": "4"}), "ann", 3)
-    sizes = Counter(row.set for row in contents.material_of(smaller).gold)
+    sizes = Counter(row.set for row in contents.campaign_rows(smaller).gold)
     assert set(sizes.values()) == {3}
 
 
@@ -379,7 +379,7 @@ def test_a_plan_with_its_files_both_ways(draft: Draft, paths: dict[str, Path]) -
     assert set(copy.answered) == set(STEPS)
     assert plan_of(copy) == plan_of(draft)
     assert problems(copy) == []
-    assert len(contents.material_of(copy).pool) == POOL * len(TOPICS)
+    assert len(contents.campaign_rows(copy).pool) == POOL * len(TOPICS)
     text = io.BytesIO(plan_of(draft).encode())
     alone, missing = draft_of_files(draft.folder.parent, "bob", 9, [("plan.toml", text)])
     assert missing == ["topics.jsonl", "documents.jsonl", "pool.tsv", "gold.tsv"]

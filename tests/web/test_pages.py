@@ -12,7 +12,7 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 
 from tests.web.serving import API, Server
 
-from qrowd.web.pages import reader
+from qrowd.web.pages import judging
 from qrowd.web.pages.templates import FOLDER, catalogue, language_of, languages
 from qrowd.web.sanitiser import original_of_html, reader_of_html, reader_of_text, text_of
 
@@ -122,7 +122,7 @@ def test_elements_that_are_nested_too_deep_are_left_out() -> None:
 
 def test_the_time_of_a_document_comes_in_whole_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("qrowd.web.pages.reader.time.monotonic", lambda: 100.03)
-    monkeypatch.setattr("qrowd.web.pages.reader.time.sleep", slept.append)
-    reader.wait_for_a_whole_step(100.0)
+    monkeypatch.setattr("qrowd.web.pages.judging.time.monotonic", lambda: 100.03)
+    monkeypatch.setattr("qrowd.web.pages.judging.time.sleep", slept.append)
+    judging.wait_for_a_whole_step(100.0)
     assert slept == [pytest.approx(0.02)]

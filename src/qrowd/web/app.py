@@ -20,14 +20,12 @@ from qrowd.web.api import workers as api_workers
 from qrowd.web.pages import (
     acts,
     adjudication,
-    decisions,
     drafts,
     judging,
     launch,
     live,
     office,
     quality,
-    reader,
     releases,
     workers,
 )
@@ -48,7 +46,6 @@ API = (
 )
 PAGES = (
     judging.router,
-    reader.router,
     office.router,
     launch.router,  # before drafts, whose addresses end in the name of any step
     drafts.router,
@@ -56,7 +53,6 @@ PAGES = (
     quality.router,
     workers.router,
     acts.router,
-    decisions.router,
     releases.router,
     adjudication.router,
 )

@@ -16,10 +16,6 @@ from qrowd.web.access import Member
 from qrowd.web.settings import Settings
 
 
-def _silent(_: float) -> None:
-    """Progress that nobody wants to hear of."""
-
-
 @dataclass(frozen=True)
 class CampaignFiles:
     """A campaign in its database, and its folder beside it; a job says how far it is."""
@@ -27,7 +23,7 @@ class CampaignFiles:
     store: Store
     folder: Path
     campaign: int
-    progress: Callable[[float], None] = _silent
+    progress: Callable[[float], None] = lambda _: None
 
     @classmethod
     def of(cls, member: Member, settings: Settings) -> CampaignFiles:
@@ -37,22 +33,22 @@ class CampaignFiles:
     @property
     def runs(self) -> Path:
         """The uploaded runs."""
-        return self._made("runs")
+        return self._folder("runs")
 
     @property
     def results(self) -> Path:
         """What jobs have made."""
-        return self._made("results")
+        return self._folder("results")
 
     @property
     def releases(self) -> Path:
         """The releases as zips, by number."""
-        return self._made("releases")
+        return self._folder("releases")
 
     @property
     def staged(self) -> Path:
         """Files that were sent, until a question about them is answered."""
-        return self._made("staged")
+        return self._folder("staged")
 
     def result(self, name: str) -> Path:
         """A file that a job has made."""
@@ -65,7 +61,7 @@ class CampaignFiles:
         """A snapshot of the campaign."""
         return self.store.read(self.campaign)
 
-    def _made(self, kind: str) -> Path:
+    def _folder(self, kind: str) -> Path:
         path = self.folder / "files" / str(self.campaign) / kind
         path.mkdir(parents=True, exist_ok=True)
         return path

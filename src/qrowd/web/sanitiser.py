@@ -93,11 +93,8 @@ def reader_of_html(page: str) -> str:
 
     Its headings come below those of the page around it: the request (h1) and the title (h2).
     """
-    return _HEADING.sub(_lower, _reader().clean(flatter(page)))
-
-
-def _lower(heading: re.Match[str]) -> str:
-    return f"<{heading[1]}h{min(6, int(heading[2]) + 2)}"
+    clean = _reader().clean(flatter(page))
+    return _HEADING.sub(lambda tag: f"<{tag[1]}h{min(6, int(tag[2]) + 2)}", clean)
 
 
 def original_of_html(page: str) -> str:

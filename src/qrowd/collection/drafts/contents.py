@@ -30,7 +30,7 @@ READERS: dict[str, Callable[[str], Iterable[Any]]] = {
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
-def material_of(draft: Draft) -> CampaignRows:
+def campaign_rows(draft: Draft) -> CampaignRows:
     """What the files of a draft hold so far, except the documents themselves."""
     return CampaignRows(
         topics=rows_of(draft, "topics"),
@@ -53,13 +53,13 @@ def pool_of(draft: Draft) -> tuple[tuple[str, str], ...]:
 def rows_of(draft: Draft, kind: str) -> tuple[Any, ...]:
     """What the draft's file of a kind holds; nothing where there is none yet."""
     name = getattr(draft.plan.files, kind)
-    return rows(kind, path_in(draft, name)) if name else ()
+    return file_rows(kind, path_in(draft, name)) if name else ()
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
     """What the draft comes to; none before there is a pool."""
-    material = material_of(draft)
-    return forecast(draft.plan, material) if material.pool else None
+    rows = campaign_rows(draft)
+    return forecast(draft.plan, rows) if rows.pool else None
 
 
 def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
@@ -91,7 +91,7 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def rows(kind: str, path: str) -> tuple[Any, ...]:
+def file_rows(kind: str, path: str) -> tuple[Any, ...]:
     """The rows of a file of a kind."""
     return tuple(READERS[kind](path))
 

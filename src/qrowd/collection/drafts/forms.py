@@ -42,11 +42,6 @@ def planned(
     plan = draft.plan
     for kind, names in (stored or {}).items():
         plan = set_key(plan, "files", kind, names)
-        # a pool is given as pairs or by runs, not both
-        if kind == "pool":
-            plan = set_key(plan, "files", "runs", ())
-        if kind == "runs":
-            plan = set_key(plan, "files", "pool", "")
     step = STEPS[form.step]
     plan = change(plan, {name: text for name, text in form.texts.items() if name in step.keys})
     return step.follow(draft, plan, form) if step.follow else plan

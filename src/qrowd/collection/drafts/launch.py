@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from qrowd.collection.database.store import Store
-from qrowd.collection.drafts.contents import forecast_of, material_of, path_in, pool_of, texts
+from qrowd.collection.drafts.contents import campaign_rows, forecast_of, path_in, pool_of, texts
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.drafts.plan_file import names_of, plan_of
 from qrowd.collection.drafts.steps import FILES, STEPS, step_of
@@ -39,9 +39,9 @@ def make(store: Store, draft: Draft) -> int:
     if lacks:
         raise InputError(lacks[0].message)
     plan = parse_plan(plan_of(draft))
-    material = read_plan_files(draft.plan, draft.plan_path)
-    refuse_unmeetable(plan, material)
-    return create_campaign(store, plan, material)
+    rows = read_plan_files(draft.plan, draft.plan_path)
+    refuse_unmeetable(plan, rows)
+    return create_campaign(store, plan, rows)
 
 
 def launch(store: Store, draft: Draft, who: str) -> int:
@@ -103,13 +103,13 @@ def _missing_files(draft: Draft) -> Iterator[Problem]:
 
 def _without_text(draft: Draft) -> Iterator[Problem]:
     """Pairs whose topic or document is not there, or has no text."""
-    material, files = material_of(draft), draft.plan.files
-    topics = {row.name for row in material.topics}
+    rows, files = campaign_rows(draft), draft.plan.files
+    topics = {row.name for row in rows.topics}
     full, empty = texts(path_in(draft, files.documents))
     used = (
-        ("pool", material.pool),
-        ("gold", _pairs(material.gold)),
-        ("qualification", _pairs(material.qualification)),
+        ("pool", rows.pool),
+        ("gold", _pairs(rows.gold)),
+        ("qualification", _pairs(rows.qualification)),
     )
     for step, pairs in used:
         strange = {topic for topic, _ in pairs} - topics
@@ -143,7 +143,7 @@ def _some(names: Collection[str], noun: str) -> str:
 
 def _unmeetable(draft: Draft) -> Iterator[Problem]:
     try:
-        refuse_unmeetable(draft.plan, material_of(draft))
+        refuse_unmeetable(draft.plan, campaign_rows(draft))
     except InputError as error:
         match = _SECTION_AND_KEY.fullmatch(error.message)
         if match:

@@ -42,7 +42,7 @@ def _graded_file(draft: Draft) -> Path:
 def graded(draft: Draft) -> list[GoldRow]:
     """What has been graded here so far, or was uploaded to be put in sets."""
     if is_arranged(draft):
-        return list(contents.rows("gold", str(_graded_file(draft))))
+        return list(contents.file_rows("gold", str(_graded_file(draft))))
     return list(rows_of(draft, "gold"))
 
 

@@ -124,6 +124,13 @@ def _follow_name(_: Draft, plan: Plan, form: StepForm) -> Plan:
     return set_key(plan, "campaign", "name", name)
 
 
+def _follow_pool(_: Draft, plan: Plan, form: StepForm) -> Plan:
+    """Pairs come from a file or from runs, not from both."""
+    if "runs" in form.files:
+        return set_key(plan, "files", "pool", "")
+    return set_key(plan, "files", "runs", ()) if "pool" in form.files else plan
+
+
 def _follow_sets(draft: Draft, plan: Plan, _: StepForm) -> Plan:
     if own_gold.is_arranged(draft) and plan.sets.size != draft.plan.sets.size:
         return own_gold.in_sets(draft, plan, own_gold.graded(draft))
@@ -148,7 +155,7 @@ STEPS: dict[str, Step] = {
     "name": Step(("campaign.title", "campaign.name"), follow=_follow_name),
     "topics": Step(("files.topics",)),
     "documents": Step(("files.documents",)),
-    "pool": Step(("files.pool", "files.runs", "files.depth")),
+    "pool": Step(("files.pool", "files.runs", "files.depth"), follow=_follow_pool),
     "mode": Step(("campaign.mode", "hit.owner_days", "hit.second_share", "files.priorities")),
     "way": Step(("campaign.way", "sets.couples")),
     "grades": Step(

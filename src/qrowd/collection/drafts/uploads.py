@@ -88,7 +88,7 @@ def _refuse_other(kind: str, paths: Sequence[Path]) -> None:
             raise FormatError("there is no document in it", file=paths[0].name)
         return
     runs = tuple(map(str, paths))
-    size = len(contents.runs(runs) if kind == "runs" else contents.rows(kind, first))
+    size = len(contents.runs(runs) if kind == "runs" else contents.file_rows(kind, first))
     if not size:
         raise FormatError("it is empty", file=paths[0].name)
 
@@ -138,17 +138,15 @@ def _is_owners(name: str) -> bool:
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, shown: str) -> None:
-    path = (folder / member.filename).resolve()
+    inside = (folder / member.filename).resolve().is_relative_to(folder.resolve())
     encrypted = member.flag_bits & 1
-    if not path.is_relative_to(folder.resolve()) or encrypted:
+    if not inside or encrypted:
         raise FormatError(f"{member.filename} cannot be unpacked", file=shown)
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with archive.open(member) as source, path.open("wb") as file:
-            shutil.copyfileobj(source, file)
+        path = archive.extract(member, folder)
     except BROKEN_ZIP as error:
         raise FormatError(f"{member.filename} cannot be unpacked: {error}", file=shown) from None
-    refuse_bomb(path)
+    refuse_bomb(Path(path))
 
 
 def _refuse_no_documents(path: Path) -> None:

@@ -1,8 +1,8 @@
 """Pages, one module per subject: plain HTML from the server for organisers and experts (all but
-`judging` and `reader`, which are for workers).
+`judging`, which is for workers).
 
     ADDRESS                        WHAT                                    MODULE
-    /judge/NAME                    where workers judge; documents to read  judging, reader
+    /judge/NAME                    where workers judge; documents to read  judging
     /set-up?code=  /sign-in        the first account; signing in           office
     /join?invitation=              an account by invitation                office
     /campaigns                     home: campaigns, drafts, their state    office
@@ -14,8 +14,8 @@
         /workers  /links           workers, one worker; invitations        workers
         /act  /acts  /extend       acts, asked with their cost; the record acts
         /appeals  /batches         what waits                              acts
-        /decisions  /releases      what experts decided; what is published decisions, releases
-        /experts/...               what experts do                         adjudication
+        /decisions  /experts/...   what experts decided; what they do      adjudication
+        /releases                  what is published                       releases
 
 Addresses under /api are the JSON interface, /static files. A page never has rules of its own: it
 calls the functions that the interface (`qrowd.web.api`) calls, and shows what they return.
@@ -49,6 +49,5 @@ runs. No `style` attributes: the policy forbids them; pictures of `reporting` go
 `visit.go(address, message=..., undo=...)` ends every POST: the next page shows what was done and,
 with the number of an act, a button that takes it back (POST /campaigns/NAME/acts/NUMBER/undo). An
 error (`RuleError`, `InputError`) in a GET becomes a page that says what happened; a POST with a
-form catches what the form can mend, and shows its page again with `problem=str(error)` and the
-answers.
+form catches what the form can mend, and shows its page again, for `visit.with_problem(error, 409)`.
 """

@@ -92,16 +92,9 @@ def act(name: str, visit: Visiting) -> Response:
         foretold = consequence(work, wanted, details)
         price = foretold.price(work)
     if not inside.sure:
-        return inside.confirm(
-            Confirmation(
-                foretold.question,
-                foretold.follows,
-                price,
-                foretold.button,
-                inside.back(),
-                foretold.final,
-            )
-        )
+        title, follows, button = foretold.question, foretold.follows, foretold.button
+        confirmation = Confirmation(title, follows, price, button, inside.back(), foretold.final)
+        return inside.confirm(confirmation)
     with inside.write() as work:
         number = _perform(work, inside, wanted, details)
     undo = number if ACTS[wanted].undo is not None else None
@@ -221,18 +214,11 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
 
 
 @router.get("/campaigns/{name}/extend")
-def more(visit: ManagerVisit) -> Response:
+def extension_form(visit: ManagerVisit) -> Response:
     """The form."""
-    return _form(visit)
-
-
-def _form(visit: CampaignVisit, problem: str = "", depth: str = DEPTH) -> Response:
     with visit.read() as work:
         data = visit.top(work, "")
-    status = 422 if problem else 200
-    return visit.show(
-        "organiser/extend.html.j2", status=status, problem=problem, depth=depth, **data
-    )
+    return visit.show("organiser/extend.html.j2", depth=visit.text("depth", DEPTH), **data)
 
 
 @router.post("/campaigns/{name}/extend")
@@ -244,12 +230,12 @@ def extend(visit: ManagerVisit) -> Response:
     folder = visit.storage.staged / key
     try:
         _stage(visit, folder)
-        material = extension_in(folder, _depth(visit))
+        rows = extension_in(folder, _depth(visit))
         with visit.read() as work:
-            confirmation = _extension(work, material, visit.address("/extend"))
+            confirmation = _extension(work, rows, visit.address("/extend"))
     except QrowdError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        return _form(visit, str(error), visit.text("depth", DEPTH))
+        return extension_form(visit.with_problem(error, 422))
     kept = [("key", key), ("depth", str(_depth(visit))), ("seen", visit.text("seen"))]
     return visit.confirm(confirmation, kept)
 
@@ -267,21 +253,21 @@ def _stage(visit: Visit, folder: Path) -> None:
     for old in folder.parent.iterdir():
         if time.time() - old.stat().st_mtime > STAGED_SECONDS:
             shutil.rmtree(old, ignore_errors=True)
-    sent = [(kind, file) for kind in UPLOADS for file in visit.files(kind)]
+    sent = [(kind, name, file) for kind in UPLOADS for name, file in visit.files(kind)]
     if not sent:
         raise RuleError("bad-value", "choose at least one file")
-    for kind, file in sent:
-        keep_upload(folder / kind, file.filename, file.file)
+    for kind, name, file in sent:
+        keep_upload(folder / kind, name, file)
 
 
-def _extension(work: Work, material: CampaignRows, back: str) -> Confirmation:
-    cost, shown = extension.cost_of_pool(work, material), work.plan.pay.shown
-    topics, documents = len({topic for topic, _ in material.pool}), len(list(material.documents))
+def _extension(work: Work, rows: CampaignRows, back: str) -> Confirmation:
+    cost, shown = extension.cost_of_pool(work, rows), work.plan.pay.shown
+    topics, documents = len({topic for topic, _ in rows.pool}), len(list(rows.documents))
     follows = [
         f"{thousands(cost.pairs)} new pairs of {thousands(topics)} topics: "
         f"{thousands(cost.judgements)} judgements in about {thousands(cost.batches)} batches.",
-        f"{thousands(len(material.topics))} topics, {thousands(documents)} documents and "
-        f"{thousands(len(material.gold))} gold pairs were sent; what is here already stays as it "
+        f"{thousands(len(rows.topics))} topics, {thousands(documents)} documents and "
+        f"{thousands(len(rows.gold))} gold pairs were sent; what is here already stays as it "
         "is.",
         "They make new sets; sets that are there do not change.",
     ]
@@ -296,9 +282,9 @@ def _add(visit: CampaignVisit) -> Response:
     folder = visit.storage.staged / (key if key.isalnum() else "none")
     if not any(folder.glob("*/*")):
         raise RuleError("conflict", "the files are not here any more; choose them again")
-    material = extension_in(folder, _depth(visit))
+    rows = extension_in(folder, _depth(visit))
     with visit.write() as work:
-        added = extension.extend(work, visit.member.name, material, visit.number("seen"))
+        added = extension.extend(work, visit.member.name, rows, visit.number("seen"))
         number = audit.last_act(work)
     for path in sorted((folder / "runs").glob("*")):
         shutil.move(path, visit.storage.runs / path.name)

@@ -1,4 +1,5 @@
-"""The pages of experts: a queue, a document judged blind and then decided, a topic, objections.
+"""The pages of experts: a queue, a document judged blind and then decided, a topic, objections;
+and what the organiser sees of it.
 
     ADDRESS                                  WHAT
     /campaigns/NAME/experts                  what waits, topics, own decisions
@@ -7,9 +8,10 @@
     /campaigns/NAME/experts/pair?topic=&doc= judge blind; then see, and decide
     /campaigns/NAME/experts/original?...     a document's original, for a frame
     /campaigns/NAME/experts/objections/N     an "I disagree": both sides, an answer
+    /campaigns/NAME/decisions                for organisers: the error rate, decisions, their effect
 
-What judges said comes from functions that refuse it before the expert's own judgement; no page
-knows anything about systems.
+What judges said comes from functions that refuse it before the expert's own judgement; no page of
+experts knows anything about systems.
 """
 
 from __future__ import annotations
@@ -27,13 +29,21 @@ from qrowd.collection.judging.offer import document_of
 from qrowd.collection.material import clarification
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
-from qrowd.web import neighbours
+from qrowd.web import jobs, neighbours
 from qrowd.web.api.experts import reading, writing
-from qrowd.web.pages.frame import CampaignVisit, ExpertVisit, page_router
-from qrowd.web.pages.reader import readable, shown_original, shown_picture
+from qrowd.web.pages.frame import (
+    CampaignVisit,
+    ExpertVisit,
+    ManagerVisit,
+    ReaderVisit,
+    page_router,
+)
+from qrowd.web.pages.judging import readable, shown_original, shown_picture
 
 router = page_router()
 RECENT = 20
+MOST_DECISIONS = 200  # on the organiser's page
+LARGEST_SAMPLE = 1_000_000
 CODES = (
     ("missed passage", "They missed a passage"),
     ("misread topic", "They misread the topic"),
@@ -44,16 +54,23 @@ CODES = (
 )
 
 
+def _scale(work: Work) -> dict[str, Any]:
+    """How grades and days are shown."""
+    scale = work.plan.scale
+    labels = scale.labels or tuple(str(grade) for grade in scale.grades)
+    return {
+        "labels": dict(zip(scale.grades, labels, strict=True)),
+        "relevant_from": scale.relevant_from,
+        "day": clarification.day,
+    }
+
+
 def _shared(visit: CampaignVisit, work: Work) -> dict[str, Any]:
     """What every page of an expert shows: the campaign, its grades."""
-    plan = work.plan
-    labels = plan.scale.labels or tuple(str(grade) for grade in plan.scale.grades)
     return {
         "name": visit.name,
-        "title": plan.campaign.title or work.name,
-        "labels": dict(zip(plan.scale.grades, labels, strict=True)),
-        "relevant_from": plan.scale.relevant_from,
-        "day": clarification.day,
+        "title": work.plan.campaign.title or work.name,
+        **_scale(work),
         "home": visit.address("/experts"),
         "pair_at": lambda topic, doc: _address(visit, "pair", topic=topic, doc=doc),
         "topic_at": lambda topic: _address(visit, "topic", topic=topic),
@@ -137,7 +154,22 @@ def _go_on(visit: CampaignVisit, topic: str, message: str = "") -> Response:
 @router.get("/campaigns/{name}/experts/pair")
 def pair(visit: ExpertVisit, topic: str = "", doc: str = "") -> Response:
     """The document, to be judged blind; what judges said once that is done."""
-    return _pair_page(visit, topic, doc)
+    asked = visit.request.query_params
+    with reading(visit.member) as (work, expert):
+        pair_id = expert_sample.pair_named(work, topic, doc)
+        own = cases.own_decision(work, expert, pair_id)
+        decided = cases.decisions(work, expert, topic)
+        data = {
+            **_shared(visit, work),
+            **_document(visit, work, topic, doc, pair_id),
+            "own": own,
+            "whole": visit.text("whole") or asked.get("whole", ""),
+            "objection": visit.text("objection") or asked.get("objection", ""),
+            "earlier": [decision for decision in decided if decision.pair != pair_id],
+        }
+        if own is not None:
+            data |= _seen(work, expert, pair_id)
+    return visit.show("expert/blind.html.j2" if own is None else "expert/decide.html.j2", **data)
 
 
 @router.post("/campaigns/{name}/experts/pair")
@@ -149,7 +181,7 @@ def judge(visit: ExpertVisit) -> Response:
     except RuleError as error:
         if error.code == "not-found":
             raise
-        return _pair_page(visit, topic, doc, str(error))
+        return pair(visit.with_problem(error, 409), topic, doc)
     whole = {"whole": "yes"} if visit.text("whole") else {}
     if not seen and visit.text("objection").isdecimal():
         return visit.go(visit.address(f"/experts/objections/{visit.text('objection')}"))
@@ -184,27 +216,6 @@ def _is_against_most(work: Work, expert: int, pair_id: int, grade: int) -> bool:
     votes = [vote.grade for vote in cases.votes(work, expert, pair_id) if vote.grade is not None]
     agree = sum((vote >= bound) == (grade >= bound) for vote in votes)
     return 2 * agree < len(votes)
-
-
-def _pair_page(visit: CampaignVisit, topic: str, doc: str, problem: str = "") -> Response:
-    asked = visit.request.query_params
-    with reading(visit.member) as (work, expert):
-        pair_id = expert_sample.pair_named(work, topic, doc)
-        own = cases.own_decision(work, expert, pair_id)
-        decided = cases.decisions(work, expert, topic)
-        data = {
-            **_shared(visit, work),
-            **_document(visit, work, topic, doc, pair_id),
-            "own": own,
-            "whole": visit.text("whole") or asked.get("whole", ""),
-            "objection": visit.text("objection") or asked.get("objection", ""),
-            "earlier": [decision for decision in decided if decision.pair != pair_id],
-            "problem": problem,
-        }
-        if own is not None:
-            data |= _seen(work, expert, pair_id)
-    template = "expert/blind.html.j2" if own is None else "expert/decide.html.j2"
-    return visit.show(template, status=409 if problem else 200, **data)
 
 
 def _document(
@@ -255,33 +266,6 @@ def original(visit: ExpertVisit, topic: str = "", doc: str = "", page: int = 0) 
 @router.get("/campaigns/{name}/experts/objections/{number}")
 def objection(number: int, visit: ExpertVisit) -> Response:
     """Both sides; the document first, where this expert has not judged it."""
-    return _objection_page(visit, number)
-
-
-@router.post("/campaigns/{name}/experts/objections/{number}")
-def answer(number: int, visit: ExpertVisit) -> Response:
-    """Answer it."""
-    right = visit.text("right")
-    try:
-        if right not in ("yes", "no"):
-            raise RuleError("malformed", "say who is right")
-        with writing(visit.member) as (work, expert):
-            cases.answer_disagreement(
-                work,
-                visit.member.name,
-                expert,
-                number,
-                right=right == "yes",
-                reply=visit.text("reply"),
-            )
-    except RuleError as error:
-        if error.code != "malformed":
-            raise
-        return _objection_page(visit, number, str(error))
-    return visit.go(visit.address("/experts"), message="The answer was sent.")
-
-
-def _objection_page(visit: CampaignVisit, number: int, problem: str = "") -> Response:
     with reading(visit.member) as (work, expert):
         pair_id = cases.objected_to(work, number)
         own = cases.own_decision(work, expert, pair_id)
@@ -296,8 +280,78 @@ def _objection_page(visit: CampaignVisit, number: int, problem: str = "") -> Res
             **_document(visit, work, sides.topic, sides.doc, pair_id),
             "own": own,
             "found": sides,
-            "problem": problem,
             "reply": visit.text("reply"),
             "right": visit.text("right"),
         }
-    return visit.show("expert/objection.html.j2", status=409 if problem else 200, **data)
+    return visit.show("expert/objection.html.j2", **data)
+
+
+@router.post("/campaigns/{name}/experts/objections/{number}")
+def answer(number: int, visit: ExpertVisit) -> Response:
+    """Answer it."""
+    right, reply = visit.text("right"), visit.text("reply")
+    try:
+        if right not in ("yes", "no"):
+            raise RuleError("malformed", "say who is right")
+        with writing(visit.member) as (work, expert):
+            cases.answer_disagreement(
+                work, visit.member.name, expert, number, right=right == "yes", reply=reply
+            )
+    except RuleError as error:
+        if error.code != "malformed":
+            raise
+        return objection(number, visit.with_problem(error, 409))
+    return visit.go(visit.address("/experts"), message="The answer was sent.")
+
+
+# --- for organisers: the error rate, what experts decided, what that moves ------------------------
+
+
+@router.get("/campaigns/{name}/decisions")
+def decisions(visit: ReaderVisit) -> Response:
+    """What experts found, and which systems' scores that moves."""
+    with visit.read() as work:
+        moved, waiting = jobs.latest(work, "decisions"), cases.waiting(work)
+        clarified = clarification.clarifications(work)
+        data = {
+            "rate": expert_sample.error_rate(work),
+            "sampled": waiting.sampled,
+            "disputed": waiting.disputed,
+            "objections": len(cases.disagreements(work)),
+            "decided": cases.decisions(work)[:MOST_DECISIONS],
+            "clarified": [(row, clarification.words_of(row)) for row in clarified],
+            "reversible": audit.reversible(work, clarified),
+            "moved": moved,
+            "each": {
+                (row["topic"], row["doc"]): row for row in (moved.result["each"] if moved else ())
+            },
+            "share": work.plan.techniques.expert_share,
+            **_scale(work),
+            **visit.top(work, "/decisions"),
+        }
+    return visit.show("organiser/decisions.html.j2", **data)
+
+
+@router.post("/campaigns/{name}/decisions/sample")
+def draw(visit: ManagerVisit) -> Response:
+    """Draw judgements for experts to judge again."""
+    size = visit.number("size")
+    try:
+        if not size or size > LARGEST_SAMPLE:
+            raise RuleError("malformed", "how many judgements: a whole number from 1 on")
+        with visit.write() as work:
+            act = audit.perform(work, visit.member.name, "draw sample", {"size": size})
+    except RuleError as error:
+        return decisions(visit.with_problem(error, 409))
+    return visit.go(visit.address("/decisions"), message="Drawn for experts.", undo=act)
+
+
+@router.post("/campaigns/{name}/decisions/effect")
+def effect(visit: ManagerVisit) -> Response:
+    """Ask which systems' scores the decisions move."""
+    with visit.write() as work:
+        last = jobs.latest(work, "merge")
+        method = str(last.parameters.get("method", "mv")) if last else "mv"
+        jobs.ask(work, "decisions", {"method": method})
+    message = "It is being worked out; look again in a moment."
+    return visit.go(visit.address("/decisions"), message=message)

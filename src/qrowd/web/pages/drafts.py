@@ -28,7 +28,7 @@ from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.io.documents import read_documents
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
-from qrowd.web.pages.reader import kind_of
+from qrowd.web.pages.judging import kind_of
 from qrowd.web.sanitiser import reader_of_html, reader_of_text, text_of
 
 router = page_router()
@@ -62,12 +62,12 @@ STEP_PAGES = {
     "pay": StepPage("Pay", "What do they get for a batch?"),
     "budget": StepPage("Budget", "How much may be spent?"),
 }
-LAST_PAGES = {
+PAGES = {
+    **STEP_PAGES,
     "passing": StepPage("Who would pass", "Who would pass?"),
     "rehearsal": StepPage("Dry run", "What would happen? A dry run with robots"),
     "launch": StepPage("Launch", "Ready to launch?"),
 }
-PAGES = {**STEP_PAGES, **LAST_PAGES}
 ORDER = tuple(PAGES)
 
 
@@ -115,7 +115,7 @@ def shared(draft: Draft, step: str) -> dict[str, Any]:
 def begin(visit: AdministratorVisit) -> Response:
     """A new draft: empty, or from a plan file and the files that it names."""
     name, now, folder = visit.signed.name, visit.store.clock(), drafts_in(visit.settings.folder)
-    files = [(file.filename or "file", file.file) for file in visit.files("plan")]
+    files = visit.files("plan")
     if not files:
         return visit.go(address(new_draft(folder, name, now), "name"))
     draft, missing = draft_of_files(folder, name, now, files)
@@ -211,7 +211,7 @@ def take(draft: OpenDraft, step: Step, visit: AdministratorVisit) -> Response:
     except (InputError, RuleError) as error:
         if isinstance(error, RuleError) and error.code != "conflict":
             raise
-        return _again(visit, draft, form, str(error))
+        return _again(visit.with_problem(error, 422), draft, form)
     if step == "pool" and form.files.get("runs"):
         return visit.go(address(saved, step))  # now the depths are known
     return visit.go(address(saved, ORDER[ORDER.index(step) + 1]))
@@ -251,11 +251,7 @@ def _form(visit: Visit, step: str) -> StepForm:
             texts[key] = (visit.text(key) or "yes") if on else str(param_of(key).default)
         if key in texts and key.endswith("_share"):
             texts[key] = _share(texts[key])
-    files = {
-        kind: [(file.filename or "file", file.file) for file in visit.files(kind)]
-        for kind in kinds
-        if visit.files(kind)
-    }
+    files = {kind: sent for kind in kinds if (sent := visit.files(kind))}
     source = visit.text("source")  # where gold comes from
     return StepForm(step, texts, files, {"source": source} if source else {})
 
@@ -278,22 +274,21 @@ def _refuse_taken(visit: Visit, draft: Draft, form: StepForm) -> None:
         raise InputError(f"there is a campaign {name!r} already; choose another name")
 
 
-def _again(visit: Visit, draft: Draft, form: StepForm, problem: str) -> Response:
+def _again(visit: Visit, draft: Draft, form: StepForm) -> Response:
     """The same step, with what was filled in where it can be kept."""
     texts = {key: text for key, text in form.texts.items() if text}
     try:
         plan = forms.planned(draft, StepForm(form.step, texts))
     except QrowdError:
         plan = draft.plan
-    return _step(visit, replace(draft, plan=plan), form.step, problem, 422)
+    return _step(visit, replace(draft, plan=plan), form.step)
 
 
-def _step(visit: Visit, draft: Draft, step: str, problem: str = "", status: int = 200) -> Response:
+def _step(visit: Visit, draft: Draft, step: str) -> Response:
     data = {
         **shared(draft, step),
         "found": contents.forecast_of(draft),
-        "material": contents.material_of(draft),
-        "problem": problem,
+        "material": contents.campaign_rows(draft),
         "side_problem": "",
         "saved": None,
     }
@@ -301,7 +296,7 @@ def _step(visit: Visit, draft: Draft, step: str, problem: str = "", status: int 
         data["depths"] = contents.depth_costs(draft)
     if step == "gold":
         data["arranged"] = own_gold.is_arranged(draft) or not draft.plan.files.gold
-    return visit.show(f"organiser/steps/{step}.html.j2", status=status, **data)
+    return visit.show(f"organiser/steps/{step}.html.j2", **data)
 
 
 # --- documents that the organiser grades, which become gold ---------------------------------------
@@ -324,7 +319,20 @@ def _documents(path: str) -> Documents:
 @router.get("/drafts/{key}/gold/grade")
 def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Documents of one topic to grade."""
-    return _sheets(visit, draft)
+    ready = bool(draft.plan.files.documents and contents.pool_of(draft))
+    pairs = own_gold.proposed(draft) if ready else []
+    topics = {row.name: row for row in contents.rows_of(draft, "topics")}
+    scale = draft.plan.scale
+    return visit.show(
+        "organiser/grade.html.j2",
+        topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
+        sheets=[_sheet(draft, document) for _, document in pairs],
+        labels=scale.labels or tuple(map(str, scale.grades)),
+        done=len(own_gold.graded(draft)),
+        sets=own_gold.sets_made(draft),
+        found=contents.forecast_of(draft),
+        **shared(draft, "gold"),
+    )
 
 
 @router.post("/drafts/{key}/gold/grade")
@@ -345,27 +353,8 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     try:
         own_gold.keep(draft, rows, visit.signed.name, visit.store.clock())
     except InputError as error:
-        return _sheets(visit, draft, str(error))
+        return sheets(draft, visit.with_problem(error, 422))
     return visit.go(f"{address(draft, 'gold')}/grade", message="Your grades are kept.")
-
-
-def _sheets(visit: Visit, draft: Draft, problem: str = "") -> Response:
-    ready = bool(draft.plan.files.documents and contents.pool_of(draft))
-    pairs = own_gold.proposed(draft) if ready else []
-    topics = {row.name: row for row in contents.material_of(draft).topics}
-    scale = draft.plan.scale
-    return visit.show(
-        "organiser/grade.html.j2",
-        status=422 if problem else 200,
-        topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
-        problem=problem,
-        sheets=[_sheet(draft, document) for _, document in pairs],
-        labels=scale.labels or tuple(map(str, scale.grades)),
-        done=len(own_gold.graded(draft)),
-        sets=own_gold.sets_made(draft),
-        found=contents.forecast_of(draft),
-        **shared(draft, "gold"),
-    )
 
 
 def _sheet(draft: Draft, name: str) -> Sheet:

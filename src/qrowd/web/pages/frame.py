@@ -6,8 +6,8 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, BinaryIO, Self
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -67,6 +67,8 @@ class Visit:
     bearer: Bearer | None = None
     form: FormData = field(default_factory=FormData)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    status: int = 200  # of the page that is shown
+    problem: str = ""  # what is wrong with the form that was sent
 
     @property
     def forgery(self) -> str:
@@ -94,10 +96,13 @@ class Visit:
         """All values of a field."""
         return [value.strip() for value in self.form.getlist(name) if isinstance(value, str)]
 
-    def files(self, name: str) -> list[UploadFile]:
-        """The files that were chosen in a field."""
-        values = self.form.getlist(name)
-        return [file for file in values if isinstance(file, UploadFile) and file.filename]
+    def files(self, name: str) -> list[tuple[str, BinaryIO]]:
+        """The files that were chosen in a field, by their names."""
+        return [
+            (file.filename, file.file)
+            for file in self.form.getlist(name)
+            if isinstance(file, UploadFile) and file.filename
+        ]
 
     def number(self, name: str, default: str = "") -> int | None:
         """A field that holds a whole number which a database can keep."""
@@ -109,15 +114,20 @@ class Visit:
         member = access.member_of(self.store, self.signed, name, role, scope)
         return CampaignVisit(**vars(self), name=name, member=member)
 
-    def show(self, template: str, *, status: int = 200, **data: Any) -> HTMLResponse:
+    def with_problem(self, error: QrowdError | str, status: int) -> Self:
+        """The same visit, for the page of a form that is shown again with what is wrong."""
+        return replace(self, problem=str(error), status=status)
+
+    def show(self, template: str, **data: Any) -> HTMLResponse:
         """A page."""
-        page = templates().get_template(template).render(visit=self, told=self._message(), **data)
-        return HTMLResponse(page, status, headers=_headers(self.nonce))
+        page = templates().get_template(template)
+        text = page.render(visit=self, told=self._message(), problem=self.problem, **data)
+        return HTMLResponse(text, self.status, headers=_headers(self.nonce))
 
     def show_problem(self, status: int, message: str) -> HTMLResponse:
         """A page that says what happened, instead of the one that was asked for."""
-        page, missing = "organiser/problem.html.j2", status == 404
-        return self.show(page, status=status, message=message, missing=missing)
+        visit = replace(self, status=status)
+        return visit.show("organiser/problem.html.j2", message=message, missing=status == 404)
 
     def go(self, address: str, message: str = "", undo: int | None = None) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""

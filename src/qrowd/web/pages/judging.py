@@ -1,25 +1,53 @@
-"""The judging page: what everybody may see of a campaign, and the place where its worker works."""
+"""The page where workers judge: what everybody may see of a campaign; documents made safe to read.
+
+A document is the reader's HTML or pages, and its original for a frame. The frame's address carries
+a signed ticket instead of a cookie, so that it also works where browsers refuse cookies (inside a
+platform's page).
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+import time
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import HTMLResponse
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from pydantic import BaseModel
 from starlette.staticfiles import StaticFiles
 
+from qrowd.collection.database.store import Store
+from qrowd.collection.judging import offer
+from qrowd.collection.judging.offer import Body
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
-from qrowd.web.access import TheStore
+from qrowd.web import pictures, sanitiser
+from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
+from qrowd.web.api.work import Key
 from qrowd.web.pages.templates import catalogue, language_of, templates
 from qrowd.web.problems import status_of
+from qrowd.web.settings import Settings
 
 router = APIRouter(include_in_schema=False)
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
+Position = Annotated[int, Path(ge=1, le=1000)]
+STEP = 0.025  # seconds
+TICKET_SECONDS = 2 * 86_400
+HTML = ("text/html", "application/xhtml+xml")
+PDF = ("application/pdf", "application/x-pdf")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml")
+ORIGINAL = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "X-DNS-Prefetch-Control": "off",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, max-age=3600",
+}
 
 
 class Static(StaticFiles):
@@ -77,3 +105,130 @@ def _data(campaign: About, language: str) -> str:
     }
     text = json.dumps(data, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+Piece = tuple[int, int, int, int, str]
+
+
+class Reading(BaseModel):
+    """A document to read. `kind` is text, image, pages or none.
+
+    `original` is the address of the frame or the image; those of pages follow it ("/1", ...). A
+    page is (width, height, pieces of text), a piece (left, top, width, height, text) on a grid
+    of 10,000 by 10,000.
+    """
+
+    kind: str
+    title: str
+    html: str = ""
+    original: str = ""
+    cut: bool = False
+    pages: list[tuple[int, int, list[Piece]]] = []
+
+
+@router.get("/judge/{name}/documents/{key}/{position}")
+def reading(
+    name: str,
+    key: Key,
+    position: Position,
+    worker: Worker,
+    settings: TheSettings,
+    response: Response,
+) -> Reading:
+    """A document of one's own batch, made safe."""
+    began = time.monotonic()
+    with worker.read() as work:
+        body = offer.body_of(work, worker.worker, key, position)
+    ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
+    response.headers["Cache-Control"] = "private, max-age=3600"
+    document = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
+    wait_for_a_whole_step(began)
+    return document
+
+
+def wait_for_a_whole_step(began: float) -> None:
+    """Until whole steps of time have passed: documents that others have read (gold) come faster
+    from the database, and the time must not tell.
+    """
+    time.sleep(-(time.monotonic() - began) % STEP)
+
+
+def kind_of(body: Body) -> str:
+    """How a document is shown."""
+    media = body.media_type.partition(";")[0].strip().lower()
+    if not body.content:
+        return "none"
+    if media in HTML:
+        return "html"
+    if media in PDF:
+        return "pages"
+    if media in IMAGES:
+        return "image" if sanitiser.can_be_shown(body.content) else "none"
+    return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
+
+
+def readable(body: Body, address: str, settings: Settings) -> Reading:
+    """A document made safe; `address` is that of its original."""
+    kind, title = kind_of(body), body.title
+    if kind == "image":
+        return Reading(kind=kind, title=title, original=address)
+    if kind == "pages":
+        drawn = pictures.pages_of(settings.folder, body.hash, body.content)
+        kind = "pages" if drawn.pages else "none"
+        return Reading(kind=kind, title=title, original=address, cut=drawn.cut, pages=drawn.pages)
+    cut = len(body.content) > sanitiser.LARGEST
+    if kind == "html":
+        page = sanitiser.reader_of_html(sanitiser.text_of(body.content, marked_up=True))
+        return Reading(kind="text", title=title, html=page, original=address, cut=cut)
+    if kind == "text":
+        page = sanitiser.reader_of_text(sanitiser.text_of(body.content))
+        return Reading(kind=kind, title=title, html=page, cut=cut)
+    return Reading(kind="none", title=title)
+
+
+@router.get("/judge/{name}/original/{ticket}/{number}")
+def page_picture(
+    name: str, ticket: str, number: Position, store: TheStore, settings: TheSettings
+) -> Response:
+    """The picture of a page of a PDF document."""
+    return shown_picture(_ticketed(ticket, store, settings), number, settings)
+
+
+def shown_picture(body: Body, number: int, settings: Settings) -> Response:
+    """A page of a PDF document as a picture."""
+    picture = pictures.picture(settings.folder, body.hash, number)
+    if not picture:
+        raise RuleError("not-found", "there is no such page")
+    return Response(picture, media_type="image/webp", headers=ORIGINAL)
+
+
+@router.get("/judge/{name}/original/{ticket}")
+def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
+    """The original of a document: nothing in it runs, loads or leads anywhere."""
+    return shown_original(_ticketed(ticket, store, settings))
+
+
+def shown_original(body: Body) -> Response:
+    """A document as it is, harmless, for a frame."""
+    if kind_of(body) == "image":
+        return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
+    page = sanitiser.original_of_html(sanitiser.text_of(body.content, marked_up=True))
+    return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
+
+
+def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
+    """The document that a ticket is for."""
+    try:
+        fields = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
+    except BadSignature:
+        message = "this document is not open any more; reload the page"
+        raise RuleError("not-found", message) from None
+    campaign, worker, key, position = fields
+    with store.read(campaign) as work:
+        return offer.body_of(work, worker, key, position)
+
+
+def _signer(settings: Settings) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(settings.secret, salt="original")

@@ -24,13 +24,7 @@ from qrowd.rendering import duration, percent, thousands
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
-from qrowd.web.pages.frame import (
-    AdministratorVisit,
-    Confirmation,
-    Visit,
-    campaign_address,
-    page_router,
-)
+from qrowd.web.pages.frame import AdministratorVisit, Confirmation, campaign_address, page_router
 from qrowd.web.pages.quality import embedded
 
 router = page_router()
@@ -55,7 +49,6 @@ def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         "organiser/passing.html.j2",
         found=expected,
         rows=rows,
-        problem="",
         svg=_picture(draft, expected) if expected and rows else "",
         useless=everybody_passes(draft),
         **shared(draft, "passing"),
@@ -95,18 +88,12 @@ class Run:
 @router.get("/drafts/{key}/rehearsal")
 def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """The dry run: to start, on its way, or done."""
-    return _rehearsal_page(visit, draft)
-
-
-def _rehearsal_page(visit: Visit, draft: Draft, problem: str = "") -> Response:
     with visit.store.snapshot() as db:
         row = jobs.of_draft(db, draft.key)
     return visit.show(
         "organiser/rehearsal.html.j2",
-        status=422 if problem else 200,
         run=_run(draft, row) if row else None,
         crowds=CROWDS,
-        problem=problem,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
     )
@@ -121,9 +108,11 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     except ValueError:
         rate = 0.0
     if crowd not in {name for name, _, _ in CROWDS} or not 0 < rate <= MOST_PER_HOUR:
-        return _rehearsal_page(visit, draft, "Say which crowd, and how many come in an hour.")
+        problem = "Say which crowd, and how many come in an hour."
+        return rehearsal(draft, visit.with_problem(problem, 422))
     if problems(draft):
-        return _rehearsal_page(visit, draft, "Something is to be mended before robots can try it.")
+        problem = "Something is to be mended before robots can try it."
+        return rehearsal(draft, visit.with_problem(problem, 422))
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
         jobs.ask_for_draft(db, visit.store.clock(), draft.key, wanted)
@@ -183,7 +172,6 @@ def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.show(
         "organiser/launch.html.j2",
         found=contents.forecast_of(draft),
-        problem="",
         lacking=problems(draft),
         warned=warnings(draft),
         **shared(draft, "launch"),
@@ -198,7 +186,12 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if not visit.sure:
         return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
-    _keep_runs(visit, draft)
+    # the runs that made the pool are the systems that are scored later
+    with visit.store.read(draft.plan.campaign.name) as work:
+        files = CampaignFiles(visit.store, visit.settings.folder, work.campaign)
+    for name in draft.plan.files.runs:
+        path = draft.folder / name
+        shutil.copyfile(path, files.runs / file_name(path.name))
     discard(draft)
     message = "Launched. People can start now."
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
@@ -224,20 +217,6 @@ def _confirmation(draft: Draft) -> Confirmation:
     if draft.plan.pay.hit:
         likely, most = money(expected.likely_cost), money(expected.budget)
         cost = f"This will cost about {likely}, and {most} at most."
-    return Confirmation(
-        "Everybody passes the gold. Launch all the same?" if useless else "Launch it?",
-        follows,
-        cost,
-        "Launch",
-        address(draft, "launch"),
-        doubtful=bool(useless),
-    )
-
-
-def _keep_runs(visit: Visit, draft: Draft) -> None:
-    """The runs that made the pool are the systems that are scored later."""
-    with visit.store.read(draft.plan.campaign.name) as work:
-        files = CampaignFiles(visit.store, visit.settings.folder, work.campaign)
-    for name in draft.plan.files.runs:
-        path = draft.folder / name
-        shutil.copyfile(path, files.runs / file_name(path.name))
+    title = "Everybody passes the gold. Launch all the same?" if useless else "Launch it?"
+    back = address(draft, "launch")
+    return Confirmation(title, follows, cost, "Launch", back, doubtful=bool(useless))

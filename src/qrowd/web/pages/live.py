@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from fastapi import Response
@@ -73,16 +74,12 @@ def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
 
 def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
     workers = counts(work, worker)
+    states = ", ".join(f"{thousands(n)} {state}" for state, n in workers.items())
     return [
         _coverage_tile(work),
         _quality_tile(findings["quality"]),
         _systems_tile(findings["systems"]),
-        Tile(
-            "/workers",
-            "Workers",
-            number(sum(workers.values())),
-            ", ".join(f"{thousands(n)} {state}" for state, n in workers.items()) or "none yet",
-        ),
+        Tile("/workers", "Workers", number(sum(workers.values())), states or "none yet"),
     ]
 
 
@@ -128,13 +125,12 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         topics, ahead = by_topic_and_votes(work), pace_of(work)
         quality, data = last_job(work, "quality"), visit.top(work, "/coverage")
         target = work.plan.sets.target
-    most = max((max(topic.by_votes, default=0) for topic in topics), default=0)
-    sums = {n: sum(topic.by_votes.get(n, 0) for topic in topics) for n in range(most + 1)}
+    total = sum((Counter(topic.by_votes) for topic in topics), Counter[int]())
     part = Part.of(len(topics), page, TOPICS)
     return visit.show(
         "organiser/coverage.html.j2",
         topics=topics[part.start : part.end],
-        total={votes: documents for votes, documents in sums.items() if documents},
+        total=dict(sorted(total.items())),
         number_of_topics=len(topics),
         page=part.page,
         pages=part.pages,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import Response
 from fastapi.responses import RedirectResponse
@@ -52,25 +51,23 @@ def ask_first(visit: Anybody, code: str = "") -> Response:
     with visit.store.snapshot() as db:
         if not no_account_yet(db):
             return visit.go("/campaigns")
-    return _set_up_page(visit, code, "")
+    return _set_up_page(visit, code)
 
 
 @router.post("/set-up")
 def make_first(visit: Anybody) -> Response:
     """Make the account; or say why not, and ask again."""
-    code, login = visit.text("code"), visit.text("login")[:LONGEST_LOGIN]
+    code, login, password = visit.text("code"), _login(visit), _password(visit)
     try:
-        session = accounts.set_up(visit.store, visit.settings, code, login, _password(visit))
+        session = accounts.set_up(visit.store, visit.settings, code, login, password)
     except RuleError as error:
-        return _set_up_page(visit, code, login, str(error), status_of(error))
+        return _set_up_page(visit.with_problem(error, status_of(error)), code)
     return _let_in(visit, session, "/campaigns")
 
 
-def _set_up_page(
-    visit: Visit, code: str, login: str, problem: str = "", status: int = 200
-) -> Response:
-    data = {"code": code, "login": login, "problem": problem, "least": LEAST_PASSWORD}
-    return visit.show("organiser/set_up.html.j2", status=status, **data)
+def _set_up_page(visit: Visit, code: str) -> Response:
+    data = {"code": code, "login": _login(visit), "least": LEAST_PASSWORD}
+    return visit.show("organiser/set_up.html.j2", **data)
 
 
 @router.get("/sign-in")
@@ -79,21 +76,21 @@ def ask_who(visit: Anybody) -> Response:
     with visit.store.snapshot() as db:
         fresh = no_account_yet(db)
     goal = own_address(visit.request.query_params.get("next", ""))
-    return visit.show("organiser/sign_in.html.j2", goal=goal, fresh=fresh, login="", problem="")
+    return visit.show("organiser/sign_in.html.j2", goal=goal, fresh=fresh, login="")
 
 
 @router.post("/sign-in")
 def come_in(visit: Anybody) -> Response:
     """Sign in with a password."""
     goal = own_address(visit.text("goal"))
-    login, password = visit.text("login")[:LONGEST_LOGIN], _password(visit)
+    login, password = _login(visit), _password(visit)
     try:
         if not login or not password:
             raise RuleError("bad-value", "give a name and a password")
         session = accounts.sign_in(visit.store, login, password)
     except RuleError as error:
-        data = {"goal": goal, "login": login, "fresh": False, "problem": str(error)}
-        return visit.show("organiser/sign_in.html.j2", status=status_of(error), **data)
+        again = visit.with_problem(error, status_of(error))
+        return again.show("organiser/sign_in.html.j2", goal=goal, fresh=False, login=login)
     return _let_in(visit, session, goal)
 
 
@@ -108,7 +105,13 @@ def leave(visit: Visiting) -> RedirectResponse:
 @router.get("/join")
 def ask_to_join(visit: Anybody, invitation: str = "") -> Response:
     """Choose a password."""
-    return _join_page(visit, invitation)
+    try:
+        guest = accounts.guest_of(visit.settings, invitation)
+    except RuleError as error:
+        return visit.show_problem(403, str(error))
+    return visit.show(
+        "organiser/join.html.j2", guest=guest, invitation=invitation, least=LEAST_PASSWORD
+    )
 
 
 @router.post("/join")
@@ -118,23 +121,12 @@ def join(visit: Anybody) -> Response:
     try:
         session = accounts.join(visit.store, visit.settings, invitation, _password(visit))
     except RuleError as error:
-        return _join_page(visit, invitation, str(error), status_of(error))
+        return ask_to_join(visit.with_problem(error, status_of(error)), invitation)
     return _let_in(visit, session, "/campaigns")
 
 
-def _join_page(visit: Visit, invitation: str, problem: str = "", status: int = 200) -> Response:
-    try:
-        guest = accounts.guest_of(visit.settings, invitation)
-    except RuleError as error:
-        return visit.show_problem(403, str(error))
-    return visit.show(
-        "organiser/join.html.j2",
-        status=status,
-        guest=guest,
-        invitation=invitation,
-        problem=problem,
-        least=LEAST_PASSWORD,
-    )
+def _login(visit: Visit) -> str:
+    return visit.text("login")[:LONGEST_LOGIN]
 
 
 def _password(visit: Visit) -> str:
@@ -171,7 +163,7 @@ def invite(visit: AdministratorVisit) -> Response:
             guest = Guest(login, administrator=True)
         return _accounts_page(visit, link=accounts.invite(visit.store, visit.settings, guest))
     except RuleError as error:
-        return _accounts_page(visit, status=status_of(error), problem=str(error))
+        return _accounts_page(visit.with_problem(error, status_of(error)))
 
 
 @router.post("/accounts/roles")
@@ -182,20 +174,18 @@ def take_role(visit: AdministratorVisit) -> Response:
     return visit.go("/accounts", message=f"{login} is no longer {role} of {campaign}.")
 
 
-def _accounts_page(visit: Visit, **changes: Any) -> Response:
+def _accounts_page(visit: Visit, link: str = "") -> Response:
     with visit.store.snapshot() as db:
         rows = accounts.accounts(db)
     names = [row.name for row in open_to(visit.signed, visit.store)]
-    data = {
-        "accounts": rows,
-        "campaigns": names,
-        "pairs": [(name, name) for name in names],
-        "login": visit.text("login"),
-        "link": "",
-        "problem": "",
-        **changes,
-    }
-    return visit.show("organiser/accounts.html.j2", **data)
+    return visit.show(
+        "organiser/accounts.html.j2",
+        accounts=rows,
+        campaigns=names,
+        pairs=[(name, name) for name in names],
+        login=visit.text("login"),
+        link=link,
+    )
 
 
 # --- the campaigns --------------------------------------------------------------------------------

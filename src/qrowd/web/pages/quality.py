@@ -222,7 +222,7 @@ def systems(visit: ReaderVisit) -> Response:
 def add_runs(visit: ManagerVisit) -> Response:
     """Take in runs."""
     sent = visit.files("runs")
-    for file in sent:
-        keep_run(visit.storage, file.filename, file.file)
+    for name, file in sent:
+        keep_run(visit.storage, name, file)
     message = f"{len(sent)} runs were taken in." if sent else "No file was chosen."
     return visit.go(visit.address("/systems"), message=message)

@@ -28,10 +28,6 @@ LONGEST_METHOD = 300
 @router.get("/campaigns/{name}/releases")
 def listed(visit: ExporterVisit) -> Response:
     """What a release holds, and the releases so far."""
-    return _page(visit)
-
-
-def _page(visit: CampaignVisit, problem: str = "") -> Response:
     with visit.read() as work:
         last = jobs.newest(work, "release")
         data = {
@@ -43,12 +39,10 @@ def _page(visit: CampaignVisit, problem: str = "") -> Response:
         }
     return visit.show(
         "organiser/releases.html.j2",
-        status=409 if problem else 200,
         runs=sum(1 for _ in visit.storage.runs.iterdir()),
         made=made_releases(visit.storage)[::-1],
         methods=METHODS,
         method=visit.text("method", "auto"),
-        problem=problem,
         day=clarification.day,
         **data,
     )
@@ -64,7 +58,7 @@ def make(visit: ExporterVisit) -> Response:
             return visit.confirm(_confirmation(visit))
         make_release(visit.member, method)
     except QrowdError as error:
-        return _page(visit, str(error))
+        return listed(visit.with_problem(error, 409))
     message = "The release is being made; look again in a moment."
     return visit.go(visit.address(PAGE), message=message)
 

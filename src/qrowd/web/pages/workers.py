@@ -157,10 +157,10 @@ def links(visit: KeeperVisit) -> Response:
     if not 0 < days <= MOST_DAYS or not 1 <= len(persons) <= MOST_LINKS:
         message = "write one name or number a line, and for how many days the links are good"
         raise RuleError("bad-value", message)
-    made = links_for(visit.member, visit.settings, persons, days)
+    people_links = links_for(visit.member, visit.settings, persons, days)
     with visit.read() as work:
         data = visit.top(work, "/workers")
-    return visit.show("organiser/links.html.j2", links=made, days=days, **data)
+    return visit.show("organiser/links.html.j2", links=people_links, days=days, **data)
 
 
 @router.post("/campaigns/{name}/workers/{number}/forget")
@@ -194,11 +194,5 @@ def _forgetting(number: int, void: bool, back: str) -> Confirmation:
         else "The answers stay, under a number that means nothing.",
         "Earlier backups are yours to erase.",
     ]
-    return Confirmation(
-        f"Forget the person behind w{number}?",
-        follows,
-        "This costs nothing.",
-        "Forget",
-        back,
-        final=True,
-    )
+    title, cost = f"Forget the person behind w{number}?", "This costs nothing."
+    return Confirmation(title, follows, cost, "Forget", back, final=True)
