@@ -80,12 +80,8 @@ def _gain(snapshot: Snapshot, method: q.Merger) -> dict[str, Any] | None:
     """Single answers against merged ones on check questions, of which the method knows nothing."""
     if snapshot.checks is None or snapshot.truth is None:
         return None
-    gain = consensus_gain(
-        snapshot.checks,
-        method.fit(snapshot.checks),
-        snapshot.truth,
-        gold_rel=snapshot.relevant_from,
-    )
+    checks, bound = snapshot.checks, snapshot.relevant_from
+    gain = consensus_gain(checks, method.fit(checks), snapshot.truth, gold_rel=bound)
     return None if gain is None else asdict(gain)
 
 

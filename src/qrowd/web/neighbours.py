@@ -66,12 +66,11 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
         for at in np.argsort(-cosines, kind="stable")
         if ids[at] != pair_id and cosines[at] > 0.01
     ]
-    return Neighbours(
-        tuple(
-            Neighbour(row.name, row.title, cosine, decided.get(row.id))
-            for row, cosine in nearest[:most]
-        )
-    )
+    alike = [
+        Neighbour(row.name, row.title, cosine, decided.get(row.id))
+        for row, cosine in nearest[:most]
+    ]
+    return Neighbours(tuple(alike))
 
 
 def _documents(work: Work, pair_id: int) -> list[Row]:

@@ -66,9 +66,7 @@ def _make(kept: Path, content: bytes) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="making-", dir=kept.parent))
     command = [sys.executable, "-m", "qrowd.web.pictures", str(fresh)]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("QROWD_")
-    }
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("QROWD_")}
     with suppress(subprocess.TimeoutExpired):  # then it is one that cannot be shown
         subprocess.run(
             command,

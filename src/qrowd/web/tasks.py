@@ -238,18 +238,20 @@ def _campaigns(store: Store, *states: str) -> list[int]:
 
 
 def _refresh(work: Work, kind: str) -> bool:
+    since, took, parameters = 0, 0, {"method": METHOD}
     last = jobs.newest(work, kind)
-    if last is not None and last.state in ("waiting", "running"):
-        return False
-    since = last.finished_at if last is not None else 0
-    took = last.finished_at - (last.leased_until - jobs.LEASE) if last is not None else 0
+    if last is not None:
+        if last.state in ("waiting", "running"):
+            return False
+        since, parameters = last.finished_at, json.loads(last.parameters)
+        took = since - (last.leased_until - jobs.LEASE)
     counted = work.own(assignment) & assignment.c.state.in_(VALID)
     first = work.number(select(func.min(assignment.c.leased_at)).where(counted)) or work.now
     fresh = select(assignment.c.id).where(counted, assignment.c.ended_at > since).limit(1)
     old = work.now - max(since, first) > max(REFRESH, 20 * took)
     if not old or not work.number(fresh):
         return False
-    jobs.ask(work, kind, json.loads(last.parameters) if last is not None else {"method": METHOD})
+    jobs.ask(work, kind, parameters)
     return True
 
 

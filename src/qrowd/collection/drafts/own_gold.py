@@ -59,9 +59,8 @@ def in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
     sets = arrange_gold(plan, rows, pool_of(replace(draft, plan=plan)))
     if not sets:
         raise InputError(
-            "no gold set can be made of these grades that spammers would fail: each "
-            f"topic needs {plan.sets.size} graded documents, some relevant and some "
-            "not",
+            "no gold set can be made of these grades that spammers would fail: each topic needs "
+            f"{plan.sets.size} graded documents, some relevant and some not",
             file="gold",
         )
     return _with_gold(draft, plan, rows, sets)

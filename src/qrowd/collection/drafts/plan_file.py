@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -74,10 +75,8 @@ def draft_of_files(
     sent = _unpacked(files)
     name, text = _plan_text(sent)
     plan = stored_plan(text, name)
-    without_files = plan
-    for kind in FILES:
-        without_files = set_key(without_files, "files", kind, getattr(Files(), kind))
-    draft = new_draft(folder, who, now, without_files)
+    without_files = Files(depth=plan.files.depth)
+    draft = new_draft(folder, who, now, replace(plan, files=without_files, text=""))
     try:
         by_name = {PurePosixPath(name).name: file for name, file in sent}
         return _with_files(draft, plan, by_name, who, now)

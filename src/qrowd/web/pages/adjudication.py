@@ -271,9 +271,8 @@ def objection(number: int, visit: ExpertVisit) -> Response:
         own = cases.own_decision(work, expert, pair_id)
         if own is None:
             row = next(row for row in cases.disagreements(work) if row.id == number)
-            return visit.go(
-                _address(visit, "pair", topic=row.topic, doc=row.doc, objection=str(number))
-            )
+            names = {"topic": row.topic, "doc": row.doc}
+            return visit.go(_address(visit, "pair", **names, objection=str(number)))
         sides = cases.disagreement(work, expert, number)
         data = {
             **_shared(visit, work),

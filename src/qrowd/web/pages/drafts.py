@@ -119,10 +119,8 @@ def begin(visit: AdministratorVisit) -> Response:
     if not files:
         return visit.go(address(new_draft(folder, name, now), "name"))
     draft, missing = draft_of_files(folder, name, now, files)
-    message = "The plan was read."
-    if missing:
-        message += f" Still wanted: {', '.join(missing)}."
-    return visit.go(address(draft, _first_open(draft)), message=message)
+    wanted = f" Still wanted: {', '.join(missing)}." if missing else ""
+    return visit.go(address(draft, _first_open(draft)), message=f"The plan was read.{wanted}")
 
 
 @router.get("/drafts/{key}")
@@ -140,15 +138,9 @@ def _first_open(draft: Draft) -> str:
 def delete(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Delete a draft, after a question."""
     if not visit.sure:
-        return visit.confirm(
-            Confirmation(
-                "Delete this draft?",
-                ["The answers and the uploaded files are deleted."],
-                button="Delete it",
-                back="/campaigns",
-                final=True,
-            )
-        )
+        follows = ["The answers and the uploaded files are deleted."]
+        question = Confirmation("Delete this draft?", follows, button="Delete it", final=True)
+        return visit.confirm(question)
     discard(draft)
     return visit.go("/campaigns", message="The draft was deleted.")
 
@@ -340,16 +332,11 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Keep the grades, and propose the next documents."""
     topic, allowed = visit.text("topic"), {str(grade) for grade in draft.plan.scale.grades}
     pool = {document for name, document in contents.pool_of(draft) if name == topic}
-    rows = [
-        GoldRow(
-            topic,
-            name,
-            int(visit.text(f"grade-{name}")),
-            visit.text(f"reason-{name}")[:LONGEST_REASON],
-        )
-        for name in visit.texts("document")
-        if name in pool and visit.text(f"grade-{name}") in allowed
-    ]
+    rows = []
+    for name in visit.texts("document"):
+        grade, reason = visit.text(f"grade-{name}"), visit.text(f"reason-{name}")
+        if name in pool and grade in allowed:
+            rows.append(GoldRow(topic, name, int(grade), reason[:LONGEST_REASON]))
     try:
         own_gold.keep(draft, rows, visit.signed.name, visit.store.clock())
     except InputError as error:

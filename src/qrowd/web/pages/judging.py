@@ -98,12 +98,8 @@ def policy(plan: Plan) -> str:
 
 def _data(campaign: About, language: str) -> str:
     """What scripts need to know, as JSON inside of HTML."""
-    data = {
-        "about": campaign.model_dump(),
-        "language": language,
-        "texts": dict(catalogue(language)),
-    }
-    text = json.dumps(data, ensure_ascii=False)
+    about, texts = campaign.model_dump(), dict(catalogue(language))
+    text = json.dumps({"about": about, "language": language, "texts": texts}, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
@@ -221,11 +217,10 @@ def shown_original(body: Body) -> Response:
 def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
     """The document that a ticket is for."""
     try:
-        fields = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
+        campaign, worker, key, position = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
     except BadSignature:
         message = "this document is not open any more; reload the page"
         raise RuleError("not-found", message) from None
-    campaign, worker, key, position = fields
     with store.read(campaign) as work:
         return offer.body_of(work, worker, key, position)
 

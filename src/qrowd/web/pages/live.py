@@ -90,10 +90,8 @@ def _coverage_tile(work: Work) -> Tile:
     held = sum(topic.held for topic in topics)
     wanted = sum(topic.wanted for topic in topics)
     figure = f"{held / documents:.1f} of {round(wanted / documents, 1):g}"
-    words = (
-        f"judgements of a document; {thousands(done)} of {thousands(len(topics))} topics have all "
-        "of theirs"
-    )
+    part = f"{thousands(done)} of {thousands(len(topics))}"
+    words = f"judgements of a document; {part} topics have all of theirs"
     return Tile("/coverage", "Coverage", figure, words)
 
 

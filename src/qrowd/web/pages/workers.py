@@ -175,13 +175,8 @@ def forget(number: int, visit: KeeperVisit) -> Response:
     except RuleError as error:
         if error.code != "released":
             raise
-        once_more = Confirmation(
-            "A release has these answers",
-            (f"{error}.",),
-            button="Forget and void",
-            back=page,
-            final=True,
-        )
+        title, follows = "A release has these answers", [f"{error}."]
+        once_more = Confirmation(title, follows, button="Forget and void", back=page, final=True)
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
     return visit.go(page, message="Forgotten.")
 

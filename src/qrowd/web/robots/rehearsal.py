@@ -89,7 +89,7 @@ def dry_run(
     crowd: Crowd,
     *,
     method: str = "mv",
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Rehearsal:
     """Let robots do a copy of the campaign, on a clock that jumps; the campaign is not touched.
 
@@ -113,7 +113,7 @@ def judge(
     name: str,
     crowd: Crowd,
     method: str = "mv",
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Rehearsal:
     """Let robots do a campaign itself (a draft is launched first); its clock must be `clock`."""
     with store.write(name) as work:
@@ -185,7 +185,7 @@ def try_out(
     crowd: str = "mixed",
     per_hour: float = 12.0,
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Estimate:
     """Let robots do a plan a few times; `progress` hears which share is done."""
     part, share = _part(plan, rows, seed)
@@ -199,8 +199,7 @@ def try_out(
     for at in range(TIMES):
 
         def tell(covered: float, before: int = at) -> None:
-            if progress:
-                progress((before + covered) / TIMES)
+            progress((before + covered) / TIMES)
 
         comers = Crowd(robots=number, per_hour=per_hour, setting=CROWDS[crowd], seed=seed + at)
         run, covered = _once(plan, part, comers, tell)

@@ -237,9 +237,8 @@ class Robot:
         body = yield from self._call("GET", path)
         seconds = self._seconds(document["position"])
         yield Wait(seconds)
-        true = self.truth.get(
-            (shown["topic"]["query"], hashlib.sha256(body.body).hexdigest()), self.grades[0]
-        )
+        digest = hashlib.sha256(body.body).hexdigest()
+        true = self.truth.get((shown["topic"]["query"], digest), self.grades[0])
         grade = self._grade(true)
         if self.way == "preferences":
             return grade
@@ -270,7 +269,7 @@ class Robot:
 
     def _say(self, answer: dict[str, Any]) -> Talk[None]:
         """Send an answer, perhaps twice, perhaps again after a lost reply or from an old tab."""
-        body = {"key": f"{self.random.bytes(12).hex()}", **answer}
+        body = {"key": self.random.bytes(12).hex(), **answer}
         yield from self._call("POST", "/answers", body)
         self.tally.answers += 1
         if self._chance(self.habits.double):
@@ -279,7 +278,7 @@ class Robot:
             yield Wait(self.random.exponential(5))
             yield from self._call("POST", "/answers", body)
         if self._chance(self.habits.second_tab) and body["kind"] == "grade":
-            old = {**body, "key": f"{self.random.bytes(12).hex()}", "follows": 0}
+            old = {**body, "key": self.random.bytes(12).hex(), "follows": 0}
             yield from self._call("POST", "/answers", old)
 
     def _rank(self, shown: dict[str, Any], grades: list[int]) -> Talk[None]:

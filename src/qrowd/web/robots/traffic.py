@@ -98,7 +98,7 @@ def rehearse(
     clock: Clock,
     robots: Sequence[Robot],
     arrivals: Sequence[float],
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Let robots work that arrive after so many seconds; how many requests that took."""
     start, order = clock.now, itertools.count()
@@ -120,8 +120,7 @@ def rehearse(
         clock.now = max(clock.now, start + round(at * 1000))
         answer = send(step)
         requests += 1
-        if progress:
-            progress(requests)
+        progress(requests)
         heapq.heappush(queue, (at, next(order), life, answer))
     return requests
 
