@@ -109,10 +109,8 @@ def _welcome(settings: Settings) -> None:
     from qrowd.web.accounts import no_account_yet
     from qrowd.web.settings import set_up_code
 
-    store = open_store(settings.database, new=True)
-    with store.snapshot() as db:
+    with open_store(settings.database, new=True) as store, store.snapshot() as db:
         first = no_account_yet(db)
-    store.engine.dispose()
     say(f"qrowd: serving {store.shown} at {settings.address}")
     if first:
         code = set_up_code(settings)

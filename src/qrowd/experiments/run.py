@@ -27,7 +27,7 @@ from qrowd.experiments.cells import Task, key_of, tasks_of
 from qrowd.experiments.executors import computed, refuse_unknown
 from qrowd.experiments.inputs import Inputs, load
 from qrowd.experiments.plan import Plan
-from qrowd.io.atomic import made_folder, written
+from qrowd.io.atomic import made_folder, write, written
 from qrowd.kernel import threads
 
 _KEY = "qrowd.experiment"
@@ -191,8 +191,7 @@ def _write_frame(path: Path, frame: Any, key: str) -> None:
     """Whole or not at all; a full disk is one clear line, and what was finished stays."""
     memory = io.BytesIO()
     frame.write_parquet(memory, metadata={_KEY: key})
-    with written(path) as beside:
-        beside.write_bytes(memory.getbuffer())
+    write(path, memory.getvalue())
 
 
 @dataclass

@@ -14,7 +14,7 @@ Writing (beside, then renamed: all or nothing; the suffix says the form):
 
     save(noun, path, *, ties=None, seed=0, format="")
     save_table({"run": [...], "AP": [...]}, path)       in `qrowd.io.save`
-    with written(path) as beside: beside.write_text(x)  in `qrowd.io.atomic`
+    write(path, text)  whole or not at all, in `qrowd.io.atomic`
 
 A bad file raises `FormatError`, which names the file, the line, and what to do.
 """

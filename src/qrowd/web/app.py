@@ -82,7 +82,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     @asynccontextmanager
     async def closing(_: FastAPI) -> AsyncIterator[None]:
         yield
-        opened.engine.dispose()
+        opened.close()
 
     app = FastAPI(
         title="qrowd",

@@ -29,7 +29,7 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
     """Serve until interrupted or terminated."""
     # uvicorn ends on SIGTERM, then raises it again: the process for jobs has to be ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    open_store(settings.database, new=True).engine.dispose()  # made once, before anybody asks
+    open_store(settings.database, new=True).close()  # made once, before anybody asks
     quiet = {"log_level": "warning", "access_log": False, "server_header": False}
     with JobsProcess(settings):
         if processes == 1:

@@ -34,7 +34,7 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
 from qrowd.errors import QrowdError, RuleError
-from qrowd.io.atomic import written
+from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
@@ -82,8 +82,7 @@ def _quality(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     taken = snapshot(files, checks=True)
     quality = findings.quality(taken, merger_of(method))
     columns = quality.assessors.to_polars().to_dict(as_series=False)
-    with written(files.results / "assessors.tsv") as beside:
-        beside.write_text(tsv(columns), encoding="utf-8")
+    write(files.results / "assessors.tsv", tsv(columns))
     return {
         "method": method,
         **quality.summary,
@@ -169,8 +168,7 @@ def _runs(files: CampaignFiles) -> Path:
 def _kept(files: CampaignFiles, figures: Mapping[str, Figure]) -> list[dict[str, str]]:
     """Pictures kept as files; their words."""
     for name, figure in figures.items():
-        with written(files.results / f"{name}.svg") as beside:
-            beside.write_text(figure.svg, encoding="utf-8")
+        write(files.results / f"{name}.svg", figure.svg)
     return [
         {"file": f"{name}.svg", "alt": figure.alt, "caption": figure.caption}
         for name, figure in figures.items()

@@ -86,11 +86,8 @@ def plan_text(way: str = "grades", language: str = "en") -> str:
 
 def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:
     """Make a campaign in the server's database and start it; a worker's link, good for a day."""
-    store = open_store(settings.database, new=True)
-    try:
+    with open_store(settings.database, new=True) as store:
         create_campaign(store, plan, rows)
         with store.write(plan.campaign.name) as work:
             launch(work, "trial")
             return link_for(work, settings, "you", 1)
-    finally:
-        store.engine.dispose()

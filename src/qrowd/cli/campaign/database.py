@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -19,16 +17,11 @@ if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
 
 
-@contextmanager
-def opened(database: str, *, new: bool = False) -> Iterator[Store]:
-    """The database, closed at the end."""
+def opened(database: str, *, new: bool = False) -> Store:
+    """The database, to be closed by `with`; its code is imported when it is needed."""
     from qrowd.collection.database.opening import open_store
 
-    store = open_store(database, new=new)
-    try:
-        yield store
-    finally:
-        store.engine.dispose()
+    return open_store(database, new=new)
 
 
 def user() -> str:
@@ -135,4 +128,4 @@ def upgrade(database: str, to: str | None, yes: bool) -> None:
     elif not back:
         opening.upgrade(store, to or "head")
     say(f"version {opening.version(store)} (was {before or 'none'})")
-    store.engine.dispose()
+    store.close()

@@ -56,7 +56,7 @@ def open_store(
         try:
             refuse_other_version(store)
         except QrowdError:
-            store.engine.dispose()
+            store.close()
             raise
     return store
 

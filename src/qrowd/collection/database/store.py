@@ -136,6 +136,16 @@ class Store:
     random: random.Random = field(default_factory=random.SystemRandom)
     turn: threading.Lock = field(default_factory=threading.Lock)
 
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
     @property
     def is_sqlite(self) -> bool:
         """Whether it is an SQLite file."""

@@ -85,19 +85,13 @@ def _backup_sqlite(source: Path, target: Path) -> None:
 
 def _move_to_file(store: Store, path: Path) -> None:
     """Copy a database into one plain SQLite file, without files beside it at the end."""
-    copy = open_store(path, new=True)
-    try:
+    with open_store(path, new=True) as copy:
         move(store, copy)
-    finally:
-        copy.engine.dispose()
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
 
 
 def restore(path: str | Path, target: Store) -> dict[str, int]:
     """A backup into an empty database of either engine."""
-    source = open_store(path)
-    try:
+    with open_store(path) as source:
         return move(source, target)
-    finally:
-        source.engine.dispose()

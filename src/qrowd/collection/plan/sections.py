@@ -72,6 +72,11 @@ class Grades:
         """The scale as the library knows it."""
         return Scale(self.grades, self.relevant_from)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels; where there are none, the grades as text."""
+        return self.labels or tuple(str(grade) for grade in self.grades)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Files:

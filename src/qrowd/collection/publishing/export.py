@@ -45,7 +45,7 @@ from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.scale import Scale
-from qrowd.io.atomic import written
+from qrowd.io.atomic import write, written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
 from qrowd.io.release import sha256_of
@@ -197,8 +197,7 @@ def _write_manifest(work: Work, folder: Path, exported: Sequence[Exported]) -> N
         "spent": {"owed": money.owed, "settled": money.settled, "currency": work.plan.pay.currency},
         "files": {file.name: {"rows": file.rows, "sha256": file.sha256} for file in exported},
     }
-    with written(folder / "manifest.json") as beside:
-        beside.write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write(folder / "manifest.json", json.dumps(about, indent=2, sort_keys=True) + "\n")
 
 
 # --- answers --------------------------------------------------------------------------------------

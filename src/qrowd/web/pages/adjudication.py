@@ -57,9 +57,8 @@ CODES = (
 def _scale(work: Work) -> dict[str, Any]:
     """How grades and days are shown."""
     scale = work.plan.scale
-    labels = scale.labels or tuple(str(grade) for grade in scale.grades)
     return {
-        "labels": dict(zip(scale.grades, labels, strict=True)),
+        "labels": dict(zip(scale.grades, scale.names, strict=True)),
         "relevant_from": scale.relevant_from,
         "day": clarification.day,
     }

@@ -319,7 +319,7 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         "organiser/grade.html.j2",
         topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
         sheets=[_sheet(draft, document) for _, document in pairs],
-        labels=scale.labels or tuple(map(str, scale.grades)),
+        labels=scale.names,
         done=len(own_gold.graded(draft)),
         sets=own_gold.sets_made(draft),
         found=contents.forecast_of(draft),

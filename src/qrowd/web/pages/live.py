@@ -16,13 +16,13 @@ from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
 from qrowd.rendering import records, thousands
+from qrowd.web.findings import SUSPICIOUS
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
 from qrowd.web.pages.templates import interval, number, percent
 
 router = page_router()
 TOPICS = 200  # lines of a page
-SUSPECTED = ("adversarial", "random", "uniform")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
     """What the last results tell."""
     todo = []
     quality = findings["quality"].result
-    doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPECTED)
+    doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPICIOUS)
     if doubted:
         text = "A worker answers" if doubted == 1 else f"{thousands(doubted)} workers answer"
         todo.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))

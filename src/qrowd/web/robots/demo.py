@@ -51,15 +51,12 @@ def demo_campaign(folder: Path, seed: int = 0) -> Section:
     plan, clock = parse_plan(PLAN), Clock(START)
     path = folder / "campaign.db"
     path.unlink(missing_ok=True)
-    store = open_store(path, clock=clock, seed=seed, new=True)
-    try:
+    with open_store(path, clock=clock, seed=seed, new=True) as store:
         create_campaign(store, plan, campaign_rows(collection))
         crowd = Crowd(robots=14, truth=collection.truth, seed=seed)
         rehearsal = judge(store, clock, folder, plan.campaign.name, crowd, method="ds")
         with store.read(plan.campaign.name) as work:
             export(work, folder / "campaign")
-    finally:
-        store.engine.dispose()
     return section_of(plan, rehearsal)
 
 

@@ -99,11 +99,8 @@ def dry_run(
         folder = Path(path)
         backup(store, folder / "copy.db")
         clock = Clock(store.clock())
-        copy = open_store(folder / "copy.db", clock=clock, seed=crowd.seed)
-        try:
+        with open_store(folder / "copy.db", clock=clock, seed=crowd.seed) as copy:
             return judge(copy, clock, folder, name, crowd, method, progress)
-        finally:
-            copy.engine.dispose()
 
 
 def judge(
@@ -258,12 +255,10 @@ def _once(
             if requests % PROGRESS_EVERY == 0:
                 tell(covered())
 
-        try:
+        with store:
             create_campaign(store, replace(plan, text=plan_text(plan)), rows)
             run = judge(store, clock, folder, plan.campaign.name, crowd, progress=count)
             return run, covered()
-        finally:
-            store.engine.dispose()
 
 
 def _span(values: Sequence[float]) -> Span:
