@@ -141,7 +141,7 @@ def test_accuracies_by_topic_are_learned_once_for_all_sets(replicated: Inputs, g
     method = q.get(f"tpc_{gap}_msd")
     shared = cells._topic_accuracies(replicated, method, "made")
     assert shared is not None
-    topics = replicated.by_each["made"].topics
+    topics = replicated.assessor_scores["made"].topics
     for one in replicated.groups["two"]:
         alone = cells._accuracies(replicated, method, "made", one)
         at = topics.find(q.Index.of(one.test))

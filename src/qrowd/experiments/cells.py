@@ -172,11 +172,11 @@ def _from_scores(inputs: Inputs, method: Any, task: Task) -> Iterator[SetMeans]:
         shared = _topic_accuracies(inputs, method, name)
         for group, at, topic_set in _sets(inputs):
             test = Index.of(topic_set.test)
-            scores = inputs.by_each[name][test]
+            scores = inputs.assessor_scores[name][test]
             accuracies = (
                 _accuracies(inputs, method, name, topic_set)
                 if shared is None
-                else shared[:, :, inputs.by_each[name].topics.find(test)]
+                else shared[:, :, inputs.assessor_scores[name].topics.find(test)]
             )
             means = []
             for values, accuracy in zip(scores.values, accuracies, strict=True):
@@ -189,7 +189,7 @@ def _topic_accuracies(inputs: Inputs, method: Any, name: str) -> Floats | None:
     """Accuracies on all topics at once, where a topic's do not depend on the others scored."""
     if getattr(method, "per", "") != "tpc":
         return None
-    scores, random = inputs.by_each[name], inputs.random[name]
+    scores, random = inputs.assessor_scores[name], inputs.random_assessor_scores[name]
     if max(np.nanmax(scores.values), np.nanmax(random.values)) > 1 or not _ranked(random):
         return None  # divided by the largest, or judged by fewer kinds, on the topics of a set
     return np.asarray(method.accuracies(scores, Given(random=random)))
@@ -204,12 +204,12 @@ def _ranked(random: Scores) -> bool:
 
 def _accuracies(inputs: Inputs, method: Any, name: str, topic_set: TopicSet) -> Floats:
     """Accuracies[measure, assessor, topic] on a set's topics; gold is seen on the others only."""
-    scores, test = inputs.by_each[name], Index.of(topic_set.test)
+    scores, test = inputs.assessor_scores[name], Index.of(topic_set.test)
     if "reference" not in method.card.needs:
-        random = inputs.random[name] if "random" in method.card.needs else None
+        random = inputs.random_assessor_scores[name] if "random" in method.card.needs else None
         return np.asarray(method.accuracies(scores[test], Given(random=random)))
     train = Index.of(inputs.training(topic_set))
-    reference = inputs.references[name, "certain"][train]
+    reference = inputs.gold_scores[name, "certain"][train]
     both = scores[Index.of([*test, *train])]
     accuracies = method.accuracies(both, Given(reference=reference))
     return np.asarray(accuracies[:, :, both.topics.find(test)])
@@ -228,7 +228,7 @@ def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Flo
     size, panel = np.repeat(task.sizes, each), np.tile(np.arange(1, each + 1), len(task.sizes))
     cells: list[Columns] = []
     for kind in grid.gold:
-        truth = inputs.references[name, kind][test].means()[:, 0]
+        truth = inputs.gold_scores[name, kind][test].means()[:, 0]
         for measure, values, reference in zip(grid.measures, means, truth, strict=True):
             words = {
                 "runs": name,

@@ -71,13 +71,13 @@ class Inputs:
     # --- scores that many cells share -------------------------------------------------------------
 
     @cached_property
-    def by_each(self) -> dict[str, Scores]:
+    def assessor_scores(self) -> dict[str, Scores]:
         """The scores of every run set under each assessor alone."""
         each = self.crowd.by_assessor()
         return {name: evaluate(runs, each, self.measures) for name, runs in self.runs.items()}
 
     @cached_property
-    def references(self) -> dict[tuple[str, str], Scores]:
+    def gold_scores(self) -> dict[tuple[str, str], Scores]:
         """The scores under gold, by run set and kind of gold."""
         grid = self.plan.grid
         kinds: dict[str, Qrels | SoftQrels] = {
@@ -91,7 +91,7 @@ class Inputs:
         }
 
     @cached_property
-    def random(self) -> dict[str, Scores]:
+    def random_assessor_scores(self) -> dict[str, Scores]:
         """The scores under random assessors, by run set."""
         replicates, seed = self.plan.grid.replicates, self.plan.panels.seed
         return {
@@ -108,12 +108,12 @@ class Inputs:
 
     def prepare(self) -> None:
         """Make what all tasks share, before several threads ask for it."""
-        self.references  # noqa: B018
+        self.gold_scores  # noqa: B018
         cards = [self.plan.method(name).card for name in self.plan.grid.approaches]
         if any(card.level == "scores" for card in cards):
-            self.by_each  # noqa: B018
+            self.assessor_scores  # noqa: B018
         if any("random" in card.needs for card in cards):
-            self.random  # noqa: B018
+            self.random_assessor_scores  # noqa: B018
 
 
 def _parts_of(pairs: Pairs) -> list[Any]:
@@ -125,23 +125,27 @@ def load(plan: Plan) -> Inputs:
     missing = _missing(plan)
     if missing and not plan.data.made:
         section, key, path = missing[0]
-        raise plan.wrong(section, key, f"there is no {path or 'file'}; name one that is there")
-    made, seed = bool(missing) or not plan.data.gold, plan.data.seed
-    if made and plan.data.pools == "trec11":  # a crowd with gold for some of its pairs, no runs
+        raise plan.wrong(section, key, f"there is no {path}; name one that is there")
+    # real judgements on made runs, or the other way round, would fit nothing: all or none are made
+    simulated = bool(missing) or not plan.data.gold
+    seed = plan.data.seed
+    if (
+        simulated and plan.data.pools == "trec11"
+    ):  # a crowd with gold for some of its pairs, no runs
         crowd = simulate("carpenter", seed=seed)
         source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {seed})"
         sources = {"gold": source, "judgements": source}
         inputs = Inputs(plan, crowd.judgements, crowd.gold, {}, sources)
     else:
-        inputs = _with_runs(plan, made)
-    check(inputs)
+        inputs = _with_runs(plan, simulated)
+    _check(inputs)
     return inputs
 
 
-def _with_runs(plan: Plan, made: bool) -> Inputs:
+def _with_runs(plan: Plan, simulated: bool) -> Inputs:
     """Gold and runs that are read, or made; judgements that are read, or simulated on these."""
-    gold, runs, sources = _made(plan) if made else _read(plan)
-    if plan.data.judgements and not made:
+    gold, runs, sources = _simulated(plan) if simulated else _read(plan)
+    if plan.data.judgements and not simulated:
         crowd = read_judgements(_path(plan, plan.data.judgements))
         sources["judgements"] = f"as in {Path(plan.data.judgements).name}"
     else:
@@ -160,12 +164,12 @@ def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     return gold, runs, sources
 
 
-def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
+def _simulated(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     """A made collection with the plan's topics."""
     halves = [half for sets in plan.topics.values() for topic_set in sets for half in topic_set]
     topics = Index.of(sorted({name for half in halves for name in half}) or TOPICS)
     data = plan.data
-    made = simulate(
+    collection = simulate(
         topics=len(topics),
         documents=data.documents,
         runs=data.systems,
@@ -175,9 +179,9 @@ def _made(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
         depth=min(1000, data.documents),
         seed=data.seed,
     )
-    pool = made.truth.pairs
-    gold = Qrels(Pairs(topics, pool.documents, pool.topic, pool.document), made.truth.grade)
-    runs = {next(iter(plan.runs), "made"): replace(made.runs, topics=topics)}
+    pool = collection.truth.pairs
+    gold = Qrels(Pairs(topics, pool.documents, pool.topic, pool.document), collection.truth.grade)
+    runs = {next(iter(plan.runs), "made"): replace(collection.runs, topics=topics)}
     source = f"SIMULATED (the plan's files are not there; seed {data.seed})"
     return gold, runs, {"runs": source, "gold": source}
 
@@ -200,7 +204,7 @@ def _path(plan: Plan, name: str) -> Path:
     return Path(plan.folder) / Path(os.path.expandvars(name)).expanduser()
 
 
-def check(inputs: Inputs) -> None:
+def _check(inputs: Inputs) -> None:
     """An error where the data do not have what the plan asks for."""
     plan, crowd, gold = inputs.plan, inputs.crowd, inputs.gold
     most = max(plan.panels.sizes, default=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ from qrowd.io.formats import FORMATS, format_to_write
 from qrowd.io.formats.format import Format
 from qrowd.io.orders import frame_of
 from qrowd.io.origin import say
-from qrowd.io.source import zstd
+from qrowd.io.source import COMPRESSED, zstd
 from qrowd.io.topics import encoded_topics
 
 TEXT_LIMIT = 5_000_000
 _TREC = (Qrels, RunSet)
 _MARKUP = {".xml": "xml", ".sgml": "trec"}  # of topics and documents
-_ANY = ("", ".txt")  # suffixes that say nothing
+_SILENT_SUFFIXES = ("", ".txt")  # suffixes that say nothing
 
 
 def save(
@@ -53,40 +54,42 @@ def encoded_noun(
     noun: Any, name: str, *, ties: str | None = None, seed: int = 0, format: str = ""
 ) -> bytes:
     """The bytes that `save` writes to a file of this name."""
-    inner, squeeze = _compression(name)
-    if hasattr(noun, "to_html") and not isinstance(noun, Framed):
+    plain_name, squeeze = _compression(name)
+    if hasattr(noun, "to_html") and not isinstance(noun, Framed):  # a report is always a page
         return squeeze(noun.to_html().encode())
     if isinstance(noun, Topics | Documents):
-        return squeeze(_texts(noun, inner, name, format))
+        return squeeze(_encoded_texts(noun, plain_name, name, format))
     if isinstance(noun, Orders):
-        return squeeze(_form(inner, format, "tsv").write(frame_of(noun, name), name))
+        return squeeze(_table_format(plain_name, format, "tsv").write(frame_of(noun, name), name))
     if isinstance(noun, Merged):
         noun = replace(noun, decided=noun.grades(ties, seed))
     if not isinstance(noun, Framed):
         raise UsageError(f"cannot save a {type(noun).__name__}")
-    form = _form(inner, format, "trec" if isinstance(noun, _TREC) else "tsv")
+    form = _table_format(plain_name, format, "trec" if isinstance(noun, _TREC) else "tsv")
     if isinstance(noun, Scores) and form.name != "parquet" and noun.values.size > TEXT_LIMIT:
         message = f"{noun.values.size} values are too many for text; use the suffix .parquet"
         raise InputError(message, file=name)
     return squeeze(form.write(polars_frame(noun.file_columns()), name))
 
 
-def _texts(noun: Topics | Documents, inner: str, name: str, stated: str) -> bytes:
-    form = format_to_write(inner)
-    kind = stated or _MARKUP.get(Path(inner).suffix.lower()) or (form.name if form else "jsonl")
+def _encoded_texts(noun: Topics | Documents, plain_name: str, name: str, stated: str) -> bytes:
+    form = format_to_write(plain_name)
+    kind = (
+        stated or _MARKUP.get(Path(plain_name).suffix.lower()) or (form.name if form else "jsonl")
+    )
     if isinstance(noun, Topics):
         return encoded_topics(noun, kind, name)
     return encoded_documents(noun, kind, name)
 
 
-def _form(name: str, stated: str, usual: str) -> Format:
+def _table_format(name: str, stated: str, usual: str) -> Format:
     """The format that is stated, or that the suffix names, or the usual one."""
     if stated and (stated not in FORMATS or not FORMATS[stated].suffixes):
         raise UsageError(f"format must be one of {', '.join(FORMATS)}, got {stated!r}")
     form = FORMATS[stated] if stated else format_to_write(name)
     suffix = Path(name).suffix.lower()
-    if form is None and suffix not in _ANY:
-        suffixes = " ".join(each for form in FORMATS.values() for each in form.suffixes)
+    if form is None and suffix not in _SILENT_SUFFIXES:
+        suffixes = " ".join(chain.from_iterable(known.suffixes for known in FORMATS.values()))
         kind = "TREC's form" if usual == "trec" else usual.upper()
         say(f"{name}: the suffix {suffix} is unknown; written as {kind} (known: {suffixes})")
     return form or FORMATS[usual]
@@ -94,22 +97,23 @@ def _form(name: str, stated: str, usual: str) -> Format:
 
 def _compression(name: str) -> tuple[str, Callable[[bytes], bytes]]:
     """The name without the suffix of a compression, and what compresses."""
-    modules = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2", ".zst": "zstd"}
+    modules = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
     suffix = Path(name).suffix.lower()
-    if suffix not in modules:
+    if suffix not in COMPRESSED:
         return name, bytes
     module: Any = zstd() if suffix == ".zst" else importlib.import_module(modules[suffix])
-    inner = name[: -len(suffix)]
+    plain_name = name[: -len(suffix)]
     if suffix == ".gz":
-        return inner, lambda data: bytes(module.compress(data, mtime=0))
-    return inner, module.compress
+        # without the time, so that the same data give the same bytes
+        return plain_name, lambda data: bytes(module.compress(data, mtime=0))
+    return plain_name, module.compress
 
 
 def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
     """Write a table of named columns: all of it, or nothing; the suffix says how (else TSV)."""
     import polars as pl
 
-    inner, squeeze = _compression(str(path))
-    form = _form(inner, "", "tsv")
+    plain_name, squeeze = _compression(str(path))
+    form = _table_format(plain_name, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
     write(path, squeeze(form.write(frame, str(path))))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from qrowd.aggregation.confusion import ConfusionEM, confusion_columns, earlier_counts
 from qrowd.aggregation.fit import Fitting, topic_folds
-from qrowd.data.arrays import Codes, Floats
+from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
@@ -19,8 +18,8 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import NotConvergedWarning, UsageError
 from qrowd.registry import method, param, spec_of
 
-HONEST = 0.9
-WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
+HONEST_DIAGONAL = 0.9
+GOLD_WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
 
 
 @method(
@@ -112,7 +111,7 @@ class DawidSkene:
             return replace(merged, fit=fit)
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
         earlier = earlier_counts(fitting, self.trust)
-        em = self._model(fitting, earlier)
+        em = self._em(fitting, earlier)
         self._start(em, fitting)
         enough = self.tol * max(len(judgements), 1)
         for _ in fitting.iterations(self.max_iter):
@@ -126,14 +125,17 @@ class DawidSkene:
         details = Details(prior=em.prior)
         return fitting.merged(em.posterior, columns, given_pairs=seen, details=details)
 
-    def _model(self, fitting: Fitting, earlier: Floats) -> ConfusionEM:
+    def _em(self, fitting: Fitting, earlier: Floats) -> ConfusionEM:
+        """The algorithm on these judgements. A cell has a confusion matrix of its own: an assessor,
+        or an assessor (`owner`) on one topic; `pseudo` is added to the counts of its matrix.
+        """
         rows = self._weighted(fitting)
         cell, owner = _topic_cells(rows) if self.per_topic else (None, None)
         by_topic = self.per_topic or self.prior == "topic"
         pseudo = np.full((len(rows.scale), len(rows.scale)), self.smoothing)
         if earlier.any():
-            of_cell = earlier if owner is None else earlier[owner]
-            pseudo = (of_cell + self.smoothing).reshape(-1, len(rows.scale))
+            earlier_by_cell = earlier if owner is None else earlier[owner]  # [cell, said, true]
+            pseudo = (earlier_by_cell + self.smoothing).reshape(-1, len(rows.scale))
         return ConfusionEM(
             rows,
             fitting.gold,
@@ -165,8 +167,8 @@ class DawidSkene:
     def _first_matrices(self, em: ConfusionEM, fitting: Fitting) -> Floats:
         size = em.size
         if self.init == "honest":
-            matrix = np.full((size, size), (1 - HONEST) / (size - 1))
-            np.fill_diagonal(matrix, HONEST)
+            matrix = np.full((size, size), (1 - HONEST_DIAGONAL) / (size - 1))
+            np.fill_diagonal(matrix, HONEST_DIAGONAL)
             return np.tile(matrix, (em.cells, 1))
         if fitting.given.gold is None:
             raise UsageError(
@@ -174,10 +176,10 @@ class DawidSkene:
             )
         codes = fitting.given.with_gold(fitting.judgements)[1]
         em.count((codes[:, None] == np.arange(size)).astype(np.float64))  # nothing elsewhere
-        own = em.cell_counts
-        everybody = own.sum(axis=0) + 1.0
-        own = own + everybody / everybody.sum(axis=0)
-        return np.asarray((own / own.sum(axis=1, keepdims=True)).reshape(-1, size))
+        everybody = em.cell_counts.sum(axis=0) + 1.0
+        prior = everybody / everybody.sum(axis=0)  # one judgement per true grade, as everybody's
+        counts = em.cell_counts + prior
+        return np.asarray((counts / counts.sum(axis=1, keepdims=True)).reshape(-1, size))
 
 
 def _random_posterior(rows: Judgements, seed: int) -> Floats:
@@ -185,8 +187,8 @@ def _random_posterior(rows: Judgements, seed: int) -> Floats:
     every = np.arange(len(rows.pairs), dtype=np.int32)
     size = len(rows.scale)
     hashed = [rows.pairs.hashes(every, seed * size + code) for code in range(size)]
-    uniform = (np.stack(hashed, axis=1) >> np.uint64(11)) * 2.0**-53
-    weights = -np.log1p(-uniform) + 1e-300
+    uniform = (np.stack(hashed, axis=1) >> np.uint64(11)) * 2.0**-53  # 53 bits fill a float
+    weights = -np.log1p(-uniform) + 1e-300  # no row of zeros
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -207,7 +209,9 @@ def _topic_cells(rows: Judgements) -> tuple[Codes, Codes]:
 # --- the weight of gold ---------------------------------------------------------------------------
 
 
-def _best_gold_weight(method: Any, judgements: Judgements, given: Given) -> tuple[float, str]:
+def _best_gold_weight(
+    method: DawidSkene, judgements: Judgements, given: Given
+) -> tuple[float, str]:
     """The `gold_weight` whose fits predict gold of held-out topics best, and why."""
     gold = given.gold
     judged = None if gold is None else gold.select(judgements.pairs.locate(gold.pairs) >= 0)
@@ -216,23 +220,24 @@ def _best_gold_weight(method: Any, judgements: Judgements, given: Given) -> tupl
     fold = topic_folds(judged.pairs, np.arange(len(judged)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        losses = {
-            weight: sum(
-                _loss(replace(method, gold_weight=weight), judgements, given, judged, fold == part)
-                for part in np.unique(fold)
-            )
-            / len(judged)
-            for weight in WEIGHTS
-        }
+        losses = {}
+        for weight in GOLD_WEIGHTS:
+            weighted = replace(method, gold_weight=weight)
+            parts = [
+                _loss(weighted, judgements, given, judged, fold == part) for part in np.unique(fold)
+            ]
+            losses[weight] = sum(parts) / len(judged)
     best = min(losses, key=lambda weight: losses[weight])
     listed = ", ".join(f"{weight:g}: {loss:.3f}" for weight, loss in losses.items())
     return best, f"gold weight {best:g}, by the log loss on gold of held-out topics ({listed})"
 
 
-def _loss(method: Any, judgements: Judgements, given: Given, gold: Qrels, out: Any) -> float:
+def _loss(
+    method: DawidSkene, judgements: Judgements, given: Given, gold: Qrels, held_out: Mask
+) -> float:
     """The log loss on this part of the gold, of a fit that sees the rest."""
-    merged = method.fit(judgements, replace(given, gold=gold.select(~out), progress=None))
-    held = gold.select(out)
+    merged = method.fit(judgements, replace(given, gold=gold.select(~held_out), progress=None))
+    held = gold.select(held_out)
     codes = merged.scale.codes_of_gold(held.grade)
     odds = merged.log_odds[merged.pairs.locate(held.pairs)]
     return float(np.logaddexp(0.0, np.where(merged.scale.relevant[codes], -odds, odds)).sum())

@@ -66,7 +66,7 @@ def _status_text(plan: Plan, state: Status) -> str:
     money, shown = state.money, plan.pay.shown
     batches = ", ".join(f"{n} {name}" for name, n in state.assignments.items()) or "none yet"
     workers = ", ".join(f"{n} {name}" for name, n in state.workers.items()) or "none yet"
-    votes = ", ".join(f"{thousands(n)} with {votes}" for votes, n in state.by_votes.items())
+    votes = ", ".join(f"{thousands(n)} with {number}" for number, n in state.by_votes.items())
     return (
         f"{state.name}: {state.state}; {percent(state.share, 1)} done ({thousands(state.held)} of "
         f"{thousands(state.wanted)} judgements given out or done)\n"
@@ -122,7 +122,8 @@ def act(
         return
     with opened(database) as store, store.write(store.only(name)) as work:
         if undone is not None:
-            say(f"act {audit.undo(work, user(), undone)}: act {undone} is undone")
+            number = audit.undo(work, user(), undone)
+            say(f"act {number}: act {undone} is undone")
             return
         number = audit.perform(work, user(), str(act), values, sure=final)
     say(f"act {number}: {act}" + ("" if final else f"; undo it with --undo {number}"))
@@ -193,23 +194,23 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
         campaign = store.only(name)
         with store.read(campaign) as work:
             debts = ledger.owed(work)
-            pay = work.plan.pay
+            terms = work.plan.pay
             people = {row.worker_id: row for row in work.db.execute(select(person))}
         total = sum(debt.amount for debt in debts)
-        if settle and debts and confirmed(f"Mark {pay.shown(total)} as paid?", yes):
+        if settle and debts and confirmed(f"Mark {terms.shown(total)} as paid?", yes):
             with store.write(campaign) as work:
                 if ledger.owed(work) != debts:
                     raise RuleError("conflict", "what is owed has changed meanwhile; try again")
                 workers = {"workers": [debt.number for debt in debts]}
                 audit.perform(work, user(), "settle", workers, sure=True)
-            say(f"{pay.shown(total)} settled")
+            say(f"{terms.shown(total)} settled")
     creditors = [people.get(debt.id) for debt in debts]
     table = {
         "worker": [f"w{debt.number}" for debt in debts],
         "platform": [row.platform if row else "" for row in creditors],
         "id": [row.platform_id if row else "" for row in creditors],
-        "amount": [f"{debt.amount / 10**pay.digits:.{pay.digits}f}" for debt in debts],
-        "currency": [pay.currency for _ in debts],
+        "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
+        "currency": [terms.currency for _ in debts],
     }
     show(table, output)
     if not debts:
