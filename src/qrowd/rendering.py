@@ -43,7 +43,7 @@ def digits_of(column: str, digits: int = DIGITS) -> int:
 
 def thousands(number: float, digits: int = 0) -> str:
     """A number with commas between thousands, as messages and plain text have it."""
-    return f"{number:,.{digits}f}" if digits else f"{number:,}"
+    return f"{number:,.{digits}f}"
 
 
 def grouped(number: int) -> str:

@@ -69,10 +69,10 @@ class Anova(Framed):
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`term ss df ms f p strength size`."""
         columns: dict[str, Coded | Array] = {}
-        for name in ("name", "ss", "df", "ms", "f", "p", "strength", "size"):
-            kind = object if name in ("name", "size") else None
-            column = "term" if name == "name" else name
-            columns[column] = np.array([getattr(term, name) for term in self.terms], kind)
+        columns["term"] = np.array([term.name for term in self.terms], object)
+        for name in ("ss", "df", "ms", "f", "p", "strength"):
+            columns[name] = np.array([getattr(term, name) for term in self.terms])
+        columns["size"] = np.array([term.size for term in self.terms], object)
         return columns
 
 

@@ -130,8 +130,6 @@ def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
     [0.03, 0.04, 0.04]
     """
     p = np.asarray(p_values, np.float64)
-    if correction == "none":
-        return p
     defined = np.flatnonzero(~np.isnan(p))
     order = defined[np.argsort(p[defined], kind="stable")]
     n = len(order)
@@ -140,8 +138,10 @@ def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
     elif correction == "fdr":
         scaled = p[order] * n / np.arange(1, n + 1)
         adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
-    else:
+    elif correction == "bonferroni":
         adjusted = p[order] * n
+    else:
+        return p
     result = np.full(p.shape, np.nan)
     result[order] = np.minimum(adjusted, 1.0)
     return result

@@ -75,11 +75,11 @@ class Scale:
         at = np.minimum(np.searchsorted(scale, grades), len(scale) - 1)
         return np.where(scale[at] == grades, at, -1).astype(np.int8)
 
-    def codes_strictly(self, grades: Array) -> Grades:
+    def codes_strictly(self, grades: Array, what: str = "grade") -> Grades:
         """The code of each grade; an error that names the first row off the scale."""
         codes = self.codes(grades)
         scale = " ".join(map(str, self.grades))
-        refuse_rows(codes < 0, lambda row: f"grade {grades[row]} is not on the scale {scale}")
+        refuse_rows(codes < 0, lambda row: f"{what} {grades[row]} is not on the scale {scale}")
         return codes
 
     def codes_of_gold(self, gold: Array, whose: str = "judgements") -> Grades:

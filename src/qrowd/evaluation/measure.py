@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -140,7 +139,9 @@ def measures_of(
             raise UsageError(f"a measure must be a value like AP or nDCG@20, got {measure!r}")
         measure.check()
     if rel is not None:
-        measures = tuple(map(partial(_with_rel, rel), listed, measures))
+        measures = tuple(
+            _with_rel(rel, spec, measure) for spec, measure in zip(listed, measures, strict=True)
+        )
     names = [repr(measure) for measure in measures]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

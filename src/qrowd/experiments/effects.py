@@ -35,15 +35,15 @@ def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -
     statistics = [statistic] if statistic else list(plan.grid.statistics)
     groups = [group] if group else list(plan.topics) or ["all"]
     drawings: dict[str, Figure] = {}
-    for statistic in statistics:
-        several = [Results.of(book, statistic, name) for name in groups]
+    for quantity in statistics:
+        several = [Results.of(book, quantity, name) for name in groups]
         for results in several:
             for name, figure in figures(results).items():
-                drawings[f"{statistic}-{results.group}-{name}"] = figure
+                drawings[f"{quantity}-{results.group}-{name}"] = figure
         if len(several) > 1:
-            drawings[f"{statistic}-topics"] = by_topics(several)
+            drawings[f"{quantity}-topics"] = by_topics(several)
         for name, figure in of_singles(several[0], inputs).items():
-            drawings[f"{statistic}-{name}"] = figure
+            drawings[f"{quantity}-{name}"] = figure
     return drawings
 
 

@@ -51,7 +51,7 @@ def longest_runs(ordered: Sequences) -> Offsets:
 
 
 def _largest(assessor: Array, values: Array, assessors: int) -> Offsets:
-    """The largest value of each assessor (`who` is sorted); 0 without any."""
+    """The largest value of each assessor (`assessor` is sorted); 0 without any."""
     result = np.zeros(assessors, np.int64)
     first = np.flatnonzero(np.concatenate([[True], assessor[1:] != assessor[:-1]]))
     result[assessor[first]] = np.maximum.reduceat(values, first)

@@ -39,7 +39,7 @@ class Couple:
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
@@ -48,17 +48,17 @@ class Independence(Readable):
     freedom (NaN without pairs that two judged).
     """
 
-    rho: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    agreement: float = np.nan
-    expected: float = np.nan
-    freedom: int = 0
+    rho: float
+    low: float
+    high: float
+    agreement: float
+    expected: float
+    freedom: int
     assessors: int
     topics: tuple[str, ...]
     by_topic: Floats
-    couples: tuple[Couple, ...] = ()
-    method: str = ""
+    couples: tuple[Couple, ...]
+    method: str
     level: float = 0.95
 
     @property
@@ -133,9 +133,17 @@ def independence(
         rows = _sampled(rows, most)
     if sharing(rows).freedom[1] < 1:  # nothing can be told
         return Independence(
+            rho=np.nan,
+            low=np.nan,
+            high=np.nan,
+            agreement=np.nan,
+            expected=np.nan,
+            freedom=0,
             assessors=int((rows.per_assessor > 0).sum()),
             topics=tuple(rows.topics),
             by_topic=np.full(len(rows.topics), np.nan),
+            couples=(),
+            method="",
             level=level,
         )
     quiet = replace(given, progress=None)
@@ -389,8 +397,8 @@ def cohen(judgements: Judgements, most: int | None = None) -> Couples:
         by_grade.append(csr_array((np.ones(len(rows)), where), shape=(n, len(single.pairs))))
     judged = csr_array(sum(by_grade[1:], by_grade[0]))
     shared = (judged @ judged.T).toarray()
-    same = sum((judgements @ judgements.T).toarray() for judgements in by_grade)
-    margins = [(judgements @ judged.T).toarray() for judgements in by_grade]
+    same = sum((graded @ graded.T).toarray() for graded in by_grade)
+    margins = [(graded @ judged.T).toarray() for graded in by_grade]
     observed = over(np.asarray(same), shared)
     expected = over(np.asarray(sum(margin * margin.T for margin in margins)), shared**2)
     kappa = over(observed - expected, np.where(expected < 1 - 1e-12, 1 - expected, 0.0))

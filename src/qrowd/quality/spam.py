@@ -61,11 +61,13 @@ def distances(judgements: Judgements) -> Distances:
     # the standard deviation of the sum over all orders of the assessor's answers: with answers g
     # and, centred, the others' number n and sum s of each pair, the sum of a(i, j) = g_i^2 n_j -
     # 2 g_i s_j over a random matching has the variance sum d_ij^2 / (N - 1)
-    n, first = n - over(comparisons, seen)[assessor], first - over(others, seen)[assessor]
+    centred = n - over(comparisons, seen)[assessor]
+    centred_sum = first - over(others, seen)[assessor]
     of_grade, of_square = grade - mean[assessor], grade**2 - square[assessor]
     parts = (of_square**2, of_square * of_grade, of_grade**2)
     own = [_per(assessor, part, assessors) for part in parts]
-    pairs = [_per(assessor, part, assessors) for part in (n * n, n * first, first * first)]
+    parts = (centred * centred, centred * centred_sum, centred_sum * centred_sum)
+    pairs = [_per(assessor, part, assessors) for part in parts]
     variance = own[0] * pairs[0] - 4 * own[1] * pairs[1] + 4 * own[2] * pairs[2]
     spread = np.sqrt(np.maximum(variance, 0) / np.maximum(seen - 1, 1))
     chance, error = over(by_chance, comparisons), over(spread, by_chance)

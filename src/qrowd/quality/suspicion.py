@@ -42,6 +42,7 @@ from qrowd.data.arrays import Array, Floats, Names
 from qrowd.quality.evidence import Evidence, Reference
 
 TYPES = ("good", "sloppy", "random", "uniform", "biased", "adversarial", "too little data")
+SUSPICIOUS = ("adversarial", "random", "uniform")  # worse than careless
 SURE, GOOD, APART, LEAN, SAME = 1.96, 0.6, 0.3, 0.15, 0.95
 ENOUGH, SURPRISING, LEVEL = 10, 4.0, 0.05
 

@@ -209,7 +209,6 @@ def give_role(store: Store, login: str, name: str, role: str) -> None:
         work.insert(
             member_role,
             account_id=number,
-            campaign_id=work.campaign,
             role=role,
             worker_id=workers.expert(work, login) if role == "expert" else None,
         )
@@ -224,7 +223,7 @@ def take_role(store: Store, login: str, name: str, role: str) -> None:
     with store.write(name) as work:
         number = _known_number(work.db, login)
         mine = _roles_in(work, number)
-        work.db.execute(delete(member_role).where(mine, member_role.c.role == role))
+        work.delete(member_role, mine, member_role.c.role == role)
         kept = token.c.role.in_(select(member_role.c.role).where(mine))
         theirs = work.own(token) & (token.c.account_id == number) & ~kept
         work.update(token, theirs & token.c.revoked_at.is_(None), revoked_at=work.now)

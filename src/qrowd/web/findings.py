@@ -15,6 +15,7 @@ from qrowd.comparison.systems import mean_interval
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
 from qrowd.quality.consensus import consensus_gain
+from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
@@ -24,7 +25,6 @@ from qrowd.web.judgements import Snapshot, grades_of, qrels_of
 CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
 MARKS = 1000  # assessors in a picture: a page must stay light
-SUSPICIOUS = ("adversarial", "random", "uniform")
 LEVEL = 0.95  # of intervals around what decisions move
 MOST_DECISIONS = 200  # that are looked at one by one
 

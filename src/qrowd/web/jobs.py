@@ -41,17 +41,13 @@ def ask(work: Work, kind: str, parameters: Mapping[str, Any]) -> int:
     text = json.dumps(parameters, sort_keys=True)
     waits = _own(work, kind) & (job.c.parameters == text) & (job.c.state == "waiting")
     waiting = work.number(select(job.c.id).where(waits).limit(1))
-    return waiting or work.insert(
-        job, campaign_id=work.campaign, kind=kind, parameters=text, made_at=work.now
-    )
+    return waiting or work.insert(job, kind=kind, parameters=text, made_at=work.now)
 
 
 def state_of(work: Work, number: int) -> Row:
     """A job of this campaign."""
-    row = work.row(select(job).where(work.own(job), job.c.id == number))
-    if row is None:
-        raise RuleError("not-found", "there is no such job")
-    return row
+    query = select(job).where(work.own(job), job.c.id == number)
+    return work.existing(query, "there is no such job")
 
 
 def latest(work: Work, kind: str) -> Finding | None:

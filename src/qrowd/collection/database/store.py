@@ -107,10 +107,12 @@ class Work:
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add rows like `insert`, a chunk at a time; none is fine too."""
-        own = {"campaign_id": self.campaign} if "campaign_id" in table.c else {}
+        owned = "campaign_id" in table.c
         for start in range(0, len(rows), CHUNK):
             chunk = rows[start : start + CHUNK]
-            self.db.execute(sa.insert(table), [{**own, **row} for row in chunk])
+            if owned:
+                chunk = [{**row, "campaign_id": self.campaign} for row in chunk]
+            self.db.execute(sa.insert(table), chunk)
 
     def update(self, table: sa.Table, *conditions: sa.ColumnElement[bool], **columns: Any) -> None:
         """Set columns of the rows that meet the conditions."""

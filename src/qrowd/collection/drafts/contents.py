@@ -90,7 +90,7 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
 # --- what a file holds ----------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)  # a pool may be large
 def file_rows(kind: str, path: str) -> tuple[Any, ...]:
     """The rows of a file of a kind."""
     return tuple(READERS[kind](path))

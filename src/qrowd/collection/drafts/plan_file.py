@@ -25,7 +25,8 @@ LARGEST_PLAN = 2**20
 def names_of(plan: Plan, kind: str) -> list[str]:
     """The files of a kind that a plan names."""
     value = getattr(plan.files, kind)
-    return list(value) if isinstance(value, tuple) else [value] if value else []
+    names = value if isinstance(value, tuple) else (value,)
+    return [name for name in names if name]
 
 
 # --- out ------------------------------------------------------------------------------------------

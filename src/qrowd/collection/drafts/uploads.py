@@ -138,15 +138,17 @@ def _is_owners(name: str) -> bool:
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, shown: str) -> None:
-    inside = (folder / member.filename).resolve().is_relative_to(folder.resolve())
+    path = (folder / member.filename).resolve()
     encrypted = member.flag_bits & 1
-    if not inside or encrypted:
+    if not path.is_relative_to(folder.resolve()) or encrypted:
         raise FormatError(f"{member.filename} cannot be unpacked", file=shown)
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        path = archive.extract(member, folder)
+        with archive.open(member) as source, path.open("wb") as file:
+            shutil.copyfileobj(source, file)
     except BROKEN_ZIP as error:
         raise FormatError(f"{member.filename} cannot be unpacked: {error}", file=shown) from None
-    refuse_bomb(Path(path))
+    refuse_bomb(path)
 
 
 def _refuse_no_documents(path: Path) -> None:

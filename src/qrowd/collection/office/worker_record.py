@@ -35,12 +35,12 @@ REASONS = 20
 class BatchLine:
     """A batch of a worker, with what each check said of it: (check, value, bound, passed)."""
 
-    checks: tuple[tuple[str, float | None, float, bool], ...]
     number: int
     kind: str
     state: str
     leased_at: int
     earned: int
+    checks: tuple[tuple[str, float | None, float, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,23 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
 
 def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     a = assignment.c
-    earned = a.earned + a.paid
-    mine = select(a.id, a.kind, a.state, a.leased_at, earned).where(a.worker_id == worker_id)
+    mine = select(assignment).where(a.worker_id == worker_id)
     batches = work.rows(mine.order_by(a.id.desc()).limit(BATCHES))
     checks: dict[int, list[tuple[str, float | None, float, bool]]] = defaultdict(list)
     of_these = outcome.c.assignment_id.in_([batch.id for batch in batches])
     for row in work.rows(select(outcome).where(of_these).order_by(outcome.c.id)):
         checks[row.assignment_id].append((row.check, row.value, row.at_least, bool(row.passed)))
-    return [BatchLine(tuple(checks[batch.id]), *batch) for batch in batches]
+    return [
+        BatchLine(
+            number=batch.id,
+            kind=batch.kind,
+            state=batch.state,
+            leased_at=batch.leased_at,
+            earned=batch.earned + batch.paid,
+            checks=tuple(checks[batch.id]),
+        )
+        for batch in batches
+    ]
 
 
 def _reasons(work: Work, worker_id: int) -> list[Row]:

@@ -93,7 +93,7 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
         yield Complaint(
             "checks.seconds",
             "at_least",
-            f"nobody can pass: a batch would take {thousands(round(shortest))} minutes, and is "
+            f"nobody can pass: a batch would take {thousands(shortest)} minutes, and is "
             f"reserved for {hit.longest_minutes:g} at most",
         )
 

@@ -69,12 +69,8 @@ def passing(
 
 def survival(plan: Plan, batch: float, hits: int) -> float:
     """The chance to fail fewer of so many batches than screen a worker out."""
-    return _at_least(max(0, hits - plan.checks.screen_out_after + 1), hits, batch)
-
-
-def _at_least(least: int, n: int, chance: float) -> float:
-    """How often at least so many of n come true, each with the same chance."""
-    return sum(math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(least, n + 1))
+    most = min(plan.checks.screen_out_after - 1, hits)
+    return sum(math.comb(hits, n) * (1 - batch) ** n * batch ** (hits - n) for n in range(most + 1))
 
 
 def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
@@ -87,7 +83,9 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
     asked = plan.qualification.sets * per_set
     least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
-    first_try = _at_least(least, asked, right)
+    first_try = sum(
+        math.comb(asked, n) * right**n * (1 - right) ** (asked - n) for n in range(least, asked + 1)
+    )
     return 1 - (1 - first_try) ** plan.qualification.tries
 
 
@@ -143,7 +141,19 @@ def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:
 
 def _majority(n: int, right: float) -> float:
     """How often more than half of n votes are right; half of a tie."""
-    return (_at_least(n // 2 + 1, n, right) + _at_least((n + 1) // 2, n, right)) / 2
+    if right in (0.0, 1.0):
+        return right
+    chance = [  # by logarithms: a target may be a thousand
+        math.exp(
+            math.lgamma(n + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(n - k + 1)
+            + k * math.log(right)
+            + (n - k) * math.log1p(-right)
+        )
+        for k in range(n // 2, n + 1)
+    ]
+    return min(1.0, sum(chance[1:]) + (0.0 if n % 2 else chance[0] / 2))
 
 
 def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:

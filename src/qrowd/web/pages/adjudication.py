@@ -115,7 +115,6 @@ def whole_topic(visit: ExpertVisit, topic: str = "") -> Response:
             "pairs": pairs,
             "decided": {decision.pair: decision for decision in decided},
             "own": {row.id for row in pairs if cases.own_decision(work, expert, row.id)},
-            "clarified": clarification.clarifications(work, topic),
         }
     return visit.show("expert/topic.html.j2", **data)
 
@@ -323,7 +322,6 @@ def decisions(visit: ReaderVisit) -> Response:
             "each": {
                 (row["topic"], row["doc"]): row for row in (moved.result["each"] if moved else ())
             },
-            "share": work.plan.techniques.expert_share,
             **_scale(work),
             **visit.top(work, "/decisions"),
         }

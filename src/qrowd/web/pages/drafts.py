@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
 from fastapi import Depends, Response
@@ -21,7 +21,6 @@ from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
 from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
 from qrowd.collection.judging.offer import Body
-from qrowd.collection.plan.changes import param_of
 from qrowd.collection.plan.rows import GoldRow, TopicRow
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError, QrowdError, RuleError
@@ -36,11 +35,14 @@ LONGEST_SHEET = 20_000  # characters of a document that are shown to be graded
 LONGEST_REASON = 2_000
 
 
-class StepPage(NamedTuple):
+@dataclass(frozen=True)
+class StepPage:
     """What only the page of a step knows; the keys of its form are in `STEPS`."""
 
     short: str  # its name in the list
     question: str
+    off: Mapping[str, str] = field(default_factory=dict)  # keys with a switch: what "off" means
+    percents: tuple[str, ...] = ()  # keys that the form asks for in percent; plans have shares
 
 
 STEP_PAGES = {
@@ -48,17 +50,40 @@ STEP_PAGES = {
     "topics": StepPage("Topics", "Which topics?"),
     "documents": StepPage("Documents", "Where are the documents?"),
     "pool": StepPage("Pool", "Which documents are judged?"),
-    "mode": StepPage("Who judges what", "Many people, or one for each topic?"),
+    "mode": StepPage(
+        "Who judges what",
+        "Many people, or one for each topic?",
+        percents=("hit.second_share",),
+    ),
     "way": StepPage("Way of judging", "How is a document judged?"),
     "grades": StepPage("Grades", "Which grades are there?"),
     "sets": StepPage("Batches", "How is the work cut up?"),
     "target": StepPage("Target", "How many people judge each document?"),
     "gold": StepPage("Gold", "How do you find out who judges badly?"),
     "checks": StepPage("Checks", "What must a batch reach, and what if it does not?"),
-    "qualification": StepPage("Qualification", "Is there a test before the first batch?"),
-    "techniques": StepPage("Further controls", "Do you want further controls?"),
+    "qualification": StepPage(
+        "Qualification",
+        "Is there a test before the first batch?",
+        off={"qualification.sets": "0"},
+        percents=("qualification.pass_share",),
+    ),
+    "techniques": StepPage(
+        "Further controls",
+        "Do you want further controls?",
+        off={
+            "techniques.justification": "none",
+            "techniques.expertise_share": "0",
+            "techniques.review_share": "0",
+            "techniques.expert_share": "0",
+        },
+        percents=(
+            "techniques.expertise_share",
+            "techniques.review_share",
+            "techniques.expert_share",
+        ),
+    ),
     "words": StepPage("Instructions", "What do people read before they start?"),
-    "people": StepPage("People", "Where do the people come from?"),
+    "people": StepPage("People", "Where do the people come from?", off={"people.recognise": "no"}),
     "pay": StepPage("Pay", "What do they get for a batch?"),
     "budget": StepPage("Budget", "How much may be spent?"),
 }
@@ -231,17 +256,17 @@ def preview(draft: OpenDraft, step: Step, visit: AdministratorVisit) -> Response
 
 def _form(visit: Visit, step: str) -> StepForm:
     """What the form of a step says: texts by key of the plan, files by kind."""
-    kinds = STEPS[step].uploads
+    page, kinds = STEP_PAGES[step], STEPS[step].uploads
     texts: dict[str, str] = {}
     for key in STEPS[step].keys:
         if key.removeprefix("files.") in kinds:
             continue  # a text must not name a file of the server
-        if key in visit.form:
-            texts[key] = visit.text(key)
-        if f"has-{key}" in visit.form:  # a switch: what it turns on is off in a plan by itself
+        if key in page.off and f"has-{key}" in visit.form:
             on = visit.text(f"on-{key}") == "yes"
-            texts[key] = (visit.text(key) or "yes") if on else str(param_of(key).default)
-        if key in texts and key.endswith("_share"):
+            texts[key] = (visit.text(key) or "yes") if on else page.off[key]
+        elif key in visit.form:
+            texts[key] = visit.text(key)
+        if key in texts and key in page.percents:
             texts[key] = _share(texts[key])
     files = {kind: sent for kind in kinds if (sent := visit.files(kind))}
     source = visit.text("source")  # where gold comes from

@@ -15,8 +15,8 @@ from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
+from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import records, thousands
-from qrowd.web.findings import SUSPICIOUS
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
 from qrowd.web.pages.templates import interval, number, percent
@@ -135,7 +135,6 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         ahead=ahead,
         target=target,
         pictures=drawn(visit.storage, quality, "votes", "workload"),
-        names=[topic.topic for topic in topics],
         **data,
     )
 

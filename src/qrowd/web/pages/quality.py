@@ -175,7 +175,6 @@ def disputed(visit: ReaderVisit, page: int = 1) -> Response:
     return visit.show(
         "organiser/disputed.html.j2",
         rows=rows[part.start : part.end],
-        total=len(rows),
         found=last,
         page=part.page,
         pages=part.pages,

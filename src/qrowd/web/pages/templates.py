@@ -32,7 +32,13 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {show.__name__: show for show in (number, percent, interval, when, ago)}
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "interval": interval,
+        "when": when,
+        "ago": ago,
+    }
     return environment
 
 
