@@ -58,7 +58,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 def spaced_percent(share: float, digits: int = 0) -> str:
     """A share in percent as sentences on pages have it: 90 %, never at two ends of lines."""
-    return f"{share * 100:.{digits}f}\u00a0%"
+    return percent(share, digits).replace("%", "\u00a0%")
 
 
 def counted(number: int, noun: str) -> str:

@@ -28,11 +28,11 @@ class Cost:
     free: int
 
 
-def cost_of_pool(work: Work, material: CampaignRows) -> Cost:
+def cost_of_pool(work: Work, rows: CampaignRows) -> Cost:
     """What judging those pairs of a pool would cost that the campaign does not have yet."""
-    rows = work.rows(select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair)))
-    present = {(row.topic, row.doc) for row in rows}
-    fresh = [names for names in dict.fromkeys(material.pool) if names not in present]
+    pairs = work.rows(select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair)))
+    present = {(row.topic, row.doc) for row in pairs}
+    fresh = [names for names in dict.fromkeys(rows.pool) if names not in present]
     sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
     return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
 
@@ -63,17 +63,17 @@ def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
     return Cost(pairs, judgements, batches, amount, balance(work).free)
 
 
-def extend(work: Work, who: str, material: CampaignRows, seen: int | None = None) -> Added:
+def extend(work: Work, who: str, rows: CampaignRows, seen: int | None = None) -> Added:
     """Add topics, documents, gold and pool; the new pairs get sets of their own.
 
     `seen` is as in `audit.perform`.
     """
     audit.refuse_unseen(work, "extend", {}, seen)
-    problem = gold_problem(work.plan, material.gold) or unpassable(work.plan, material.gold)
+    problem = gold_problem(work.plan, rows.gold) or unpassable(work.plan, rows.gold)
     if problem:
         raise RuleError("bad-value", f"gold: {problem}")
     before = {f"after_{name}": last for name, last in highest(work).items()}
-    added = add(work, material)
+    added = add(work, rows)
     after = {f"last_{name}": last for name, last in highest(work).items()}
     audit.record(work, who, "extend", {**vars(added), **before, **after})
     return added

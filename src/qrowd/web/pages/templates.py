@@ -47,14 +47,16 @@ def templates() -> jinja2.Environment:
 
 def number(value: float | None, digits: int = 0) -> str:
     """With thousands; unknown as a dash."""
-    return UNKNOWN if _unknown(value) else f"{value:,.{digits}f}"
+    if value is None or _unknown(value):
+        return UNKNOWN
+    return rendering.thousands(value, digits)
 
 
 def percent(value: float | None, digits: int = 0) -> str:
     """A share."""
     if value is None or _unknown(value):
         return UNKNOWN
-    return rendering.percent(value, digits).replace("%", "\u00a0%")
+    return rendering.spaced_percent(value, digits)
 
 
 def interval(estimate: Mapping[str, Any] | None, digits: int = 2) -> str:
