@@ -30,8 +30,8 @@ from benchmarks._server import Reply, Worker, running
 from qrowd.collection.database.schema import place
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
-from qrowd.collection.judging import offer as showing
-from qrowd.collection.people import workers as people
+from qrowd.collection.judging.offer import Offer, body_of
+from qrowd.collection.people import workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.web.sanitiser import reader_of_text, text_of
 
@@ -120,7 +120,7 @@ def material(options: Options) -> CampaignRows:
 def by_http(store: Store, address: str, worker: int) -> Ask:
     """Requests over one connection that stays open."""
     with store.write(NAME) as work:
-        link = people.make_link(work, f"worker {worker}", 1)
+        link = workers.make_link(work, f"worker {worker}", 1)
     program = Worker(address, NAME)
     program.enter(link)
     return program.ask
@@ -129,18 +129,18 @@ def by_http(store: Store, address: str, worker: int) -> Ask:
 def directly(store: Store, worker: int) -> Ask:
     """The same without a network, in this process: less noise in the times than anybody has."""
     with store.write(NAME) as work:
-        number = people.enter(work, "own", f"worker {worker}").id
+        number = workers.enter(work, "own", f"worker {worker}").id
 
     def content(method: str, path: str, body: Any) -> Any:
         parts = path.split("/")
         if method == "GET":
             with store.read(NAME) as work:
-                document = showing.body_of(work, number, parts[-2], int(parts[-1]))
+                document = body_of(work, number, parts[-2], int(parts[-1]))
             return {"html": reader_of_text(text_of(document.content)), "title": document.title}
         with store.write(NAME) as work:
             if parts[-1] == "next":
                 offer = queue.next_batch(work, number)
-                return {"batch": asdict(offer) if isinstance(offer, showing.Offer) else None}
+                return {"batch": asdict(offer) if isinstance(offer, Offer) else None}
             if parts[-1] == "answers":
                 return asdict(events.save(work, number, events.Said(**body)))
             if parts[-1] == "finish":

@@ -34,10 +34,10 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, event, judging_set
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
-from qrowd.collection.judging import picks as picking
 from qrowd.collection.judging.offer import Offer
+from qrowd.collection.judging.picks import passed_over, pick
 from qrowd.collection.office import erasure
-from qrowd.collection.people import workers as people
+from qrowd.collection.people import workers
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
@@ -142,7 +142,7 @@ def robots_of(store: Store, number: int, **options: Any) -> list[Robot]:
 def link_of(store: Store, person: str) -> str:
     """What lets somebody in."""
     with store.write(NAME) as work:
-        return people.make_link(work, person, 300)
+        return workers.make_link(work, person, 300)
 
 
 # --- lines that need a server ---------------------------------------------------------------------
@@ -232,13 +232,13 @@ def steady(folder: Path, database: str, size: Options) -> list[Line]:
         half = size.steady_seconds / 2
         times = summary(load(server.address, crowd, stop_after=2 * half, arrive_over=half))
     store.engine.dispose()
-    workers = f"{size.workers} workers who come over {half:.0f} s, one judgement per "
-    workers += f"{size.pace / 0.6:.0f} s"
+    load_words = f"{size.workers} workers who come over {half:.0f} s, one judgement per "
+    load_words += f"{size.pace / 0.6:.0f} s"
     lines = []
     for kind, limit in (("next", 150), ("answers", 100)):
         number, _, high = times.get(kind, (0, 0.0, 0.0))
         got = f"{high:.0f} ms of {number:,}" if number else ""
-        lines.append(Line(f"99th percentile of {kind}, {workers}", f"<= {limit} ms", got))
+        lines.append(Line(f"99th percentile of {kind}, {load_words}", f"<= {limit} ms", got))
     return lines
 
 
@@ -331,9 +331,9 @@ def picks(folder: Path, database: str, size: Options) -> list[Line]:
     wrong = done = 0
     for at in range(max(10, size.workers)):
         with store.write(NAME) as work:
-            number = people.enter(work, "own", f"w{at}").id
-            picked = [row.id for row in picking.pick(work, number, 3)]
-            wrong += len(picking.passed_over(work, number, picked))
+            number = workers.enter(work, "own", f"w{at}").id
+            picked = [row.id for row in pick(work, number, 3)]
+            wrong += len(passed_over(work, number, picked))
             done += isinstance(queue.next_batch(work, number), Offer)
     store.engine.dispose()
     return [Line(f"sets passed over by {done} picks", "0", str(wrong))]
@@ -360,7 +360,7 @@ def backups(folder: Path, database: str, size: Options) -> list[Line]:
     """
     store = make_campaign(database, pairs=200, target=3, lease_minutes=60)
     with store.write(NAME) as work:
-        number = people.enter(work, "own", "writer").id
+        number = workers.enter(work, "own", "writer").id
         offer = queue.next_batch(work, number)
     assert isinstance(offer, Offer)
     stop, done = threading.Event(), [0]
@@ -410,7 +410,7 @@ def erased(folder: Path, database: str, size: Options) -> list[Line]:
     store = make_campaign(database, pairs=100, target=3, lease_minutes=60)
     name, number, address, reason = SECRETS
     with store.write(NAME) as work:
-        ann = people.enter(work, "own", number, name=name, address=address).id
+        ann = workers.enter(work, "own", number, name=name, address=address).id
         offer = queue.next_batch(work, ann)
         assert isinstance(offer, Offer)
         for shown in offer.sets:
@@ -426,7 +426,7 @@ def erased(folder: Path, database: str, size: Options) -> list[Line]:
                 events.save(work, ann, said)
         submission.finish(work, ann, offer.key)
         submission.submit(work, ann, offer.key)
-        people.write_message(work, ann, f"I am {name}", from_worker=True)
+        workers.write_message(work, ann, f"I am {name}", from_worker=True)
         audit.perform(work, "soak", "settle", sure=True)
     before = _files_with_secrets(store, folder / "before")
     erasure.forget(store, NAME, 1, who="soak")

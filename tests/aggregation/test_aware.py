@@ -9,12 +9,14 @@ import pytest
 
 import qrowd as q
 from qrowd import registry
-from qrowd.aggregation.gaps import AS_IS, GAPS, judged_topics
+from qrowd.aggregation.gaps import GAPS, Divergence, judged_topics
 from qrowd.aggregation.panels import panel_scores, panel_weights, resampled_scores
 from qrowd.aggregation.scores.supervised import RegressionAware, SupervisedAware, TunedAware
 from qrowd.aggregation.scores.unsupervised import UniformAware, UnsupervisedAware
 from qrowd.data.arrays import Floats
 from qrowd.errors import DataWarning, InputError, ParameterError
+
+AS_IS = Divergence()
 
 
 def scores_of(values: Floats, axis: str = "assessor", measure: str = "AP") -> q.Scores:

@@ -26,9 +26,6 @@ class Divergence:
     reverse: bool = False
 
 
-AS_IS = Divergence()
-
-
 def judged_topics(scores: Floats) -> Mask:
     """Which assessor judged on which topic: [assessor, topic] of scores[assessor, topic, run]."""
     return np.asarray(~np.isnan(scores).all(axis=2), dtype=np.bool_)
