@@ -5,7 +5,7 @@ Times are milliseconds since 1970, money is in minor units.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
@@ -27,55 +27,75 @@ metadata = sa.MetaData(
     }
 )
 
-# --- Columns that many tables have ----------------------------------------------------------------
+# --- Rows, and columns that many tables have ------------------------------------------------------
 
 Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by INTEGER only
 
 
-def table(name: str, *items: SchemaItem) -> sa.Table:
-    """A table of its columns, rules and indexes."""
-    return sa.Table(name, metadata, *items)
+class TypedRow:
+    """The columns of a row, by which mypy knows what a query gives: `work.rows(query, Topic)`.
+
+    With a `table`, its columns are made from the class; what may be None here may be NULL there. A
+    subclass without one declares the columns of a query. Nobody makes rows of these classes: rows
+    are SQLAlchemy's, whose columns are attributes.
+    """
+
+    table: ClassVar[sa.Table]
+    rules: ClassVar[tuple[SchemaItem, ...]] = ()  # constraints and indexes
+
+    def __init_subclass__(cls, *, table: str = "") -> None:
+        if not table:
+            return
+        columns = [item for item in vars(cls).items() if isinstance(item[1], sa.Column)]
+        for name, each in columns:
+            each.name = each.key = name
+            each.nullable = cls.__annotations__[name].endswith("| None")
+        cls.table = sa.Table(table, metadata, *(each for _, each in columns), *cls.rules)
 
 
-def row_id() -> sa.Column[int]:
+def column(*kind: Any, **options: Any) -> Any:
+    """A column: it has the name and may be None as its class says."""
+    return sa.Column(*kind, **options)
+
+
+def row_id() -> Any:
     """The number that names a row."""
-    return sa.Column("id", Id, primary_key=True, autoincrement=True)
+    return column(Id, primary_key=True, autoincrement=True)
 
 
-def reference(table: str, name: str = "", **options: Any) -> sa.Column[int]:
-    """The number of a row of another table; `campaign_id` for `campaign`, unless it has a name."""
-    options.setdefault("nullable", False)
-    return sa.Column(name or f"{table}_id", Id, sa.ForeignKey(f"{table}.id"), **options)
+def reference(table: str, **options: Any) -> Any:
+    """The number of a row of another table."""
+    return column(Id, sa.ForeignKey(f"{table}.id"), **options)
 
 
-def reference_key(table: str) -> sa.Column[int]:
+def reference_key(table: str) -> Any:
     """The number of a row of another table, as (part of) the key of this one."""
     return reference(table, primary_key=True, autoincrement=False)
 
 
-def moment(name: str, nullable: bool = False) -> sa.Column[int]:
+def moment() -> Any:
     """A time."""
-    return sa.Column(name, sa.BigInteger, nullable=nullable)
+    return column(sa.BigInteger)
 
 
-def counter(name: str, start: int = 0) -> sa.Column[int]:
+def counter(start: int = 0) -> Any:
     """A whole number that starts somewhere."""
-    return sa.Column(name, sa.BigInteger, nullable=False, server_default=sa.text(str(start)))
+    return column(sa.BigInteger, server_default=sa.text(str(start)))
 
 
-def flag(name: str) -> sa.Column[int]:
-    """0 or 1, at first 0."""
-    return sa.Column(name, sa.SmallInteger, nullable=False, server_default=sa.text("0"))
+def flag(start: int = 0) -> Any:
+    """0 or 1."""
+    return column(sa.SmallInteger, server_default=sa.text(str(start)))
 
 
-def short(name: str, length: int, **options: Any) -> sa.Column[str]:
-    """Text of bounded length that must be there."""
-    return sa.Column(name, sa.String(length), nullable=False, **options)
+def short(length: int, *items: SchemaItem, **options: Any) -> Any:
+    """Text of bounded length."""
+    return column(sa.String(length), *items, **options)
 
 
-def words(name: str) -> sa.Column[str]:
+def words() -> Any:
     """Text that may be empty."""
-    return sa.Column(name, sa.Text, nullable=False, server_default=sa.text("''"))
+    return column(sa.Text, server_default=sa.text("''"))
 
 
 def one_of(column: str, values: tuple[str, ...]) -> sa.CheckConstraint:
@@ -91,99 +111,149 @@ def where(condition: str) -> dict[str, Any]:
 
 # --- A campaign and what is judged in it ----------------------------------------------------------
 
-campaign = table(
-    "campaign",
-    row_id(),
-    short("name", 200, unique=True),
-    sa.Column("plan", sa.Text, nullable=False),
-    short("state", 20, server_default="draft"),
-    moment("made_at"),
-    short("secret", 64),
-    *map(counter, ("budget", "free", "promised", "owed", "settled")),
-    one_of("state", ("draft", "running", "paused", "closed")),
-    sa.CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
-    sa.CheckConstraint(
-        "free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"
-    ),
-)
 
-topic = table(
-    "topic",
-    row_id(),
-    reference("campaign"),
-    short("name", 400),
-    *map(words, ("query", "description", "narrative", "category", "language")),
-    sa.UniqueConstraint("campaign_id", "name"),
-)
+class Campaign(TypedRow, table="campaign"):
+    """A campaign, its plan and its accounts."""
 
-question = table(
-    "question",
-    row_id(),
-    reference("topic", index=True),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("choices", sa.Text, nullable=False),
-    sa.Column("right_choice", sa.Integer, nullable=False),
-)
+    id: int = row_id()
+    name: str = short(200, unique=True)
+    plan: str = column(sa.Text)
+    state: str = short(20, server_default="draft")
+    made_at: int = moment()
+    secret: str = short(64)
+    budget: int = counter()
+    free: int = counter()
+    promised: int = counter()
+    owed: int = counter()
+    settled: int = counter()
+    rules = (
+        one_of("state", ("draft", "running", "paused", "closed")),
+        sa.CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
+        sa.CheckConstraint(
+            "free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"
+        ),
+    )
 
-content = table(
-    "content",
-    sa.Column("hash", sa.String(64), primary_key=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
 
-document = table(
-    "document",
-    row_id(),
-    reference("campaign"),
-    short("name", 1000),
-    words("title"),
-    words("url"),
-    short("media_type", 200, server_default="text/plain"),
-    sa.Column("content", sa.String(64), sa.ForeignKey("content.hash")),
-    sa.UniqueConstraint("campaign_id", "name"),
-)
+campaign = Campaign.table
 
-pair = table(
-    "pair",
-    row_id(),
-    reference("campaign", index=True),
-    reference("topic"),
-    reference("document"),
-    short("role", 20),
-    flag("in_pool"),  # gold may be of the pool too
-    sa.Column("priority", sa.Float(53), nullable=False, server_default=sa.text("0")),
-    sa.UniqueConstraint("topic_id", "document_id"),
-    sa.UniqueConstraint("id", "role"),
-    one_of("role", ROLES),
-)
 
-gold = table(
-    "gold",
-    reference_key("pair"),
-    sa.Column("grade", sa.SmallInteger, nullable=False),
-    words("reason"),
-    words("passage"),
-)
+class Topic(TypedRow, table="topic"):
+    """What is looked for."""
 
-judging_set = table(
-    "judging_set",
-    row_id(),
-    reference("campaign"),
-    reference("topic", index=True),
-    short("role", 20),
-    sa.Column("size", sa.Integer, nullable=False),
-    counter("target"),  # judgements wanted of each document
-    counter("held"),  # places that are judged or reserved; the triggers count them
-    sa.Column("open", sa.SmallInteger, nullable=False, server_default=sa.text("1")),
-    sa.Column("priority", sa.Float(53), nullable=False, server_default=sa.text("0")),
-    sa.Column("shuffle", sa.BigInteger, nullable=False),  # the order of equals
-    sa.UniqueConstraint("id", "role"),
-    one_of("role", ROLES),
-    sa.CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
-    sa.CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
-    sa.CheckConstraint("size >= 1", name="not_empty"),
-    sa.Index("ix_judging_set_role", "campaign_id", "role"),
-)
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    name: str = short(400)
+    query: str = words()
+    description: str = words()
+    narrative: str = words()
+    category: str = words()
+    language: str = words()
+    rules = (sa.UniqueConstraint("campaign_id", "name"),)
+
+
+topic = Topic.table
+
+
+class Question(TypedRow, table="question"):
+    """A question on a topic; choices are a JSON list."""
+
+    id: int = row_id()
+    topic_id: int = reference("topic", index=True)
+    text: str = column(sa.Text)
+    choices: str = column(sa.Text)
+    right_choice: int = column(sa.Integer)
+
+
+question = Question.table
+
+
+class Content(TypedRow, table="content"):
+    """The bytes of documents, once each."""
+
+    hash: str = short(64, primary_key=True)
+    body: bytes = column(sa.LargeBinary)
+
+
+content = Content.table
+
+
+class Document(TypedRow, table="document"):
+    """A document of a campaign."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    name: str = short(1000)
+    title: str = words()
+    url: str = words()
+    media_type: str = short(200, server_default="text/plain")
+    content: str | None = short(64, sa.ForeignKey("content.hash"))
+    rules = (sa.UniqueConstraint("campaign_id", "name"),)
+
+
+document = Document.table
+
+
+class Pair(TypedRow, table="pair"):
+    """A topic and a document."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign", index=True)
+    topic_id: int = reference("topic")
+    document_id: int = reference("document")
+    role: str = short(20)
+    #: gold may be of the pool too
+    in_pool: int = flag()
+    priority: float = column(sa.Float(53), server_default=sa.text("0"))
+    rules = (
+        sa.UniqueConstraint("topic_id", "document_id"),
+        sa.UniqueConstraint("id", "role"),
+        one_of("role", ROLES),
+    )
+
+
+pair = Pair.table
+
+
+class Gold(TypedRow, table="gold"):
+    """An expert's grade of a pair."""
+
+    pair_id: int = reference_key("pair")
+    grade: int = column(sa.SmallInteger)
+    reason: str = words()
+    passage: str = words()
+
+
+gold = Gold.table
+
+
+class JudgingSet(TypedRow, table="judging_set"):
+    """Documents of one topic that are judged together."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    topic_id: int = reference("topic", index=True)
+    role: str = short(20)
+    size: int = column(sa.Integer)
+    #: judgements wanted of each document
+    target: int = counter()
+    #: places that are judged or reserved; the triggers count them
+    held: int = counter()
+    open: int = flag(1)
+    priority: float = column(sa.Float(53), server_default=sa.text("0"))
+    #: the order of equals
+    shuffle: int = column(sa.BigInteger)
+    rules = (
+        sa.UniqueConstraint("id", "role"),
+        one_of("role", ROLES),
+        sa.CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
+        sa.CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
+        sa.CheckConstraint("size >= 1", name="not_empty"),
+        sa.Index("ix_judging_set_role", "campaign_id", "role"),
+    )
+
+
+judging_set = JudgingSet.table
 sa.Index(
     "ix_judging_set_pick",
     judging_set.c.campaign_id,
@@ -193,355 +263,494 @@ sa.Index(
     **where(OPEN_SETS),
 )
 
-member = table(
-    "member",
-    sa.Column("set_id", Id, primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("pair_id", Id, nullable=False, index=True),
-    short("role", 20),
-    sa.Column("sole", sa.SmallInteger, nullable=False),  # 1: its pair is in no other set
-    sa.ForeignKeyConstraint(["set_id", "role"], ["judging_set.id", "judging_set.role"]),
-    sa.ForeignKeyConstraint(["pair_id", "role"], ["pair.id", "pair.role"]),
-    sa.UniqueConstraint("set_id", "pair_id"),
-    sa.CheckConstraint("position >= 1", name="from_one"),
-    sa.Index("uq_member_sole_pair", "pair_id", unique=True, **where("sole = 1")),
-)
+
+class Member(TypedRow, table="member"):
+    """A pair at its position in a set."""
+
+    set_id: int = column(Id, primary_key=True)
+    position: int = column(sa.Integer, primary_key=True)
+    pair_id: int = column(Id, index=True)
+    role: str = short(20)
+    #: 1: its pair is in no other set
+    sole: int = column(sa.SmallInteger)
+    rules = (
+        sa.ForeignKeyConstraint(["set_id", "role"], ["judging_set.id", "judging_set.role"]),
+        sa.ForeignKeyConstraint(["pair_id", "role"], ["pair.id", "pair.role"]),
+        sa.UniqueConstraint("set_id", "pair_id"),
+        sa.CheckConstraint("position >= 1", name="from_one"),
+        sa.Index("uq_member_sole_pair", "pair_id", unique=True, **where("sole = 1")),
+    )
+
+
+member = Member.table
 
 
 # --- People, and what is kept of them -------------------------------------------------------------
 
-worker = table(
-    "worker",
-    row_id(),
-    reference("campaign"),
-    short("key", 32, unique=True),
-    sa.Column("number", sa.Integer, nullable=False),
-    short("kind", 20, server_default="human"),
-    sa.Column("name", sa.String(400)),
-    short("state", 20, server_default="new"),
-    counter("failed_hits"),
-    moment("made_at"),
-    moment("forget_asked", nullable=True),
-    moment("forgotten_at", nullable=True),
-    sa.Column("recognised", sa.String(64)),  # a keyed hash of somebody who was forgotten
-    sa.UniqueConstraint("campaign_id", "number"),
-    sa.UniqueConstraint("campaign_id", "recognised"),
-    sa.UniqueConstraint("campaign_id", "kind", "name"),
-    one_of("state", WORKER_STATES),
-    one_of("kind", ("human", "expert", "machine")),
-    sa.CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
-)
 
-person = table(
-    "person",
-    reference_key("worker"),
-    reference("campaign"),
-    short("platform", 40),
-    short("platform_id", 400),
-    words("name"),
-    words("address"),
-    sa.UniqueConstraint("campaign_id", "platform", "platform_id"),
-)
+class Worker(TypedRow, table="worker"):
+    """Whoever judges, without a name."""
 
-visit = table(
-    "visit",
-    row_id(),
-    reference("worker", index=True),
-    moment("at"),
-    sa.Column("parameters", sa.Text, nullable=False, server_default=sa.text("'{}'")),
-)
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    key: str = short(32, unique=True)
+    number: int = column(sa.Integer)
+    kind: str = short(20, server_default="human")
+    name: str | None = short(400)
+    state: str = short(20, server_default="new")
+    failed_hits: int = counter()
+    made_at: int = moment()
+    forget_asked: int | None = moment()
+    forgotten_at: int | None = moment()
+    #: a keyed hash of somebody who was forgotten
+    recognised: str | None = short(64)
+    rules = (
+        sa.UniqueConstraint("campaign_id", "number"),
+        sa.UniqueConstraint("campaign_id", "recognised"),
+        sa.UniqueConstraint("campaign_id", "kind", "name"),
+        one_of("state", WORKER_STATES),
+        one_of("kind", ("human", "expert", "machine")),
+        sa.CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
+    )
 
-consent = table(
-    "consent",
-    row_id(),
-    reference("worker", index=True),
-    short("version", 40),
-    sa.Column("text", sa.Text, nullable=False),
-    moment("at"),
-)
 
-expertise = table(
-    "expertise",
-    reference_key("worker"),
-    reference_key("topic"),
-    sa.Column("right", sa.Integer, nullable=False, quote=True),
-    sa.Column("asked", sa.Integer, nullable=False),
-    sa.Column("passed", sa.SmallInteger, nullable=False),
-    moment("at"),
-)
+worker = Worker.table
 
-message = table(
-    "message",
-    row_id(),
-    reference("worker", index=True),
-    moment("at"),
-    sa.Column("from_worker", sa.SmallInteger, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    moment("read_at", nullable=True),
-)
 
-completion_code = table(
-    "completion_code",
-    row_id(),
-    reference("worker", index=True),
-    short("code", 64, unique=True),
-    short("outcome", 20),
-    moment("made_at"),
-    moment("used_at", nullable=True),
-)
+class Person(TypedRow, table="person"):
+    """Who a worker is."""
+
+    worker_id: int = reference_key("worker")
+    campaign_id: int = reference("campaign")
+    platform: str = short(40)
+    platform_id: str = short(400)
+    name: str = words()
+    address: str = words()
+    rules = (sa.UniqueConstraint("campaign_id", "platform", "platform_id"),)
+
+
+person = Person.table
+
+
+class Visit(TypedRow, table="visit"):
+    """That somebody came."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker", index=True)
+    at: int = moment()
+    parameters: str = column(sa.Text, server_default=sa.text("'{}'"))
+
+
+visit = Visit.table
+
+
+class Consent(TypedRow, table="consent"):
+    """What a worker agreed to."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker", index=True)
+    version: str = short(40)
+    text: str = column(sa.Text)
+    at: int = moment()
+
+
+consent = Consent.table
+
+
+class Expertise(TypedRow, table="expertise"):
+    """How a worker answered the questions on a topic."""
+
+    worker_id: int = reference_key("worker")
+    topic_id: int = reference_key("topic")
+    right: int = column("right", sa.Integer, quote=True)
+    asked: int = column(sa.Integer)
+    passed: int = column(sa.SmallInteger)
+    at: int = moment()
+
+
+expertise = Expertise.table
+
+
+class Message(TypedRow, table="message"):
+    """Between a worker and the organiser."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker", index=True)
+    at: int = moment()
+    from_worker: int = column(sa.SmallInteger)
+    text: str = column(sa.Text)
+    read_at: int | None = moment()
+
+
+message = Message.table
+
+
+class CompletionCode(TypedRow, table="completion_code"):
+    """What a worker tells the platform."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker", index=True)
+    code: str = short(64, unique=True)
+    outcome: str = short(20)
+    made_at: int = moment()
+    used_at: int | None = moment()
+
+
+completion_code = CompletionCode.table
 
 
 # --- What workers do ------------------------------------------------------------------------------
 
-assignment = table(
-    "assignment",
-    row_id(),
-    reference("campaign"),
-    reference("worker", index=True),
-    short("key", 32, unique=True),
-    short("kind", 20),
-    short("state", 20, server_default="active"),
-    counter("attempt", 1),
-    moment("leased_at"),
-    moment("expires_at"),
-    moment("latest_end"),  # no answer moves `expires_at` beyond it
-    moment("finished_at", nullable=True),
-    moment("ended_at", nullable=True),
-    counter("pay"),  # as planned
-    *map(counter, ("promised", "earned", "paid")),  # the triggers add up the entries
-    sa.UniqueConstraint("id", "worker_id"),
-    one_of("kind", ASSIGNMENT_KINDS),
-    one_of("state", STATES),
-    sa.CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
-    sa.CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
-    sa.Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
-    sa.Index("ix_assignment_promised", "campaign_id", "state", **where("promised > 0")),
-    sa.Index(
-        "uq_assignment_one_open",
-        "worker_id",
-        "kind",
-        unique=True,
-        **where("state IN ('active', 'finished') AND kind <> 'machine'"),
-    ),
-)
 
-place = table(
-    "place",
-    row_id(),
-    sa.Column("assignment_id", Id, nullable=False, index=True),
-    sa.Column("worker_id", Id, nullable=False),
-    reference("judging_set", "set_id", index=True),
-    short("kind", 20),
-    sa.Column("ordinal", sa.Integer, nullable=False),
-    short("key", 32, unique=True),
-    sa.Column("shown", sa.Text, nullable=False),  # positions in the order that the worker sees
-    flag("held"),
-    flag("surplus"),  # its set was full when it came back: paid, not counted
-    reference("place", "reviews_id", nullable=True),
-    sa.ForeignKeyConstraint(
-        ["assignment_id", "worker_id"], ["assignment.id", "assignment.worker_id"]
-    ),
-    sa.UniqueConstraint("worker_id", "set_id", "kind"),
-    sa.UniqueConstraint("assignment_id", "ordinal"),
-    one_of("kind", PLACE_KINDS),
-    sa.CheckConstraint("held IN (0, 1) AND surplus IN (0, 1)", name="yes_or_no"),
-    sa.CheckConstraint("held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"),
-)
+class Assignment(TypedRow, table="assignment"):
+    """Sets that were given to one worker at a time."""
 
-event = table(
-    "event",
-    row_id(),
-    reference("worker"),
-    reference("place", index=True),
-    sa.Column("position", sa.Integer, nullable=False),
-    short("kind", 20),
-    sa.Column("grade", sa.SmallInteger),
-    sa.Column("ranking", sa.Text),
-    counter("milliseconds"),
-    moment("at"),
-    short("key", 64),
-    sa.Column("follows", Id),  # the event that the client meant to replace
-    flag("stale"),  # another event had come between: it replaced nothing
-    sa.UniqueConstraint("worker_id", "key"),
-    one_of("kind", EVENT_KINDS),
-    sa.CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
-    sa.CheckConstraint("(kind = 'ranking') = (ranking IS NOT NULL)", name="ranking_has_an_order"),
-    sa.CheckConstraint("kind <> 'ranking' OR position = 0", name="ranking_is_of_the_set"),
-    sa.CheckConstraint("milliseconds >= 0", name="time_runs_forward"),
-)
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    worker_id: int = reference("worker", index=True)
+    key: str = short(32, unique=True)
+    kind: str = short(20)
+    state: str = short(20, server_default="active")
+    attempt: int = counter(1)
+    leased_at: int = moment()
+    expires_at: int = moment()
+    #: no answer moves `expires_at` beyond it
+    latest_end: int = moment()
+    finished_at: int | None = moment()
+    ended_at: int | None = moment()
+    #: as planned
+    pay: int = counter()
+    #: the triggers add up the entries
+    promised: int = counter()
+    #: the triggers add up the entries
+    earned: int = counter()
+    #: the triggers add up the entries
+    paid: int = counter()
+    rules = (
+        sa.UniqueConstraint("id", "worker_id"),
+        one_of("kind", ASSIGNMENT_KINDS),
+        one_of("state", STATES),
+        sa.CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
+        sa.CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
+        sa.Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
+        sa.Index("ix_assignment_promised", "campaign_id", "state", **where("promised > 0")),
+        sa.Index(
+            "uq_assignment_one_open",
+            "worker_id",
+            "kind",
+            unique=True,
+            **where("state IN ('active', 'finished') AND kind <> 'machine'"),
+        ),
+    )
 
-answer = table(
-    "answer",
-    reference_key("place"),
-    sa.Column("position", sa.Integer, primary_key=True),
-    reference("event"),
-)
 
-receipt = table("receipt", reference_key("event"), short("digest", 64))
+assignment = Assignment.table
 
-note = table(
-    "note",
-    row_id(),
-    reference("event", index=True),
-    short("kind", 20),
-    sa.Column("text", sa.Text, nullable=False),
-    one_of("kind", ("reason", "passage")),
-)
 
-outcome = table(
-    "outcome",
-    row_id(),
-    reference("assignment", index=True),
-    reference("judging_set", "set_id", nullable=True, index=True),
-    short("check", 20, quote=True),
-    sa.Column("value", sa.Float(53)),
-    sa.Column("at_least", sa.Float(53), nullable=False),
-    sa.Column("passed", sa.SmallInteger, nullable=False),
-    short("action", 20),
-)
+class Place(TypedRow, table="place"):
+    """One set within an assignment."""
+
+    id: int = row_id()
+    assignment_id: int = column(Id, index=True)
+    worker_id: int = column(Id)
+    set_id: int = reference("judging_set", index=True)
+    kind: str = short(20)
+    ordinal: int = column(sa.Integer)
+    key: str = short(32, unique=True)
+    #: positions in the order that the worker sees
+    shown: str = column(sa.Text)
+    held: int = flag()
+    #: its set was full when it came back: paid, not counted
+    surplus: int = flag()
+    reviews_id: int | None = reference("place")
+    rules = (
+        sa.ForeignKeyConstraint(
+            ["assignment_id", "worker_id"], ["assignment.id", "assignment.worker_id"]
+        ),
+        sa.UniqueConstraint("worker_id", "set_id", "kind"),
+        sa.UniqueConstraint("assignment_id", "ordinal"),
+        one_of("kind", PLACE_KINDS),
+        sa.CheckConstraint("held IN (0, 1) AND surplus IN (0, 1)", name="yes_or_no"),
+        sa.CheckConstraint(
+            "held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"
+        ),
+    )
+
+
+place = Place.table
+
+
+class Event(TypedRow, table="event"):
+    """Something that a worker said."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker")
+    place_id: int = reference("place", index=True)
+    position: int = column(sa.Integer)
+    kind: str = short(20)
+    grade: int | None = column(sa.SmallInteger)
+    ranking: str | None = column(sa.Text)
+    milliseconds: int = counter()
+    at: int = moment()
+    key: str = short(64)
+    #: the event that the client meant to replace
+    follows: int | None = column(Id)
+    #: another event had come between: it replaced nothing
+    stale: int = flag()
+    rules = (
+        sa.UniqueConstraint("worker_id", "key"),
+        one_of("kind", EVENT_KINDS),
+        sa.CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
+        sa.CheckConstraint(
+            "(kind = 'ranking') = (ranking IS NOT NULL)", name="ranking_has_an_order"
+        ),
+        sa.CheckConstraint("kind <> 'ranking' OR position = 0", name="ranking_is_of_the_set"),
+        sa.CheckConstraint("milliseconds >= 0", name="time_runs_forward"),
+    )
+
+
+event = Event.table
+
+
+class Answer(TypedRow, table="answer"):
+    """The event that counts now."""
+
+    place_id: int = reference_key("place")
+    position: int = column(sa.Integer, primary_key=True)
+    event_id: int = reference("event")
+
+
+answer = Answer.table
+
+
+class Receipt(TypedRow, table="receipt"):
+    """By which a repeated request is recognised."""
+
+    event_id: int = reference_key("event")
+    digest: str = short(64)
+
+
+receipt = Receipt.table
+
+
+class Note(TypedRow, table="note"):
+    """Free text that came with an event."""
+
+    id: int = row_id()
+    event_id: int = reference("event", index=True)
+    kind: str = short(20)
+    text: str = column(sa.Text)
+    rules = (one_of("kind", ("reason", "passage")),)
+
+
+note = Note.table
+
+
+class Outcome(TypedRow, table="outcome"):
+    """What a check said."""
+
+    id: int = row_id()
+    assignment_id: int = reference("assignment", index=True)
+    set_id: int | None = reference("judging_set", index=True)
+    check: str = column("check", sa.String(20), quote=True)
+    value: float | None = column(sa.Float(53))
+    at_least: float = column(sa.Float(53))
+    passed: int = column(sa.SmallInteger)
+    action: str = short(20)
+
+
+outcome = Outcome.table
 
 
 # --- Experts --------------------------------------------------------------------------------------
 
-sampled = table(
-    "sampled",
-    row_id(),
-    reference("place"),
-    sa.Column("position", sa.Integer, nullable=False),
-    moment("at"),
-    sa.UniqueConstraint("place_id", "position"),
-)
 
-decision = table(
-    "decision",
-    row_id(),
-    reference("pair", index=True),
-    reference("worker", "expert_id"),
-    sa.Column("grade", sa.SmallInteger, nullable=False),
-    words("reason"),
-    short("code", 40, server_default=""),
-    moment("at"),
-)
+class Sampled(TypedRow, table="sampled"):
+    """An answer that experts judge again."""
 
-appeal = table(
-    "appeal",
-    row_id(),
-    reference("worker", index=True),
-    reference("assignment", nullable=True),
-    short("kind", 20),
-    sa.Column("position", sa.Integer),
-    reference("place", nullable=True),
-    moment("at"),
-    sa.Column("text", sa.Text, nullable=False),
-    moment("answered_at", nullable=True),
-    sa.Column("won", sa.SmallInteger),
-    words("reply"),
-    one_of("kind", ("refusal", "gold")),
-)
+    id: int = row_id()
+    place_id: int = reference("place")
+    position: int = column(sa.Integer)
+    at: int = moment()
+    rules = (sa.UniqueConstraint("place_id", "position"),)
+
+
+sampled = Sampled.table
+
+
+class Decision(TypedRow, table="decision"):
+    """What an expert decided."""
+
+    id: int = row_id()
+    pair_id: int = reference("pair", index=True)
+    expert_id: int = reference("worker")
+    grade: int = column(sa.SmallInteger)
+    reason: str = words()
+    code: str = short(40, server_default="")
+    at: int = moment()
+
+
+decision = Decision.table
+
+
+class Appeal(TypedRow, table="appeal"):
+    """What a worker objects to."""
+
+    id: int = row_id()
+    worker_id: int = reference("worker", index=True)
+    assignment_id: int | None = reference("assignment")
+    kind: str = short(20)
+    position: int | None = column(sa.Integer)
+    place_id: int | None = reference("place")
+    at: int = moment()
+    text: str = column(sa.Text)
+    answered_at: int | None = moment()
+    won: int | None = column(sa.SmallInteger)
+    reply: str = words()
+    rules = (one_of("kind", ("refusal", "gold")),)
+
+
+appeal = Appeal.table
 
 
 # --- What an organiser keeps account of -----------------------------------------------------------
 
-entry = table(
-    "entry",
-    row_id(),
-    reference("campaign", index=True),
-    reference("worker", nullable=True, index=True),
-    reference("assignment", nullable=True, index=True),
-    moment("at"),
-    short("why", 40),
-    short("source", 10),
-    short("target", 10),
-    sa.Column("amount", sa.BigInteger, nullable=False),
-    sa.CheckConstraint("amount > 0", name="positive"),
-    sa.CheckConstraint("source <> target", name="moves"),
-    one_of("source", ACCOUNTS),
-    one_of("target", ACCOUNTS),
-)
 
-audit = table(
-    "audit",
-    row_id(),
-    reference("campaign", index=True),
-    moment("at"),
-    short("who", 200),
-    short("act", 40),
-    sa.Column("details", sa.Text, nullable=False),
-    reference("audit", "undoes", nullable=True),
-    sa.UniqueConstraint("undoes"),
-)
+class Entry(TypedRow, table="entry"):
+    """A line of the ledger."""
 
-notice = table(
-    "notice",
-    row_id(),
-    reference("campaign", index=True),
-    moment("at"),
-    short("kind", 40),
-    short("about", 100, server_default=""),
-    sa.Column("text", sa.Text, nullable=False),
-    moment("settled_at", nullable=True),
-    sa.UniqueConstraint("campaign_id", "kind", "about"),
-)
+    id: int = row_id()
+    campaign_id: int = reference("campaign", index=True)
+    worker_id: int | None = reference("worker", index=True)
+    assignment_id: int | None = reference("assignment", index=True)
+    at: int = moment()
+    why: str = short(40)
+    source: str = short(10)
+    target: str = short(10)
+    amount: int = column(sa.BigInteger)
+    rules = (
+        sa.CheckConstraint("amount > 0", name="positive"),
+        sa.CheckConstraint("source <> target", name="moves"),
+        one_of("source", ACCOUNTS),
+        one_of("target", ACCOUNTS),
+    )
+
+
+entry = Entry.table
+
+
+class Audit(TypedRow, table="audit"):
+    """What an organiser did."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign", index=True)
+    at: int = moment()
+    who: str = short(200)
+    act: str = short(40)
+    details: str = column(sa.Text)
+    undoes: int | None = reference("audit")
+    rules = (sa.UniqueConstraint("undoes"),)
+
+
+audit = Audit.table
+
+
+class Notice(TypedRow, table="notice"):
+    """What an organiser should know."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign", index=True)
+    at: int = moment()
+    kind: str = short(40)
+    about: str = short(100, server_default="")
+    text: str = column(sa.Text)
+    settled_at: int | None = moment()
+    rules = (sa.UniqueConstraint("campaign_id", "kind", "about"),)
+
+
+notice = Notice.table
 
 
 # --- The server: who may come in, and what it does by itself --------------------------------------
 
-account = table(
-    "account",
-    row_id(),
-    short("login", 200, unique=True),
-    short("password", 300),
-    moment("made_at"),
-    flag("administrator"),
-)
 
-member_role = table(
-    "member_role",
-    reference_key("account"),
-    reference_key("campaign"),
-    sa.Column("role", sa.String(20), primary_key=True),
-    reference("worker", nullable=True),
-    one_of("role", ("organiser", "expert", "worker")),
-)
+class Account(TypedRow, table="account"):
+    """Somebody who signs in."""
 
-token = table(
-    "token",
-    row_id(),
-    short("hash", 64, unique=True),
-    reference("account", nullable=True),
-    reference("campaign", nullable=True),
-    reference("worker", nullable=True, index=True),
-    short("role", 20),
-    sa.Column("scopes", sa.Text, nullable=False, server_default=""),
-    moment("made_at"),
-    moment("expires_at", nullable=True),
-    moment("revoked_at", nullable=True),
-    one_of("role", ("organiser", "expert", "worker")),
-)
+    id: int = row_id()
+    login: str = short(200, unique=True)
+    password: str = short(300)
+    made_at: int = moment()
+    administrator: int = flag()
 
-rate = table(
-    "rate",
-    sa.Column("what", sa.String(200), primary_key=True),
-    sa.Column("since", sa.BigInteger, primary_key=True, autoincrement=False),
-    counter("times"),
-)
 
-job = table(
-    "job",
-    row_id(),
-    reference("campaign", nullable=True),
-    short("kind", 40),
-    sa.Column("parameters", sa.Text, nullable=False, server_default=sa.text("'{}'")),
-    short("state", 20, server_default="waiting"),
-    moment("made_at"),
-    moment("leased_until", nullable=True),
-    counter("attempts"),
-    moment("finished_at", nullable=True),
-    sa.Column("result", sa.Text),
-    sa.Column("problem", sa.Text),
-    one_of("state", ("waiting", "running", "done", "failed")),
-    sa.Index("ix_job_waiting", "state", "made_at"),
-)
+account = Account.table
+
+
+class MemberRole(TypedRow, table="member_role"):
+    """What an account may do in a campaign."""
+
+    account_id: int = reference_key("account")
+    campaign_id: int = reference_key("campaign")
+    role: str = short(20, primary_key=True)
+    worker_id: int | None = reference("worker")
+    rules = (one_of("role", ("organiser", "expert", "worker")),)
+
+
+member_role = MemberRole.table
+
+
+class Token(TypedRow, table="token"):
+    """What a browser or a program shows of itself."""
+
+    id: int = row_id()
+    hash: str = short(64, unique=True)
+    account_id: int | None = reference("account")
+    campaign_id: int | None = reference("campaign")
+    worker_id: int | None = reference("worker", index=True)
+    role: str = short(20)
+    scopes: str = column(sa.Text, server_default="")
+    made_at: int = moment()
+    expires_at: int | None = moment()
+    revoked_at: int | None = moment()
+    rules = (one_of("role", ("organiser", "expert", "worker")),)
+
+
+token = Token.table
+
+
+class Rate(TypedRow, table="rate"):
+    """How often something was tried."""
+
+    what: str = short(200, primary_key=True)
+    since: int = column(sa.BigInteger, primary_key=True, autoincrement=False)
+    times: int = counter()
+
+
+rate = Rate.table
+
+
+class Job(TypedRow, table="job"):
+    """Work in the background."""
+
+    id: int = row_id()
+    campaign_id: int | None = reference("campaign")
+    kind: str = short(40)
+    parameters: str = column(sa.Text, server_default=sa.text("'{}'"))
+    state: str = short(20, server_default="waiting")
+    made_at: int = moment()
+    leased_until: int | None = moment()
+    attempts: int = counter()
+    finished_at: int | None = moment()
+    result: str | None = column(sa.Text)
+    problem: str | None = column(sa.Text)
+    rules = (
+        one_of("state", ("waiting", "running", "done", "failed")),
+        sa.Index("ix_job_waiting", "state", "made_at"),
+    )
+
+
+job = Job.table
 
 
 # --- Joins that many queries need -----------------------------------------------------------------
