@@ -102,12 +102,12 @@ def test_what_needs_a_decision(url: str) -> None:
     assert "A batch waits to be accepted." in texts(site)
     with site.store.write("tiny") as work:
         for number in range(3):
-            notices.tell(work, "gold-used-up", f"worker w{number} has met all", f"w{number}")
-        notices.tell(work, "no-budget", "the budget does not allow another batch")
+            notices.tell(work, "gold-used-up", f"w{number}", worker=f"w{number}")
+        notices.tell(work, "no-budget")
         work.db.execute(update(worker).values(forget_asked=work.now))
     found = texts(site)
     assert "3 workers have met every gold set and get no more batches." in found
-    assert "The budget does not allow another batch." in found
+    assert "The budget does not allow another batch; add to it." in found
     assert "To be forgotten, as they asked: w1." in found
     site.store.engine.dispose()
 

@@ -198,7 +198,7 @@ def test_a_role_that_is_taken_takes_the_tokens_made_with_it(
 
 
 def test_money_and_notices_are_for_organisers(server: Server) -> None:
-    server.site.work(notices.tell, "odd", "look at this")
+    server.site.work(notices.tell, "no-budget")
     for role, seen in (("organiser", True), ("expert", False), ("worker", False)):
         page = words(desk(server, role).get("/campaigns"))
         assert "of the judgements" in page

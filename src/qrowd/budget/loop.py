@@ -69,7 +69,7 @@ def vote_by_vote(
     methods: Sequence[str | Merger] | Mapping[str, Merger],
     *,
     documents: Documents | Likeness | None = None,
-    loop: Loop = Loop(),  # noqa: B008
+    loop: Loop = Loop(),
     progress: Progress | None = None,
 ) -> Curves:
     """How right merged labels are after each vote: accuracy on gold, for each method and topic.

@@ -609,6 +609,11 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         del manifest["qrowd"]
         own = select(worker.c.id).where(worker.c.campaign_id == work.campaign).order_by(worker.c.id)
         mine = [erasure.my_data(work, number) for number in work.db.scalars(own)]
+        for data in mine:  # a column that came later, in rows that were there before
+            data["event"] = [
+                {name: said for name, said in row.items() if (name, said) != ("value", None)}
+                for row in data["event"]
+            ]
         body = json.dumps(mine, sort_keys=True)
         return {
             "state": work.state,

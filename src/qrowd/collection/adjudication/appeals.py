@@ -83,8 +83,8 @@ def _open(work: Work, worker_id: int, words: str, **about: Any) -> int:
     if number := work.number(waiting):
         return number
     number = work.insert(appeal, worker_id=worker_id, at=work.now, text=words, **about)
-    text = f"worker w{worker_of(work, worker_id).number} asks for an answer"
-    notices.tell(work, "appeal", text, str(number))
+    name = f"w{worker_of(work, worker_id).number}"
+    notices.tell(work, "appeal", str(number), worker=name)
     return number
 
 

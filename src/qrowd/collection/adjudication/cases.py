@@ -282,8 +282,7 @@ def answer_disagreement(
     open_set = select(judging_set.c.open).where(judging_set.c.id == row.set_id)
     if right and work.db.scalar(open_set):
         perform(work, who, "retire gold", {"set": row.set_id})
-        text = f"an expert found the check question {row.topic} {row.doc} wrong; its set is retired"
-        notices.tell(work, "gold-wrong", f"{text}; look at who failed by it", str(row.set_id))
+        notices.tell(work, "gold-wrong", str(row.set_id), topic=row.topic, doc=row.doc)
 
 
 def _objections(work: Work) -> Select[Row]:

@@ -1,24 +1,43 @@
-"""What an organiser should know, once each, until it is dealt with."""
+"""What an organiser should know, until it is dealt with; what is told again is shown again."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import notice
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import Notice, notice
+from qrowd.collection.database.store import Work
+from qrowd.texts import Text
 
 
-def tell(work: Work, kind: str, text: str, about: str = "") -> None:
-    """Tell the organiser, unless that was told already."""
-    same = (notice.c.kind == kind) & (notice.c.about == about)
-    if not work.count(notice, work.own(notice), same):
-        work.insert(notice, at=work.now, kind=kind, about=about, text=text)
+def tell(work: Work, kind: str, about: str = "", **values: Any) -> None:
+    """Tell the organiser `office.notice.KIND`, unless that is on the list already."""
+    same = work.own(notice) & (notice.c.kind == kind) & (notice.c.about == about)
+    told = work.row(select(notice).where(same), Notice)
+    words = {
+        "at": work.now,
+        "text": str(Text(f"office.notice.{kind}", **values)),
+        "details": json.dumps(values),
+    }
+    if told is None:
+        work.insert(notice, kind=kind, about=about, **words)
+    elif told.settled_at is not None:
+        work.update(notice, notice.c.id == told.id, settled_at=None, **words)
 
 
-def notices(work: Work) -> list[Row]:
+def text_of(row: Notice) -> Text | str:
+    """What a notice says."""
+    if row.details:
+        return Text(f"office.notice.{row.kind}", **json.loads(row.details))
+    return f"{row.text[:1].upper()}{row.text[1:]}."
+
+
+def notices(work: Work) -> list[Notice]:
     """What was told and is not dealt with, the newest first."""
     query = select(notice).where(work.own(notice), notice.c.settled_at.is_(None))
-    return work.rows(query.order_by(notice.c.id.desc()))
+    return work.rows(query.order_by(notice.c.id.desc()), Notice)
 
 
 def dealt_with(work: Work, number: int) -> None:

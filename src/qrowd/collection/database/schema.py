@@ -13,7 +13,7 @@ from sqlalchemy.schema import SchemaItem
 from qrowd.collection.database.states import ASSIGNMENT_KINDS, PLACE_KINDS, STATES, WORKER_STATES
 
 ROLES = ("pool", "gold", "qualification")
-EVENT_KINDS = ("grade", "ranking", "cannot-tell", "broken", "clear")
+EVENT_KINDS = ("grade", "ranking", "rating", "cannot-tell", "broken", "clear")
 ACCOUNTS = ("outside", "free", "promised", "owed", "settled")
 OPEN_SETS = "role = 'pool' AND open = 1 AND held < target"
 
@@ -488,8 +488,11 @@ class Event(TypedRow, table="event"):
     place_id: int = reference("place", index=True)
     position: int = column(sa.Integer)
     kind: str = short(20)
+    #: what was chosen; of a rating, what the plan's cuts make of its value
     grade: int | None = column(sa.SmallInteger)
     ranking: str | None = column(sa.Text)
+    #: of a rating: a number from 0 to 100
+    value: float | None = column(sa.Float(53))
     milliseconds: int = counter()
     at: int = moment()
     key: str = short(64)
@@ -500,7 +503,11 @@ class Event(TypedRow, table="event"):
     rules = (
         sa.UniqueConstraint("worker_id", "key"),
         one_of("kind", EVENT_KINDS),
-        sa.CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)", name="grade_has_a_grade"),
+        sa.CheckConstraint(
+            "(kind IN ('grade', 'rating')) = (grade IS NOT NULL)", name="grade_has_a_grade"
+        ),
+        sa.CheckConstraint("(kind = 'rating') = (value IS NOT NULL)", name="rating_has_a_value"),
+        sa.CheckConstraint("value >= 0 AND value <= 100", name="value_from_0_to_100"),
         sa.CheckConstraint(
             "(kind = 'ranking') = (ranking IS NOT NULL)", name="ranking_has_an_order"
         ),
@@ -663,7 +670,10 @@ class Notice(TypedRow, table="notice"):
     at: int = moment()
     kind: str = short(40)
     about: str = short(100, server_default="")
+    #: in English, as it was told
     text: str = column(sa.Text)
+    #: the values of its words, as JSON; "" where it was told before words had ids
+    details: str = words()
     settled_at: int | None = moment()
     rules = (sa.UniqueConstraint("campaign_id", "kind", "about"),)
 

@@ -17,17 +17,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
-from qrowd.collection.database.schema import campaign
+from qrowd.collection.database.schema import TypedRow, campaign
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import MissingExtraError, RuleError, StoreError
 
 Row: TypeAlias = Any  # a row of a query; its columns are attributes
+R = TypeVar("R", bound=TypedRow)
+Values: TypeAlias = Mapping[str, Any] | None  # of a query's parameters
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
@@ -74,24 +76,38 @@ class Work:
         """The condition that a row is this campaign's."""
         return table.c.campaign_id == self.campaign
 
-    def rows(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> list[Row]:
-        """All rows of a query."""
+    @overload
+    def rows(self, query: sa.Executable) -> list[Row]: ...
+    @overload
+    def rows(self, query: sa.Executable, of: type[R], values: Values = None) -> list[R]: ...
+    def rows(self, query: sa.Executable, of: Any = None, values: Values = None) -> list[Any]:
+        """All rows of a query; `of` declares their columns."""
         return list(self.db.execute(query, values))
 
-    def row(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> Row | None:
+    @overload
+    def row(self, query: sa.Executable) -> Row | None: ...
+    @overload
+    def row(self, query: sa.Executable, of: type[R], values: Values = None) -> R | None: ...
+    def row(self, query: sa.Executable, of: Any = None, values: Values = None) -> Any:
         """The only row of a query, or None."""
         return self.db.execute(query, values).one_or_none()
 
+    @overload
+    def existing(self, query: sa.Executable, missing: str) -> Row: ...
+    @overload
     def existing(
-        self, query: sa.Executable, missing: str, values: Mapping[str, Any] | None = None
-    ) -> Row:
+        self, query: sa.Executable, missing: str, of: type[R], values: Values = None
+    ) -> R: ...
+    def existing(
+        self, query: sa.Executable, missing: str, of: Any = None, values: Values = None
+    ) -> Any:
         """The only row of a query; where there is none, an error says what is `missing`."""
-        row = self.row(query, values)
+        row = self.row(query, of, values)
         if row is None:
             raise RuleError("not-found", missing)
         return row
 
-    def number(self, query: sa.Executable, values: Mapping[str, Any] | None = None) -> int:
+    def number(self, query: sa.Executable, values: Values = None) -> int:
         """The whole number that a query gives; 0 for nothing."""
         return int(self.db.scalar(query, values) or 0)
 

@@ -16,6 +16,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 from qrowd.collection.database.schema import (
     EVENT_KINDS,
     PLACED_SETS,
+    TypedRow,
     answer,
     assignment,
     event,
@@ -24,7 +25,7 @@ from qrowd.collection.database.schema import (
     place,
     receipt,
 )
-from qrowd.collection.database.store import Row, Work, new_id
+from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
 from qrowd.collection.judging.offer import Answered, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
@@ -81,8 +82,8 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
     """Store what a worker said, and renew the lease."""
     _refuse_malformed(said)
     placed = _place(work, worker_id, said.place)
-    stored = work.row(_REPEATED, {"worker": worker_id, "key": said.key})
-    late, until = False, int(placed.expires_at)
+    stored = work.row(_REPEATED, StoredEvent, {"worker": worker_id, "key": said.key})
+    late, until = False, placed.expires_at
     if stored is None:
         late = _reopen(work, placed)
         if late:
@@ -104,6 +105,32 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
         expires_at=until,
         warn_at=until - round(work.plan.hit.warn_minutes * MINUTE),
     )
+
+
+class JudgedPlace(TypedRow):
+    """A place with its set's topic, and its assignment's state and times."""
+
+    id: int
+    shown: str
+    kind: str
+    surplus: int
+    worker_id: int
+    assignment_id: int
+    topic_id: int
+    state: str
+    leased_at: int
+    expires_at: int
+    latest_end: int
+    assignment_kind: str
+
+
+class StoredEvent(TypedRow):
+    """An event that a key was used for already."""
+
+    id: int
+    at: int
+    stale: int
+    digest: str | None
 
 
 # The statements of every save, built once: building them anew takes longer than running them.
@@ -166,13 +193,13 @@ def _refuse_malformed(said: Said) -> None:
             raise RuleError("malformed", message)
 
 
-def _place(work: Work, worker_id: int, key: str) -> Row:
+def _place(work: Work, worker_id: int, key: str) -> JudgedPlace:
     """The place of this name, with its assignment's state and times."""
     values = {"key": key, "worker": worker_id, "campaign": work.campaign}
-    return work.existing(_PLACE, "there is no such set in your batches", values)
+    return work.existing(_PLACE, "there is no such set in your batches", JudgedPlace, values)
 
 
-def _reopen(work: Work, placed: Row) -> bool:
+def _reopen(work: Work, placed: JudgedPlace) -> bool:
     """Whether the answer is late, and its batch was opened again for it."""
     if placed.state == "active" and placed.expires_at > work.now:
         return False
@@ -188,7 +215,7 @@ def _reopen(work: Work, placed: Row) -> bool:
     return True
 
 
-def _refuse_what_the_plan_forbids(work: Work, placed: Row, said: Said) -> None:
+def _refuse_what_the_plan_forbids(work: Work, placed: JudgedPlace, said: Said) -> None:
     size = len(order_of(placed.shown))
     if said.kind == "ranking":
         _refuse_bad_ranking(work, placed, said, size)
@@ -216,7 +243,7 @@ def _refuse_bad_grade(work: Work, said: Said) -> None:
         raise RuleError("justify", f"please give {noun} with your grade")
 
 
-def _refuse_bad_ranking(work: Work, placed: Row, said: Said, size: int) -> None:
+def _refuse_bad_ranking(work: Work, placed: JudgedPlace, said: Said, size: int) -> None:
     if not (work.plan.ranked or work.plan.preferences):
         raise RuleError("not-allowed", "this campaign asks for no ranking")
     if work.plan.preferences and said.ranks in ((1, 2), (2, 1), (1, 1)):
@@ -251,7 +278,7 @@ def rank_problem(work: Work, answers: dict[int, Answered], ranks: list[int]) -> 
     return ""
 
 
-def _store(work: Work, placed: Row, said: Said) -> tuple[int, int, bool]:
+def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]:
     """A new event: its number, its time, and whether it is stale."""
     order = order_of(placed.shown)
     position = order[said.position - 1] if said.position and said.kind != "ranking" else 0
@@ -286,10 +313,10 @@ def _store(work: Work, placed: Row, said: Said) -> tuple[int, int, bool]:
     return number, work.now, stale
 
 
-def _renew(work: Work, placed: Row) -> int:
+def _renew(work: Work, placed: JudgedPlace) -> int:
     """When the lease ends now."""
     term, _ = lease_of(work, placed.assignment_kind)
-    until = max(int(placed.expires_at), min(work.now + term, int(placed.latest_end)))
+    until = max(placed.expires_at, min(work.now + term, placed.latest_end))
     if until > placed.expires_at:
         work.db.execute(_LEASE, {"number": placed.assignment_id, "until": until})
     return until

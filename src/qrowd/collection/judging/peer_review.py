@@ -97,5 +97,5 @@ def settle_review(work: Work, assigned: Row) -> None:
         for row in agreement(work, worker_id):
             if row.agreed < work.plan.techniques.review_agreement * row.compared:
                 name = f"w{row.number}"
-                grades = f"{row.agreed} of {row.compared} grades of worker {name}"
-                notices.tell(work, "reviewed", f"reviewers left {grades} as they were", name)
+                counts = {"agreed": row.agreed, "compared": row.compared}
+                notices.tell(work, "reviewed", name, worker=name, **counts)

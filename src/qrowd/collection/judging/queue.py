@@ -118,8 +118,7 @@ def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
     wanted = work.plan.qualification.sets
     chosen = gold.draw(work, worker_id, wanted, "qualification")
     if len(chosen) < wanted:
-        text = "there are too few qualification sets for all tries"
-        notices.tell(work, "qualification-used-up", text)
+        notices.tell(work, "qualification-used-up")
         return _nothing("failed")
     return _offer(work, worker_id, "qualification", [(row, "qualification") for row in chosen])
 
@@ -139,8 +138,7 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     hidden = gold.draw(work, worker_id, plan.gold_per_hit + first_gold, topics=topics)
     if len(hidden) < plan.gold_per_hit + first_gold:
         name = f"w{workers.worker_of(work, worker_id).number}"
-        text = f"worker {name} has met every gold set and gets no more batches; add gold sets"
-        notices.tell(work, "gold-used-up", text, name)
+        notices.tell(work, "gold-used-up", name, worker=name)
         return _nothing("gold-used-up")
     if not chosen:
         return _nothing("no-work-left")
@@ -191,6 +189,6 @@ def _offer(
     work: Work, worker_id: int, kind: str, sets: Sequence[tuple[Row, str]]
 ) -> Offer | Nothing:
     if not ledger.affordable(work, work.plan.pay_of(kind)):
-        notices.tell(work, "no-budget", "the budget does not allow another batch; add to it")
+        notices.tell(work, "no-budget")
         return _nothing("no-budget")
     return show(work, lease(work, worker_id, kind, sets))

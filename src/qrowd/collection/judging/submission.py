@@ -126,8 +126,8 @@ def apply_outcome(work: Work, assigned: Row) -> Row:
         return move(work, assigned, "exclude")
     if "stop" in actions:
         _set_worker(work, assigned.worker_id, state="stopped")
-        name = f"w{assigned.worker_id}"
-        notices.tell(work, "stopped", "a check stopped serving this worker", name)
+        name = f"w{worker_of(work, assigned.worker_id).number}"
+        notices.tell(work, "stopped", name, worker=name)
     automatic = work.plan.campaign.accept == "automatic"
     return move(work, assigned, "accept") if automatic else assigned
 

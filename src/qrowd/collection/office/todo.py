@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from qrowd.collection.adjudication.appeals import APPEALS_BY_WORKERS
+from qrowd.collection.books.notices import text_of
 from qrowd.collection.database.schema import appeal, assignment, notice, worker
 from qrowd.collection.database.store import Row, Work
 from qrowd.collection.judging import gold
@@ -132,5 +133,4 @@ def _notices(work: Work) -> Iterator[Need]:
         if row.n > 1 and words:
             yield Need(f"{thousands(row.n)} {words}.", page=page)
         else:
-            text = row.text[:1].upper() + row.text[1:]
-            yield Need(f"{text}.", page=page, notice=row.id)
+            yield Need(str(text_of(row)), page=page, notice=row.id)

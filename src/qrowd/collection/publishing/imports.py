@@ -103,7 +103,8 @@ _TWICE = """
 
 def _refuse(work: Work, query: str, kind: str, path: str | Path, message: str) -> None:
     """An error at the line of the file that a query gives, if it gives one."""
-    row = work.row(text(query), {"campaign": work.campaign, "kind": kind})
+    values = {"campaign": work.campaign, "kind": kind}
+    row = work.db.execute(text(query), values).one_or_none()
     if row is not None:
         raise InputError(message.format_map(row._mapping), file=str(path), line=row.line)
 

@@ -183,7 +183,7 @@ def how_it_goes(member: Reader) -> Status:
 def told(member: Reader) -> list[Notice]:
     """What needs a decision."""
     with member.read() as work:
-        return list(notices.notices(work))
+        return [Notice.model_validate(row, from_attributes=True) for row in notices.notices(work)]
 
 
 @router.post("/notices/{number}/done", status_code=204)

@@ -25,11 +25,12 @@ from qrowd.collection.judging.offer import Body
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
+from qrowd.texts import language_of, worker_words
 from qrowd.web import pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
 from qrowd.web.api.work import Key
-from qrowd.web.pages.templates import catalogue, language_of, templates
+from qrowd.web.pages.templates import templates
 from qrowd.web.problems import status_of
 from qrowd.web.settings import Settings
 
@@ -70,14 +71,14 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     except RuleError as error:
         language = language_of(lang)
         template = templates().get_template("problem.html.j2")
-        page = template.render(language=language, texts=catalogue(language), message=str(error))
+        page = template.render(language=language, texts=worker_words(language), message=str(error))
         return HTMLResponse(page, status_of(error))
     language = language_of(lang, campaign.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(
         about=campaign,
         language=language,
-        texts=catalogue(language),
+        texts=worker_words(language),
         own=request.url.path.endswith("/me"),
         data=_data(campaign, language),
         money=f"{campaign.pay / 10**campaign.digits:.{campaign.digits}f} {campaign.currency}",
@@ -98,7 +99,7 @@ def policy(plan: Plan) -> str:
 
 def _data(campaign: About, language: str) -> str:
     """What scripts need to know, as JSON inside of HTML."""
-    about, texts = campaign.model_dump(), dict(catalogue(language))
+    about, texts = campaign.model_dump(), dict(worker_words(language))
     text = json.dumps({"about": about, "language": language, "texts": texts}, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

@@ -1,8 +1,7 @@
-"""The pages' templates, in which every text is escaped; their filters; texts of each language."""
+"""The pages' templates, in which every text is escaped, and their filters."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,8 +15,6 @@ from markupsafe import Markup, escape
 from qrowd import rendering
 
 FOLDER = Path(__file__).parents[1]
-TEXTS = FOLDER / "texts"  # one file per language; a new language is a new file with the same names
-FALLBACK = "en"
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 UNKNOWN = "–"
 
@@ -89,28 +86,3 @@ def ago(milliseconds: int) -> str:
         if n:
             return f"{rendering.counted(n, name)} ago"
     return "just now"
-
-
-# --- what the judging page says -------------------------------------------------------------------
-
-
-@cache
-def languages() -> tuple[str, ...]:
-    """The languages that there are."""
-    return tuple(sorted(path.stem for path in TEXTS.glob("*.json")))
-
-
-def language_of(*wanted: str) -> str:
-    """The first language that there is; `de-AT` finds `de`."""
-    for name in wanted:
-        short = name.partition("-")[0].lower()
-        if short in languages():
-            return short
-    return FALLBACK
-
-
-@cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """The sentences of a language by name."""
-    sentences: dict[str, str] = json.loads((TEXTS / f"{language}.json").read_text(encoding="utf-8"))
-    return sentences

@@ -1,0 +1,86 @@
+"""Words for people by their ids, so that a language is one file: `web/texts/en.json`.
+
+    Text("office.need.batches", n=3)          what somebody is told, without its words yet
+    str(text), text.say("de")                 its words: in English, in another language
+
+A text has `{name}` where a value stands; a value may be a text itself. Whole numbers get thousands.
+`office.need.batches.one` is said instead where `n` is 1. What begins with `office.` is for
+organisers and experts, whose pages fall back to English; workers' pages have the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from qrowd.rendering import thousands
+
+FOLDER = Path(__file__).parent / "web" / "texts"  # a new language is a new file
+FALLBACK = "en"
+OFFICE = "office."
+
+
+@dataclass(frozen=True, init=False)
+class Text:
+    """What is said to people: the id of its words, and the values in them."""
+
+    id: str
+    values: Mapping[str, Any]
+
+    def __init__(self, id: str, /, **values: Any) -> None:
+        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "values", values)
+
+    def __hash__(self) -> int:
+        return hash((self.id, tuple(self.values.items())))
+
+    def __str__(self) -> str:
+        return self.say(FALLBACK)
+
+    def say(self, language: str) -> str:
+        """Its words in a language; in English where that has none for it."""
+        words = catalogue(language)
+        singular = f"{self.id}.one"
+        name = singular if self.values.get("n") == 1 and singular in words else self.id
+        return words[name].format_map(
+            {key: _shown(value, language) for key, value in self.values.items()}
+        )
+
+
+def _shown(value: Any, language: str) -> str:
+    if isinstance(value, Text):
+        return value.say(language)
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    return thousands(value) if plain else str(value)
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that there are."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+def language_of(*wanted: str) -> str:
+    """The first language that there is; `de-AT` finds `de`."""
+    for name in wanted:
+        short = name.partition("-")[0].lower()
+        if short in languages():
+            return short
+    return FALLBACK
+
+
+@cache
+def catalogue(language: str) -> Mapping[str, str]:
+    """The words of a language by their ids; what it has no words for, in English."""
+    words: dict[str, str] = json.loads((FOLDER / f"{language}.json").read_text(encoding="utf-8"))
+    return words if language == FALLBACK else {**catalogue(FALLBACK), **words}
+
+
+@cache
+def worker_words(language: str) -> Mapping[str, str]:
+    """The words of workers' pages."""
+    return {id: text for id, text in catalogue(language).items() if not id.startswith(OFFICE)}
