@@ -5,13 +5,14 @@
 
 A text has `{name}` where a value stands; a value may be a text itself. Whole numbers get thousands.
 `office.need.batches.one` is said instead where `n` is 1. What begins with `office.` is for
-organisers and experts, whose pages fall back to English; workers' pages have the rest.
+organisers and experts, who read it in a language whose file has all of it; workers' pages have the
+rest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,20 +65,33 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
 
 
-def language_of(*wanted: str) -> str:
+def language_of(*wanted: str, among: Collection[str] | None = None) -> str:
     """The first language that there is; `de-AT` finds `de`."""
+    there = languages() if among is None else among
     for name in wanted:
         short = name.partition("-")[0].lower()
-        if short in languages():
+        if short in there:
             return short
     return FALLBACK
 
 
 @cache
+def office_languages() -> frozenset[str]:
+    """The languages that have words for all that organisers and experts read."""
+    return frozenset(
+        name for name in languages() if _own_words(name).keys() >= _own_words(FALLBACK).keys()
+    )
+
+
+@cache
 def catalogue(language: str) -> Mapping[str, str]:
     """The words of a language by their ids; what it has no words for, in English."""
+    return {**_own_words(FALLBACK), **_own_words(language)}
+
+
+def _own_words(language: str) -> dict[str, str]:
     words: dict[str, str] = json.loads((FOLDER / f"{language}.json").read_text(encoding="utf-8"))
-    return words if language == FALLBACK else {**catalogue(FALLBACK), **words}
+    return words
 
 
 @cache

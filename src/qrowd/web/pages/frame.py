@@ -14,12 +14,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from markupsafe import Markup
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
+from qrowd.texts import Text, catalogue, language_of, office_languages
 from qrowd.web import access
 from qrowd.web.access import SAFE_METHODS, Bearer, Member, TheSettings, TheStore
 from qrowd.web.files import CampaignFiles
@@ -114,6 +116,20 @@ class Visit:
         member = access.member_of(self.store, self.signed, name, role, scope)
         return CampaignVisit(**vars(self), name=name, member=member)
 
+    @property
+    def language(self) -> str:
+        """The first language that the browser asks for and that has words for these pages."""
+        asked = self.request.headers.get("accept-language", "")
+        wanted = [part.split(";")[0].strip() for part in asked.split(",")]
+        return language_of(*wanted, among=office_languages())
+
+    def say(self, said: Text | str, **values: Any) -> str:
+        """Words by their id, in the visitor's language; values that are HTML stay so."""
+        text = said if isinstance(said, Text) else Text(said, **values)
+        if not any(isinstance(value, Markup) for value in values.values()):
+            return text.say(self.language)
+        return Markup(catalogue(self.language)[text.id]).format_map(values)
+
     def with_problem(self, error: QrowdError | str, status: int) -> Self:
         """The same visit, for the page of a form that is shown again with what is wrong."""
         return replace(self, problem=str(error), status=status)
@@ -121,7 +137,8 @@ class Visit:
     def show(self, template: str, **data: Any) -> HTMLResponse:
         """A page."""
         page = templates().get_template(template)
-        text = page.render(visit=self, told=self._message(), problem=self.problem, **data)
+        told = self._message()
+        text = page.render(visit=self, t=self.say, told=told, problem=self.problem, **data)
         return HTMLResponse(text, self.status, headers=_headers(self.nonce))
 
     def show_problem(self, status: int, message: str) -> HTMLResponse:
