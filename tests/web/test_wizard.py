@@ -118,11 +118,11 @@ def test_cuts_are_asked_for_where_documents_get_numbers(
     assert wrong.status_code == 422
     assert "Must rise, the lowest first" in words(wrong)
     assert wizard.answer("grades", **{"scale.cuts": "34, 67"}).status_code == 303
-    assert wizard.draft.plan.scale.cuts == (34, 67)
+    assert list(wizard.draft.plan.scale.cuts) == [34, 67]
     assert "34, 67" in wizard.desk.get(f"{wizard.address}/grades").text
     assert "A number from 0 to 100" in words(wizard.desk.get(f"{wizard.address}/launch"))
     wizard.answer("way", **{"campaign.way": "preferences"})
-    assert wizard.draft.plan.scale.cuts == ()
+    assert not wizard.draft.plan.scale.cuts
     assert "Couples of each document" in words(wizard.desk.get(f"{wizard.address}/way"))
     assert "there is no gold" in words(wizard.desk.get(f"{wizard.address}/gold"))
 
