@@ -67,7 +67,9 @@ DESCRIPTION = """
 Send `Authorization: Bearer TOKEN`. A token comes from `/api/campaigns/{name}/enter` (a worker's
 link), `/api/sign-in` (an account) or `/api/campaigns/{name}/tokens` (a program, with scopes).
 Every error is `{"error": {"code": ..., "message": ...}}`: a short name for programs, a sentence for
-people. Times are milliseconds since 1970, money is in minor units (cents).
+people. One that nobody foresaw (500, `unforeseen`) also has the `id` of the request, as in the
+header `X-Request-Id` of every response and in the server's log. Times are milliseconds since 1970,
+money is in minor units (cents).
 """
 SMALL_BODY = 2**20  # of somebody who is not signed in
 LARGEST_BODY = 64 * 2**20

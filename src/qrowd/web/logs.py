@@ -23,7 +23,8 @@ from typing import Any
 
 MOST_FRAMES = 100  # of one error: the last ones
 _log = logging.getLogger(__name__)
-_STANDARD = frozenset(vars(logging.makeLogRecord({})))  # what every record has
+# what every record has, or gets by other formatters
+_STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 _BARE = re.compile(r'[^\s"=]+')
 
 
@@ -39,9 +40,12 @@ def set_up(level: str, form: str) -> None:
     warnings.showwarning = show_warning
 
 
-def show_warning(_: Any, category: type[Warning], path: str, line: int, *__: Any) -> None:
-    """Python's warnings are events as well; their words may name a file or a judge."""
-    _log.warning("python warning", extra={"type": category.__name__, "place": f"{path}:{line}"})
+def show_warning(
+    message: object, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+) -> None:
+    """Python's warnings are events as well; their messages may name a file or a judge."""
+    place = f"{filename}:{lineno}"
+    _log.warning("python warning", extra={"type": category.__name__, "place": place})
 
 
 class EventFormatter(logging.Formatter):

@@ -247,8 +247,10 @@ def _refresh(work: Work, kind: str) -> bool:
     if last is not None:
         if last.state in ("waiting", "running"):
             return False
-        since, parameters = last.finished_at or 0, json.loads(last.parameters)
-        took = since - ((last.leased_until or 0) - jobs.LEASE)
+        assert last.finished_at is not None
+        assert last.leased_until is not None
+        since, parameters = last.finished_at, json.loads(last.parameters)
+        took = since - (last.leased_until - jobs.LEASE)
     counted = work.own(assignment) & assignment.c.state.in_(VALID)
     first = work.number(select(func.min(assignment.c.leased_at)).where(counted)) or work.now
     fresh = select(assignment.c.id).where(counted, assignment.c.ended_at > since).limit(1)
@@ -290,7 +292,7 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
-    swept, undrawn = 0.0, list[str]()
+    swept, pause, undrawn = 0.0, PAUSE, list[str]()
     server = multiprocessing.parent_process()
     while not ended.is_set() and (server is None or server.is_alive()):
         try:
@@ -302,6 +304,8 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
             busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
         except Exception:  # the database is busy or away, a file was just removed: try again
             _log.warning("jobs loop failed", exc_info=True)
-            busy = False
+            busy, pause = False, min(2 * pause, SWEEP_EVERY)  # not a traceback every moment
+        else:
+            pause = PAUSE
         if not busy:
-            ended.wait(PAUSE)
+            ended.wait(pause)
