@@ -23,13 +23,8 @@ from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
-_VARIABLES = {
-    "folder": "QROWD_FOLDER",
-    "database": "QROWD_DATABASE",
-    "address": "QROWD_ADDRESS",
-    "log_level": "QROWD_LOG_LEVEL",
-    "log_format": "QROWD_LOG_FORMAT",
-}
+# settings that several processes learn from the environment: QROWD_FOLDER, ...
+_SHARED = ("folder", "database", "address", "log_level", "log_format")
 _log = logging.getLogger(__name__)
 
 
@@ -45,8 +40,8 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
         if processes == 1:
             uvicorn.run(make_app(settings), host=host, port=port, **quiet)  # type: ignore[arg-type]
             return
-        for field, variable in _VARIABLES.items():
-            os.environ[variable] = str(getattr(settings, field))
+        for field in _SHARED:
+            os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
         name = "qrowd.web.server:app_of_environment"
         config = uvicorn.Config(
             name,
@@ -72,7 +67,7 @@ def listening_socket(config: uvicorn.Config) -> socket.socket:
 
 def app_of_environment() -> FastAPI:
     """The application of one of several processes, which learn their settings this way."""
-    folder, *others = (os.environ[variable] for variable in _VARIABLES.values())
+    folder, *others = (os.environ[f"QROWD_{field.upper()}"] for field in _SHARED)
     settings = Settings.of_folder(Path(folder), *others)
     logs.set_up(settings.log_level, settings.log_format)
     return make_app(settings)
