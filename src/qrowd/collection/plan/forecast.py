@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts, pool_parts
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
@@ -54,7 +54,7 @@ class Forecast:
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    return [len(part) for n in topics.values() for part in pool_parts(plan, range(n), chance)]
+    return [len(part) for n in topics.values() for part in plan.way.cut(plan, range(n), chance)]
 
 
 def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
@@ -109,7 +109,7 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         yield _unmet("qualification", "sets", message)
     if plan.checks.binary.at_least > 1:
         yield _unmet("checks.binary", "at_least", Text("office.plan.above-one"))
-    if plan.ranked and plan.checks.ndcg.at_least > 1:
+    if "ndcg" in plan.way.checks and plan.checks.ndcg.at_least > 1:
         yield _unmet("checks.ndcg", "at_least", Text("office.plan.above-one"))
     if plan.techniques.expertise_share > 0 and not rows.questions:
         yield _unmet("techniques", "expertise_share", Text("office.plan.questions"))
@@ -158,7 +158,7 @@ def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
     """Why nobody could pass one of the gold sets made of these rows; None if all can be passed."""
     if any(row.grade is None for row in rows):
         return Text("office.plan.gold.ungraded")
-    for grades in gold_levels(plan, rows) if plan.ranked else ():
+    for grades in gold_levels(plan, rows) if "ndcg" in plan.way.checks else ():
         best = best_ndcg_score(grades, plan.checks.ideal)
         if not best >= plan.checks.ndcg.at_least:
             if math.isnan(best):
@@ -219,16 +219,13 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
 def _warnings(
     plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]], cost: int
 ) -> Iterator[Complaint]:
-    topics = Counter(name for name, _ in rows.pool)
-    alone = [name for name, documents in topics.items() if documents < 2]
-    if plan.preferences and alone:
-        yield Complaint("files", "pool", Text("office.plan.pool.alone", topic=min(alone)))
+    yield from plan.way.warnings(rows)
     if cost > plan.pay.minor(plan.pay.budget):
         message = Text("office.plan.budget.target", cost=plan.pay.shown(cost))
         yield Complaint("pay", "budget", message)
     if not plan.gold_per_hit:
         return
-    strange = {row.topic for row in rows.gold} - set(topics)
+    strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}
     if strange:
         yield Complaint("files", "gold", Text("office.plan.gold.topic", topic=min(strange)))
     odd = {len(grades) for grades in gold} - set(sizes)

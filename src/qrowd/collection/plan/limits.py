@@ -41,7 +41,7 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _money, _platform):
+    for part in (_campaign, _scale, _batches, _way, _money, _platform):
         yield from part(plan)
 
 
@@ -73,22 +73,29 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
     if hit.lease_minutes > hit.longest_minutes:
         message = Text("office.plan.longest-minutes")
         yield Complaint("hit", "longest_minutes", message, because="hit.lease_minutes")
-    if plan.preferences and sets.size != 2:
-        yield Complaint("sets", "size", Text("office.plan.size.couples"), because="campaign.way")
-    if plan.ranked and sets.size < 2:
-        yield Complaint("sets", "size", Text("office.plan.size.ranked"), because="campaign.way")
     if plan.owner and sets.target != 1:
         message = Text("office.plan.target.owner")
         yield Complaint("sets", "target", message, because="campaign.mode")
-    if plan.preferences and plan.qualification.sets > 0:
-        message = Text("office.plan.qualification.couples")
-        yield Complaint("qualification", "sets", message)
     shortest = plan.checks.seconds.at_least * hit.sets * sets.size / 60
     if not plan.owner and shortest > hit.longest_minutes:
         message = Text(
             "office.plan.seconds", minutes=round(shortest), longest=f"{hit.longest_minutes:g}"
         )
         yield Complaint("checks.seconds", "at_least", message)
+
+
+def _way(plan: Plan) -> Iterator[Complaint]:
+    way, (least, most) = plan.way, plan.way.sizes
+    if not least <= plan.sets.size <= most:
+        name = "office.plan.size.exact" if way.fixed_size else "office.plan.size.least"
+        message = Text(name, size=least, way=way.name)
+        yield Complaint("sets", "size", message, because="campaign.way")
+    if not way.gold and plan.qualification.sets > 0:
+        message = Text("office.plan.qualification.way", way=way.name)
+        yield Complaint("qualification", "sets", message)
+    if plan.scale.cuts and not way.rated:
+        yield Complaint("scale", "cuts", Text("office.plan.cuts.way", way=way.name))
+    yield from way.complaints(plan)
 
 
 def _money(plan: Plan) -> Iterator[Complaint]:

@@ -8,9 +8,6 @@ Modules of this package are found by themselves, and their classes by being ther
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
 from qrowd.collection.drafts.steps.step import (
     Step,
     StepForm,
@@ -19,8 +16,8 @@ from qrowd.collection.drafts.steps.step import (
     step_of,
     suggested,
 )
+from qrowd.registry import import_modules
 
 __all__ = ["Step", "StepForm", "all_steps", "step_named", "step_of", "suggested"]
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+import_modules(__name__)

@@ -34,7 +34,7 @@ class Grades(Step):
 
     name = "grades"
     after = "way"
-    keys = ("scale.grades", "scale.labels", "scale.relevant_from")
+    keys = ("scale.grades", "scale.labels", "scale.relevant_from", "scale.cuts")
 
     def suggest(self, draft: Draft) -> Plan:
         """Names of three grades."""
