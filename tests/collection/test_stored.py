@@ -329,6 +329,8 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
         for section, rules in one.pop("rules").items():
             assert {name: now[key]["rules"][section][name] for name in rules} == rules
         del now[key]["rules"]
+        # steps that came later are open too
+        now[key]["open"] = [step for step in now[key]["open"] if step in one["open"]]
     assert now == expected
     for draft in all_drafts(folder):
         for version in range(1, draft.version + 1):
@@ -350,9 +352,10 @@ def test_drafts_are_answered_on_and_launched(
     store = open_store(tmp_path / "new.db", new=True)
     for key, one in expected.items():
         draft = open_draft(folder, key)
-        # the first question that is open, and last of all what keeps it from being launched
-        assert next(step for step in all_steps() if step not in draft.answered) == one["open"][0]
-        for step in one["open"]:
+        # the questions that are open, and last of all what keeps it from being launched
+        left = [step for step in all_steps() if step not in draft.answered]
+        assert set(one["open"]) <= set(left)
+        for step in left:
             given = uploaded(draft, step) if step in UPLOADED else as_suggested(draft, step)
             draft = fill_in(draft, given, "new", one["at"] + 1)
         if one["title"] == "An old draft":
