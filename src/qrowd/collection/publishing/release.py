@@ -41,6 +41,7 @@ from qrowd.rendering import thousands
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
 _NAMED = ("topic", "doc", "assessor")
+_SAID = ("judgements.tsv", "ratings.tsv", "orders.tsv")
 _TEXTS = ("query", "description", "narrative", "category", "language")
 
 
@@ -141,7 +142,7 @@ def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
 
     tables = {
         name: pl.read_csv(source / name, separator="\t", infer_schema=False, quote_char=None)
-        for name in ("judgements.tsv", "ratings.tsv", "orders.tsv")
+        for name in _SAID
         if (source / name).is_file()
     }
     assessors = {name for table in tables.values() for name in table["assessor"].unique()}
