@@ -55,7 +55,7 @@ from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
 from qrowd.collection.drafts.forms import fill_in
 from qrowd.collection.drafts.launch import problems
-from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
+from qrowd.collection.drafts.steps import StepForm, all_steps, suggested
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
@@ -644,7 +644,7 @@ def as_suggested(draft: Draft, step: str, **changed: str) -> StepForm:
     """The answer that the wizard suggests, apart from files."""
     plan = suggested(draft, step)
     texts = {}
-    for name in STEPS[step].keys:
+    for name in all_steps()[step].keys:
         if not name.startswith("files."):
             value: Any = plan
             for part in name.split("."):
@@ -668,7 +668,7 @@ def drafts(folder: Path, sources: Path, now: int) -> None:
 
 
 def _draft(draft: Draft, paths: dict[str, Path], until: str, title: str, now: int) -> None:
-    for at, step in enumerate(itertools.takewhile(lambda name: name != until, STEPS)):
+    for at, step in enumerate(itertools.takewhile(lambda name: name != until, all_steps())):
         if step in UPLOADED:
             given = upload(step, UPLOADED[step], paths[step], source="arranged")
         elif step == "name":
@@ -733,9 +733,9 @@ def drafts_summary(folder: Path) -> dict[str, Any]:
             "version": draft.version,
             "who": draft.who,
             "at": draft.at,
-            "open": [step for step in STEPS if step not in draft.answered],
-            "rules": rules_of(draft.plan) if len(draft.answered) < len(STEPS) / 2 else {},
-            "problems": [[one.step, one.message] for one in problems(draft)],
+            "open": [step for step in all_steps() if step not in draft.answered],
+            "rules": rules_of(draft.plan) if len(draft.answered) < len(all_steps()) / 2 else {},
+            "problems": [[one.step, str(one.message)] for one in problems(draft)],
         }
         for draft in all_drafts(folder)
     }

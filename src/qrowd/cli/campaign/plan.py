@@ -76,7 +76,7 @@ def new(plan: str, database: str, launch: bool) -> None:
         f"{read.pay.shown(outcome.cost)}"
     )
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
+        say(f"warning: {warning.message}")
 
 
 @click.command()
@@ -217,7 +217,7 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
         lines.append(
             f"gold sets of grades {outcome.better_gold} would tell good workers from others better"
         )
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in outcome.warnings)])
+    return "\n".join([*lines, *(f"warning: {warning.message}" for warning in outcome.warnings)])
 
 
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:

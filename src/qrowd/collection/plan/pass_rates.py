@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
+from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
 from qrowd.rendering import percent
+from qrowd.texts import Text
 
 HITS = (1, 5, 10)
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
@@ -35,6 +37,11 @@ class Passing:
     batch: float
     survives: tuple[float, ...]
     qualification: float
+
+    @property
+    def kind(self) -> Text:
+        """What that kind of worker is called."""
+        return Text(f"office.crowd.{self.worker.replace(' ', '-')}")
 
 
 def level_of(plan: Plan, grade: int) -> int:
@@ -109,17 +116,15 @@ def margin(plan: Plan, grades: tuple[int, ...]) -> float:
 # --- what that means for a plan -------------------------------------------------------------------
 
 
-def useless(rows: Sequence[Passing]) -> list[str]:
+def useless(rows: Sequence[Passing]) -> Iterator[Complaint]:
     """What to say where gold tells nobody apart."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
     spammers = [row for row in rows if row.worker in SPAMMERS]
     worst = max(spammers, key=lambda row: row.batch, default=None)
-    if worst is None or worst.batch < min(0.9, good):
-        return []
-    return [
-        f"everybody passes this gold: {worst.worker!r} passes {percent(worst.batch)} of batches, a "
-        f"good worker {percent(good)}"
-    ]
+    if worst is not None and worst.batch >= min(0.9, good):
+        shares = {"share": percent(worst.batch), "good": percent(good)}
+        message = Text("office.plan.gold.useless", worker=worst.kind, **shares)
+        yield Complaint("files", "gold", message)
 
 
 def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:

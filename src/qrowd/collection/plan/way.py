@@ -149,7 +149,7 @@ class Way:
         """What is wrong with a plan in this way of judging, beside what `limits` looks at."""
         yield from ()
 
-    def warnings(self, rows: CampaignRows) -> Iterator[str]:
+    def warnings(self, rows: CampaignRows) -> Iterator[Complaint]:
         """What somebody should know of a plan's files before they are judged in this way."""
         yield from ()
 

@@ -153,5 +153,5 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         pairs=expected.pairs,
         batches=expected.batches,
         cost=expected.cost,
-        warnings=list(expected.warnings),
+        warnings=[str(warning.message) for warning in expected.warnings],
     )

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.way import Chance, Opinion, Opinions, Trial, Way, ranks_by
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 T = TypeVar("T")
 
@@ -30,11 +32,11 @@ class Preferences(Way):
     keys = ("sets.couples",)
     trial = Trial(size=2, sets=6, gold=0)
 
-    def warnings(self, rows: CampaignRows) -> Iterator[str]:
+    def warnings(self, rows: CampaignRows) -> Iterator[Complaint]:
         topics = Counter(name for name, _ in rows.pool)
         alone = [name for name, documents in topics.items() if documents < 2]
         if alone:
-            yield f"topic {min(alone)} has one document: there is nothing to compare it with"
+            yield Complaint("files", "pool", Text("office.plan.pool.alone", topic=min(alone)))
 
     def cut(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
         return couples(items, plan.sets.couples, chance)

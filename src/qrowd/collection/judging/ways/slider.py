@@ -11,6 +11,7 @@ from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.way import Chance, Opinion, Opinions, Way
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 LOWEST, HIGHEST = 0, 100
 
@@ -28,12 +29,12 @@ class Slider(Way):
     def complaints(self, plan: Plan) -> Iterator[Complaint]:
         cuts, wanted = plan.scale.cuts, len(plan.scale.grades) - 1
         if cuts and len(cuts) != wanted:
-            message = f"must be {wanted}, the lowest value of each grade above the lowest, or none"
+            message = Text("office.plan.cuts.number", wanted=wanted)
             yield Complaint("scale", "cuts", message, because="scale.grades")
         if list(cuts) != sorted(set(cuts)):
-            yield Complaint("scale", "cuts", "must rise, the lowest first")
+            yield Complaint("scale", "cuts", Text("office.plan.cuts.order"))
         if any(not LOWEST < value <= HIGHEST for value in cuts):
-            message = f"must be above {LOWEST} and at most {HIGHEST}"
+            message = Text("office.plan.cuts.range", lowest=LOWEST, highest=HIGHEST)
             yield Complaint("scale", "cuts", message)
 
     def cuts(self, plan: Plan) -> tuple[float, ...]:
