@@ -261,10 +261,10 @@ def _unsaid(plan: Plan, offer: Offer, choose: Choice | None) -> Iterator[dict[st
             right = int(document.title.split()[-1])
             grade = choose(document.title, right) if choose else right
             grades.append(grade)
-            if document.answer is None and not plan.preferences:
+            if document.answer is None and "grade" in plan.way.kinds:
                 at = {"place": shown.key, "position": document.position}
                 yield {**at, "grade": grade, **justified}
-        if (plan.ranked or plan.preferences) and shown.ranking is None:
+        if "ranking" in plan.way.kinds and shown.ranking is None:
             order = sorted(range(len(grades)), key=lambda at: (-grades[at], at))
             ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
             kind = {"kind": "ranking", "ranks": ranks}

@@ -205,7 +205,7 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
         f"work      {thousands(outcome.hours, 1)} hours in all, "
         f"{thousands(outcome.workers_needed)} workers at least",
     ]
-    if not plan.preferences and not plan.owner:
+    if plan.way.graded and not plan.owner:
         crowd = "with workers like those of `qrowd simulate`"
         lines.append(f"accuracy  {percent(outcome.accuracy)} of documents by majority, {crowd}")
     if outcome.batches_per_worker is not None:

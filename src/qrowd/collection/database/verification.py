@@ -185,7 +185,7 @@ def _sets(rows: _Rows) -> Iterator[str]:
     for number, row in rows.sets.items():
         if sizes[number] != row.size:
             yield f"set {number} says {row.size} documents, it has {sizes[number]}"
-    if not rows.work.plan.preferences:
+    if rows.work.plan.way.sole:
         yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)
 
 

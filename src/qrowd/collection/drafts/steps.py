@@ -159,7 +159,8 @@ STEPS: dict[str, Step] = {
     "mode": Step(("campaign.mode", "hit.owner_days", "hit.second_share", "files.priorities")),
     "way": Step(("campaign.way", "sets.couples")),
     "grades": Step(
-        ("scale.grades", "scale.labels", "scale.relevant_from"), suggest=_suggest_labels
+        ("scale.grades", "scale.labels", "scale.relevant_from", "scale.cuts"),
+        suggest=_suggest_labels,
     ),
     "sets": Step(
         ("sets.size", "hit.sets", "hit.lease_minutes", "hit.longest_minutes"), follow=_follow_sets

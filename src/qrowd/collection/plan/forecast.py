@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts, pool_parts
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
@@ -54,7 +54,7 @@ class Forecast:
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    return [len(part) for n in topics.values() for part in pool_parts(plan, range(n), chance)]
+    return [len(part) for n in topics.values() for part in plan.way.cut(plan, range(n), chance)]
 
 
 def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
@@ -103,7 +103,7 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         yield _unmet("qualification", "sets", f"{needed}, the file has {sets}")
     if plan.checks.binary.at_least > 1:
         yield _unmet("checks.binary", "at_least", "nobody can pass above 1")
-    if plan.ranked and plan.checks.ndcg.at_least > 1:
+    if "ndcg" in plan.way.checks and plan.checks.ndcg.at_least > 1:
         yield _unmet("checks.ndcg", "at_least", "nobody can pass above 1")
     if plan.techniques.expertise_share > 0 and not rows.questions:
         yield _unmet("techniques", "expertise_share", "needs [files] questions")
@@ -141,7 +141,7 @@ def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> str:
     """Why nobody could pass one of the gold sets made of these rows; "" if all can be passed."""
     if any(row.grade is None for row in rows):
         return "every gold pair needs a grade"
-    for grades in gold_levels(plan, rows) if plan.ranked else ():
+    for grades in gold_levels(plan, rows) if "ndcg" in plan.way.checks else ():
         best = best_ndcg_score(grades, plan.checks.ideal)
         if not best >= plan.checks.ndcg.at_least:
             reason = (
@@ -200,15 +200,12 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
 def _warnings(
     plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]], cost: int
 ) -> Iterator[str]:
-    topics = Counter(name for name, _ in rows.pool)
-    alone = [name for name, documents in topics.items() if documents < 2]
-    if plan.preferences and alone:
-        yield f"topic {min(alone)} has one document: there is nothing to compare it with"
+    yield from plan.way.warnings(rows)
     if cost > plan.pay.minor(plan.pay.budget):
         yield f"the budget ends before the target is reached: {plan.pay.shown(cost)} needed"
     if not plan.gold_per_hit:
         return
-    strange = {row.topic for row in rows.gold} - set(topics)
+    strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}
     if strange:
         yield f"topic {min(strange)} has gold and no pool: workers can tell its sets as gold"
     odd = {len(grades) for grades in gold} - set(sizes)

@@ -38,7 +38,7 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _money, _platform):
+    for part in (_campaign, _scale, _batches, _way, _money, _platform):
         yield from part(plan)
 
 
@@ -78,16 +78,9 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
     if hit.lease_minutes > hit.longest_minutes:
         message = "must be at least lease_minutes"
         yield Complaint("hit", "longest_minutes", message, because="hit.lease_minutes")
-    if plan.preferences and sets.size != 2:
-        yield Complaint("sets", "size", "must be 2 for preferences", because="campaign.way")
-    if plan.ranked and sets.size < 2:
-        yield Complaint("sets", "size", "must be at least 2 to be ranked", because="campaign.way")
     if plan.owner and sets.target != 1:
         message = "must be 1 where a topic has one owner; second_share has some judged again"
         yield Complaint("sets", "target", message, because="campaign.mode")
-    if plan.preferences and plan.qualification.sets > 0:
-        message = "there is no qualification by preferences: leave it out"
-        yield Complaint("qualification", "sets", message)
     shortest = plan.checks.seconds.at_least * hit.sets * sets.size / 60
     if not plan.owner and shortest > hit.longest_minutes:
         yield Complaint(
@@ -96,6 +89,20 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
             f"nobody can pass: a batch would take {thousands(shortest)} minutes, and is "
             f"reserved for {hit.longest_minutes:g} at most",
         )
+
+
+def _way(plan: Plan) -> Iterator[Complaint]:
+    way, (least, most) = plan.way, plan.way.sizes
+    if not least <= plan.sets.size <= most:
+        wanted = f"must be {least if way.fixed_size else f'at least {least}'} for {way.name}"
+        yield Complaint("sets", "size", wanted, because="campaign.way")
+    if not way.gold and plan.qualification.sets > 0:
+        message = f"there is no qualification by {way.name}: leave it out"
+        yield Complaint("qualification", "sets", message)
+    if plan.scale.cuts and not way.rated:
+        message = f"there are no values by {way.name} to be cut: leave them out"
+        yield Complaint("scale", "cuts", message)
+    yield from way.complaints(plan)
 
 
 def _money(plan: Plan) -> Iterator[Complaint]:

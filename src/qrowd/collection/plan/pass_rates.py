@@ -47,10 +47,10 @@ _outcomes = lru_cache(maxsize=1024)(outcomes)
 
 def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
     """How often a worker passes the gold checks of a set with these grades."""
-    binary, ndcg = plan.checks.binary, plan.checks.ndcg
+    binary, ndcg, ranked = plan.checks.binary, plan.checks.ndcg, "ndcg" in plan.way.checks
     return _outcomes(grades, worker, ideal=plan.checks.ideal).passing(
         binary=-math.inf if binary.action == "none" else binary.at_least,
-        ndcg=-math.inf if ndcg.action == "none" or not plan.ranked else ndcg.at_least,
+        ndcg=-math.inf if ndcg.action == "none" or not ranked else ndcg.at_least,
     )
 
 
