@@ -6,7 +6,7 @@ import { about, label, t } from "../texts.js";
 import { Way } from "../way.js";
 
 const MOST = 100;
-const WAITING = 50; // where the thumb is before anybody has moved it
+const MIDDLE = MOST / 2;
 const TENS = Array.from({ length: 10 }, (_, digit) => ({
   name: `tens${digit}`,
   key: String(digit),
@@ -52,7 +52,8 @@ export default class Slider extends Way {
     // A number that is not said yet stays when the bar is drawn again.
     const isMoved = this.moved?.step === step;
     const value = isMoved ? this.moved.value : page.answerTo(step)?.value;
-    this.field = new Field(value ?? null, {
+    const [{ reviewed }] = step.documents;
+    this.field = new Field(value ?? null, reviewed?.value ?? MIDDLE, {
       onMove: (chosen) => {
         this.moved = { step, value: chosen };
       },
@@ -77,9 +78,11 @@ export default class Slider extends Way {
   }
 }
 
-// The slider and its button; there is no `value` (null) before somebody moves it.
+// The slider and its button. There is no `value` (null) before somebody moves it; the thumb waits
+// at `start` until then.
 class Field {
-  constructor(value, { onMove, onSay }) {
+  constructor(value, start, { onMove, onSay }) {
+    this.start = start;
     this.onMove = onMove;
     this.onSay = onSay;
     this.input = h("input", {
@@ -102,9 +105,13 @@ class Field {
       this.input,
       h("ol.zones", this.zones),
     );
-    this.sayButton = keyButton("say", "", () => this.say(), { class: "main", "data-act": "say" });
+    this.sayButton = keyButton("say", "", () => this.say(), {
+      class: "main",
+      "data-act": "say",
+      "aria-label": null, // what it says
+    });
     const nudge = (sign, text, step) =>
-      button(sign, () => this.moveTo((this.value ?? WAITING) + step), {
+      button(sign, () => this.moveTo((this.value ?? this.start) + step), {
         class: "nudge",
         "aria-label": text,
       });
@@ -148,20 +155,21 @@ class Field {
     this.value = value;
     const isChosen = value !== null;
     const grade = isChosen ? gradeOf(value) : null;
-    const words = isChosen ? t("slider.say", { value }) : t("slider.first");
-    this.input.value = value ?? WAITING;
+    const values = { value, grade: label(grade) };
+    this.input.value = value ?? this.start;
     this.input.setAttribute(
       "aria-valuetext",
-      isChosen ? t("slider.value", { value, grade: label(grade) }) : t("slider.unset"),
+      isChosen ? t("slider.value", values) : t("slider.unset"),
     );
     this.root.classList.toggle("unset", !isChosen);
-    this.root.style.setProperty("--at", (value ?? WAITING) / MOST);
+    this.root.style.setProperty("--at", (value ?? this.start) / MOST);
     this.number.textContent = isChosen ? String(value) : "";
     for (const zone of this.zones) {
       zone.classList.toggle("current", isChosen && zone.dataset.grade === String(grade));
     }
     this.sayButton.disabled = !isChosen;
-    this.sayButton.setAttribute("aria-label", words);
-    this.sayButton.lastChild.textContent = words;
+    this.sayButton.lastChild.replaceChildren(
+      ...(isChosen ? [t("slider.say", values), h("small", label(grade))] : [t("slider.first")]),
+    );
   }
 }
