@@ -83,6 +83,7 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
         "documents": documents,
         "pairs to judge": rows["pool.tsv"],
         "judgements": rows["judgements.tsv"],
+        **({"numbers from 0 to 100": rows["ratings.tsv"]} if "ratings.tsv" in rows else {}),
         "rows of orders": rows["orders.tsv"],
         "grades by experts": rows["gold.qrels"],
         "runs of systems": sum(name.startswith("runs/") for name in rows),
