@@ -30,6 +30,21 @@ at_least = 0
 {more}
 """
 
+THUMBS = """
+import { Way } from "/static/way.js";
+
+export default class Thumbs extends Way {
+  kinds = { grade: "grade" };
+
+  choices() {
+    return [
+      { name: "thumb.up", key: "+", text: "Thumb up", answer: { kind: "grade", grade: 1 } },
+      { name: "thumb.down", key: "-", text: "Thumb down", answer: { kind: "grade", grade: 0 } },
+    ];
+  }
+}
+"""
+
 
 def phone(browser: Browser) -> Page:
     """A page on a phone, used by touch."""
@@ -223,11 +238,11 @@ def test_a_slider_by_touch_alone(browser: Browser, tmp_path: Path) -> None:
         begin(page, site.link)
         where, slider = page.locator(".where"), page.get_by_role("slider")
         is_unset(page)
-        width = (slider.bounding_box() or {})["width"]
-        said = []
+        box, said = slider.bounding_box(), []
+        assert box
         for at, share in enumerate((0.5, 0.2, 0.9), 1):
             expect(where).to_contain_text(f"document {at} of 3")
-            slider.tap(position={"x": width * share, "y": 20})
+            slider.tap(position={"x": box["width"] * share, "y": 20})
             value = int(slider.input_value())
             assert abs(value - 100 * share) <= 6
             page.get_by_role("button", name="One more").tap()
@@ -312,3 +327,26 @@ def test_an_owner_sees_the_numbers_of_a_topic(browser: Browser, tmp_path: Path) 
         expect(page.locator(".topic .earlier li")).to_contain_text("0 (Not relevant)")
         saved(page)
         page.context.close()
+
+
+def test_a_way_is_one_script(browser: Browser, tmp_path: Path) -> None:
+    with serve_trial(tmp_path) as site:
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
+        page.route(
+            "**/static/ways/grades.js",
+            lambda route: route.fulfill(body=THUMBS, content_type="text/javascript"),
+        )
+        start(page, site.link)
+        page.keyboard.press("+")
+        expect(page.locator(".notes")).to_have_text("You said: Thumb up.")
+        page.get_by_role("button", name="Thumb down").click()
+        expect(page.locator(".where")).to_contain_text("document 3 of")
+        page.keyboard.press("u")
+        expect(page.locator(".where")).to_contain_text("document 2 of")
+        page.keyboard.press("?")
+        expect(page.locator("dialog").get_by_label("Thumb up")).to_have_value("+")
+        page.keyboard.press("Escape")
+        saved(page)
+        said = [(one.kind, one.grade) for one in site.events()]
+        assert said == [("grade", 1), ("grade", 0), ("clear", None)]
+        page.close()
