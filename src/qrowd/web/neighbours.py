@@ -10,8 +10,15 @@ import numpy as np
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import cases
-from qrowd.collection.database.schema import PAIR_DOCUMENTS, content, document, pair
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import (
+    PAIR_DOCUMENTS,
+    TypedRow,
+    content,
+    document,
+    pair,
+    with_contents,
+)
+from qrowd.collection.database.store import Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
@@ -73,20 +80,32 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     return Neighbours(tuple(alike))
 
 
-def _documents(work: Work, pair_id: int) -> list[Row]:
+class TopicDocument(TypedRow):
+    """A document of a topic; `id` is the pair's."""
+
+    id: int
+    name: str
+    title: str
+    media_type: str
+    body: bytes | None
+
+
+def _documents(work: Work, pair_id: int) -> list[TopicDocument]:
     same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
-    joined = PAIR_DOCUMENTS.outerjoin(content, content.c.hash == document.c.content)
     d = document.c
-    query = select(pair.c.id, d.name, d.title, d.media_type, content.c.body).select_from(joined)
-    mine = query.where(work.own(pair), pair.c.topic_id == same)
-    return work.rows(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1))
+    query = (
+        select(pair.c.id, d.name, d.title, d.media_type, content.c.body)
+        .select_from(with_contents(PAIR_DOCUMENTS))
+        .where(work.own(pair), pair.c.topic_id == same)
+    )
+    return work.rows(query.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1), TopicDocument)
 
 
-def words_of(row: Row) -> str:
+def words_of(row: TopicDocument) -> str:
     """A document's words, without its markup; nothing of pictures and the like."""
     media = row.media_type.partition(";")[0].strip().lower()
     if not row.body or not (media.startswith("text/") or media == "application/xhtml+xml"):
-        return str(row.title)
+        return row.title
     text = text_of(row.body[: 4 * MOST_LETTERS], marked_up="html" in media)
     if "html" in media:
         text = nh3.clean(flatter(text), tags=set(), clean_content_tags=set(GONE))

@@ -184,10 +184,7 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
       qrowd campaign pay campaign.db -o owed.tsv
       qrowd campaign pay campaign.db --settle --yes
     """
-    from sqlalchemy import select
-
     from qrowd.collection.books import ledger
-    from qrowd.collection.database.schema import person
     from qrowd.collection.record import audit
 
     with opened(database) as store:
@@ -195,7 +192,7 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
         with store.read(campaign) as work:
             debts = ledger.owed(work)
             terms = work.plan.pay
-            people = {row.worker_id: row for row in work.db.execute(select(person))}
+            people = ledger.persons(work)
         total = sum(debt.amount for debt in debts)
         if settle and debts and confirmed(f"Mark {terms.shown(total)} as paid?", yes):
             with store.write(campaign) as work:

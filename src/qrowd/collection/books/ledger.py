@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import BigInteger, ColumnElement, cast, func, select
+from sqlalchemy import ColumnElement, select
 
-from qrowd.collection.database.schema import assignment, campaign, entry, worker
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import (
+    Assignment,
+    Person,
+    TypedRow,
+    assignment,
+    campaign,
+    entry,
+    person,
+    total,
+    worker,
+)
+from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 
 
@@ -72,31 +82,31 @@ def affordable(work: Work, amount: int) -> bool:
     return amount == 0 or balance(work).free >= amount
 
 
-def promise(work: Work, assigned: Row, amount: int) -> None:
+def promise(work: Work, assigned: Assignment, amount: int) -> None:
     """Promise the pay of an assignment."""
     _post_for(work, assigned, "promise", amount, "free", "promised")
 
 
-def release(work: Work, assigned: Row, why: str = "released") -> None:
+def release(work: Work, assigned: Assignment, why: str = "released") -> None:
     """Give back what is still promised for an assignment."""
     _post_for(work, assigned, why, assigned.promised, "promised", "free")
 
 
-def earn(work: Work, assigned: Row, amount: int | None = None) -> None:
+def earn(work: Work, assigned: Assignment, amount: int | None = None) -> None:
     """Owe what was promised, or only `amount` of it and give back the rest."""
     due = assigned.promised if amount is None else min(amount, assigned.promised)
     _post_for(work, assigned, "earned", due, "promised", "owed")
     _post_for(work, assigned, "released", assigned.promised - due, "promised", "free")
 
 
-def earn_released(work: Work, assigned: Row) -> None:
+def earn_released(work: Work, assigned: Assignment) -> None:
     """Owe the pay of an assignment whose promise was given back already, from what is free."""
     if not affordable(work, assigned.pay):
         raise RuleError("no-budget", "add to the budget first: this pay was released")
     _post_for(work, assigned, "earned", assigned.pay, "free", "owed")
 
 
-def take_back(work: Work, assigned: Row, *, promised: int, earned: int) -> None:
+def take_back(work: Work, assigned: Assignment, *, promised: int, earned: int) -> None:
     """Let an assignment's promise and debt be what they were before an act that is undone."""
     _post_for(work, assigned, "taken back", max(0, assigned.earned - earned), "owed", "free")
     wanted = max(0, promised - assigned.promised)
@@ -105,7 +115,9 @@ def take_back(work: Work, assigned: Row, *, promised: int, earned: int) -> None:
     _post_for(work, assigned, "promised again", wanted, "free", "promised")
 
 
-def _post_for(work: Work, assigned: Row, why: str, amount: int, source: str, target: str) -> None:
+def _post_for(
+    work: Work, assigned: Assignment, why: str, amount: int, source: str, target: str
+) -> None:
     ids = {"worker_id": assigned.worker_id, "assignment_id": assigned.id}
     post(work, why, amount, source, target, **ids)
 
@@ -119,9 +131,17 @@ def bonus(work: Work, worker_id: int, amount: int) -> None:
     post(work, "bonus", amount, "free", "owed", worker_id=worker_id)
 
 
-def owed(work: Work) -> list[Row]:
-    """Rows (worker id, number, amount): what each worker is owed."""
-    due = cast(_balance_of(("owed",)), BigInteger).label("amount")
+class Debt(TypedRow):
+    """What a worker is owed."""
+
+    id: int
+    number: int
+    amount: int
+
+
+def owed(work: Work) -> list[Debt]:
+    """What each worker is owed, by number."""
+    due = _balance_of(("owed",)).label("amount")
     query = (
         select(worker.c.id, worker.c.number, due)
         .join_from(entry, worker, worker.c.id == entry.c.worker_id)
@@ -130,7 +150,13 @@ def owed(work: Work) -> list[Row]:
         .having(due > 0)
         .order_by(worker.c.number)
     )
-    return work.rows(query)
+    return work.rows(query, Debt)
+
+
+def persons(work: Work) -> dict[int, Person]:
+    """Who is paid, by the worker's id; whoever is forgotten is missing."""
+    rows = work.rows(select(person).where(work.own(person)), Person)
+    return {row.worker_id: row for row in rows}
 
 
 def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised", "owed")) -> int:
@@ -140,9 +166,8 @@ def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised",
 
 def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
     """What came into these accounts and did not go out again."""
-    came = func.sum(entry.c.amount).filter(entry.c.target.in_(accounts))
-    went = func.sum(entry.c.amount).filter(entry.c.source.in_(accounts))
-    return func.coalesce(came, 0) - func.coalesce(went, 0)
+    came = total(entry.c.amount, entry.c.target.in_(accounts))
+    return came - total(entry.c.amount, entry.c.source.in_(accounts))
 
 
 def settle(work: Work, worker_ids: Sequence[int]) -> int:
@@ -152,7 +177,7 @@ def settle(work: Work, worker_ids: Sequence[int]) -> int:
     for row in due:
         bonuses = row.amount
         earned = select(assignment).where(a.worker_id == row.id, a.earned > 0)
-        for assigned in work.rows(earned.order_by(a.id)):
+        for assigned in work.rows(earned.order_by(a.id), Assignment):
             _post_for(work, assigned, "settled", assigned.earned, "owed", "settled")
             bonuses -= assigned.earned
         post(work, "settled", bonuses, "owed", "settled", worker_id=row.id)

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import NAMED_PAIRS, document, gold, pair, topic
-from qrowd.collection.database.store import Row, Store, Work
+from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
+    PAIR_NAMES,
+    TypedRow,
+    document,
+    gold,
+    pair,
+    topic,
+)
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import workers
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
@@ -18,6 +26,7 @@ from qrowd.web.judgements import grades_of
 from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
 
 _LINK_DAYS = 3650
+_EMPTY = hashlib.sha256(b"").hexdigest()  # of a document without content
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
 
@@ -43,7 +52,7 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
-    def drawn(row: Row) -> int:
+    def drawn(row: PairWithGold) -> int:
         names = f"{work.plan.campaign.seed} {row.topic} {row.doc}"
         chance = int.from_bytes(hashlib.sha256(names.encode()).digest()[:7]) / 2**56
         side = high if chance < prevalence else low
@@ -60,14 +69,26 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
 def by_content(work: Work, truth: Qrels) -> Truth:
     """The truth as a robot can look it up: by the topic's query and the document's hash."""
     grades = grades_of(truth)
-    return {(row.query, row.content): grades[row.topic, row.doc] for row in _pairs_with_gold(work)}
+    return {
+        (row.query, row.content or _EMPTY): grades[row.topic, row.doc]
+        for row in _pairs_with_gold(work)
+    }
 
 
-def _pairs_with_gold(work: Work) -> list[Row]:
+class PairWithGold(TypedRow):
+    """A pair, what robots know it by, and an expert's grade, if there is one."""
+
+    topic: str
+    doc: str
+    query: str
+    content: str | None
+    grade: int | None
+
+
+def _pairs_with_gold(work: Work) -> list[PairWithGold]:
     joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
-    query = select(*names, document.c.content, gold.c.grade).select_from(joined)
-    return work.rows(query.where(work.own(pair)))
+    columns = (*PAIR_NAMES, topic.c.query, document.c.content, gold.c.grade)
+    return work.rows(select(*columns).select_from(joined).where(work.own(pair)), PairWithGold)
 
 
 def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Robot]:
