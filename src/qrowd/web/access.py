@@ -25,7 +25,6 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from qrowd.collection.database.schema import (
     MemberRole,
     Token,
-    TypedRow,
     account,
     campaign,
     member_role,
@@ -140,13 +139,10 @@ class OwnedToken(Token):
     administrator: int | None
 
 
-class Membership(TypedRow):
-    """What an account is in a campaign: the campaign's name and number, the role."""
+class Membership(MemberRole):
+    """What an account is in a campaign, and the campaign's name."""
 
-    account_id: int
     campaign: str
-    number: int
-    role: str
 
 
 _TOKEN = (
@@ -155,10 +151,7 @@ _TOKEN = (
     .where(token.c.hash == bindparam("hash"))
 )
 MEMBERS = select(  # a `Membership` each
-    member_role.c.account_id,
-    campaign.c.name.label("campaign"),
-    campaign.c.id.label("number"),
-    member_role.c.role,
+    member_role, campaign.c.name.label("campaign")
 ).select_from(member_role.join(campaign, campaign.c.id == member_role.c.campaign_id))
 _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from qrowd.collection.adjudication import cases
 from qrowd.collection.database.schema import (
     PAIR_DOCUMENTS,
-    TypedRow,
+    Document,
     content,
     document,
     pair,
@@ -59,7 +59,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
         return Neighbours(problem=f"this topic has more than {thousands(MOST_DOCUMENTS)} documents")
     if len(rows) < 2:
         return Neighbours()
-    texts = {str(row.id): words_of(row) for row in rows}
+    texts = {str(row.pair_id): words_of(row) for row in rows}
     try:
         vectors = tfidf(Documents.of(texts))
     except MissingExtraError as error:
@@ -67,34 +67,30 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     ids = [int(name) for name in vectors.index]
     cosines = vectors.cosines(np.arange(len(ids), dtype=np.int32))[ids.index(pair_id)]
     decided = {decision.pair: decision.grade for decision in cases.decisions(work, expert_number)}
-    by_id = {row.id: row for row in rows}
+    by_id = {row.pair_id: row for row in rows}
     nearest = [
         (by_id[ids[at]], float(cosines[at]))
         for at in np.argsort(-cosines, kind="stable")
         if ids[at] != pair_id and cosines[at] > 0.01
     ]
     alike = [
-        Neighbour(row.name, row.title, cosine, decided.get(row.id))
+        Neighbour(row.name, row.title, cosine, decided.get(row.pair_id))
         for row, cosine in nearest[:most]
     ]
     return Neighbours(tuple(alike))
 
 
-class TopicDocument(TypedRow):
-    """A document of a topic; `id` is the pair's."""
+class TopicDocument(Document):
+    """A document of a topic, its pair and its bytes."""
 
-    id: int
-    name: str
-    title: str
-    media_type: str
+    pair_id: int
     body: bytes | None
 
 
 def _documents(work: Work, pair_id: int) -> list[TopicDocument]:
     same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
-    d = document.c
     query = (
-        select(pair.c.id, d.name, d.title, d.media_type, content.c.body)
+        select(document, pair.c.id.label("pair_id"), content.c.body)
         .select_from(with_contents(PAIR_DOCUMENTS))
         .where(work.own(pair), pair.c.topic_id == same)
     )

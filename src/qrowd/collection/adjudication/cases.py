@@ -14,6 +14,7 @@ from sqlalchemy import Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal, disputed_question
+from qrowd.collection.adjudication.expert_sample import NAMED_PAIR, NamedPair
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -90,7 +91,7 @@ class Waiting:
 
     sampled: int
     disputed: int
-    pairs: tuple[expert_sample.NamedPair, ...]
+    pairs: tuple[NamedPair, ...]
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -104,25 +105,19 @@ def waiting(work: Work) -> Waiting:
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 
-def queue(work: Work) -> list[expert_sample.NamedPair]:
+def queue(work: Work) -> list[NamedPair]:
     """The pairs that wait."""
     return list(waiting(work).pairs)
 
 
-class TitledPair(expert_sample.NamedPair):
-    """A pair, with its document's title."""
-
-    title: str
-
-
-def of_topic(work: Work, topic_name: str) -> list[TitledPair]:
+def of_topic(work: Work, topic_name: str) -> list[NamedPair]:
     """All pairs of a topic's pool."""
     query = (
-        select(pair.c.id, *PAIR_NAMES, document.c.title)
+        select(*NAMED_PAIR)
         .select_from(NAMED_PAIRS)
         .where(work.pool_pairs(), topic.c.name == topic_name)
     )
-    return work.rows(query.order_by(document.c.name), TitledPair)
+    return work.rows(query.order_by(document.c.name), NamedPair)
 
 
 class TopicLine(TypedRow):

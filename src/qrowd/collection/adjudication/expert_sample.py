@@ -113,6 +113,10 @@ class NamedPair(TypedRow):
     id: int
     topic: str
     doc: str
+    title: str
+
+
+NAMED_PAIR = (pair.c.id, *PAIR_NAMES, document.c.title)
 
 
 class DisputedPair(NamedPair):
@@ -125,7 +129,7 @@ class DisputedPair(NamedPair):
 def to_judge(work: Work) -> list[NamedPair]:
     """Sampled pairs without a decision."""
     decided = select(decision.c.pair_id)
-    query = select(pair.c.id, *PAIR_NAMES).distinct().select_from(with_pairs(sampled))
+    query = select(*NAMED_PAIR).distinct().select_from(with_pairs(sampled))
     undecided = query.where(work.own(pair), pair.c.id.not_in(decided))
     return work.rows(undecided.order_by(pair.c.id), NamedPair)
 
@@ -148,7 +152,7 @@ def disputed(work: Work, limit: int = 100) -> list[DisputedPair]:
         .subquery()
     )
     joined = NAMED_PAIRS.join(split, split.c.pair_id == pair.c.id)
-    query = select(pair.c.id, *PAIR_NAMES, split.c.votes, split.c.relevant).select_from(joined)
+    query = select(*NAMED_PAIR, split.c.votes, split.c.relevant).select_from(joined)
     in_order = query.order_by(split.c.margin, split.c.votes.desc(), pair.c.id)
     return work.rows(in_order, DisputedPair)
 

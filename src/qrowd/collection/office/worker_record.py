@@ -17,8 +17,8 @@ from qrowd.collection.database.schema import (
     Appeal,
     Assignment,
     Message,
+    Note,
     Outcome,
-    TypedRow,
     assignment,
     event,
     gold,
@@ -49,14 +49,12 @@ class BatchLine:
     checks: tuple[tuple[str, float | None, float, bool], ...]
 
 
-class Reason(TypedRow):
+class Reason(Note):
     """A reason that was given for a grade, or a passage that was marked."""
 
     topic: str
     doc: str
     grade: int | None
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ def _batches(work: Work, worker_id: int) -> list[BatchLine]:
 def _reasons(work: Work, worker_id: int) -> list[Reason]:
     """The last reasons and marked passages."""
     query = (
-        select(*PAIR_NAMES, event.c.grade, note.c.kind, note.c.text)
+        select(note, *PAIR_NAMES, event.c.grade)
         .select_from(with_pairs(event).join(note, note.c.event_id == event.c.id))
         .where(event.c.worker_id == worker_id)
     )

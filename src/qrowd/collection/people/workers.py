@@ -20,6 +20,7 @@ from qrowd.collection.database.schema import (
     Message,
     Person,
     TypedRow,
+    Visit,
     Worker,
     assignment,
     campaign,
@@ -190,14 +191,11 @@ def listed(
 def visit_since(work: Work, worker_id: int) -> int | None:
     """When the worker's last visit began; an address that is opened again is the same visit."""
     mine = visit.c.worker_id == worker_id
-    visits = select(visit.c.at, visit.c.parameters).where(mine)
-    last = work.db.execute(visits.order_by(visit.c.id.desc()).limit(1)).one_or_none()
-    if last is None:
-        return None
-    at, parameters = last
-    if parameters == "{}":
-        return int(at)
-    return work.number(select(func.min(visit.c.at)).where(mine, visit.c.parameters == parameters))
+    last = work.row(select(visit).where(mine).order_by(visit.c.id.desc()).limit(1), Visit)
+    if last is None or last.parameters == "{}":
+        return None if last is None else last.at
+    same = visit.c.parameters == last.parameters
+    return work.number(select(func.min(visit.c.at)).where(mine, same))
 
 
 # --- consent and messages -------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def open_to(bearer: Bearer, store: Store) -> list[Listed]:
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
     with store.snapshot() as db:
         if bearer.plain_account:
-            mine = [row.number for row in roles_of(db, bearer.account or 0)]
+            mine = [row.campaign_id for row in roles_of(db, bearer.account or 0)]
             query = query.where(campaign.c.id.in_(mine))
         elif not bearer.administrator:
             query = query.where(campaign.c.id == bearer.campaign)

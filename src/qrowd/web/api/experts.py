@@ -189,7 +189,7 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
 
 
 @router.get("/topics", response_model=list[Pair])
-def topic(topic: Topic, expert: Expert) -> list[cases.TitledPair]:
+def topic(topic: Topic, expert: Expert) -> list[NamedPair]:
     """All pairs of a topic, for somebody who judges it whole."""
     with expert.read() as work:
         return cases.of_topic(work, topic)
