@@ -14,7 +14,6 @@ from sqlalchemy import Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal, disputed_question
-from qrowd.collection.adjudication.expert_sample import NAMED_PAIR, NamedPair
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -91,7 +90,7 @@ class Waiting:
 
     sampled: int
     disputed: int
-    pairs: tuple[NamedPair, ...]
+    pairs: tuple[expert_sample.NamedPair, ...]
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -105,19 +104,19 @@ def waiting(work: Work) -> Waiting:
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 
-def queue(work: Work) -> list[NamedPair]:
+def queue(work: Work) -> list[expert_sample.NamedPair]:
     """The pairs that wait."""
     return list(waiting(work).pairs)
 
 
-def of_topic(work: Work, topic_name: str) -> list[NamedPair]:
+def of_topic(work: Work, topic_name: str) -> list[expert_sample.NamedPair]:
     """All pairs of a topic's pool."""
     query = (
-        select(*NAMED_PAIR)
+        select(*expert_sample.NAMED_PAIR)
         .select_from(NAMED_PAIRS)
         .where(work.pool_pairs(), topic.c.name == topic_name)
     )
-    return work.rows(query.order_by(document.c.name), NamedPair)
+    return work.rows(query.order_by(document.c.name), expert_sample.NamedPair)
 
 
 class TopicLine(TypedRow):

@@ -36,7 +36,7 @@ def clarify(work: Work, details: dict[str, Any]) -> dict[str, Any]:
 def take_back(work: Work, details: dict[str, Any]) -> None:
     """Remove the paragraph; what was added later stays."""
     row = topic_named(work, str(details["topic"]))
-    parts = row.narrative.split("\n\n")
+    parts = str(row.narrative).split("\n\n")
     if details["added"] in parts:
         last = len(parts) - 1 - parts[::-1].index(details["added"])
         del parts[last]

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection.database.schema import Job
+from qrowd.collection.database.store import Row
 from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft, discard
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
@@ -119,7 +119,7 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(draft: Draft, row: Job) -> Run:
+def _run(draft: Draft, row: Row) -> Run:
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
     return Run(
