@@ -85,8 +85,9 @@ def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
     """The judgements that are added, each a place and a position in it."""
     a = answer.c
     query = select(a.place_id, a.position).select_from(PLACED_ANSWERS).where(_counted(work))
-    judgements: list[tuple[int, int]] = list(work.db.execute(query.order_by(a.event_id)))
-    already = set(work.db.execute(select(sampled.c.place_id, sampled.c.position)))
+    judgements = [(number, at) for number, at in work.db.execute(query.order_by(a.event_id))]
+    before = work.db.execute(select(sampled.c.place_id, sampled.c.position))
+    already = {(number, at) for number, at in before}
     left = [judgement for judgement in judgements if judgement not in already]
     if size is None:
         size = round(work.plan.techniques.expert_share * len(judgements))
