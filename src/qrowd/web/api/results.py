@@ -83,14 +83,16 @@ def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Job:
     if kind == "release":
         raise RuleError("no-access", "a release has an address of its own: /releases")
     with member.write() as work:
-        return jobs.state_of(work, jobs.ask(work, kind, wanted.model_dump()))
+        state: Job = jobs.state_of(work, jobs.ask(work, kind, wanted.model_dump()))
+    return state
 
 
 @router.get("/jobs/{number}", response_model=JobState)
 def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Job:
     """How far a job is."""
     with member.read() as work:
-        return jobs.state_of(work, number)
+        state: Job = jobs.state_of(work, number)
+    return state
 
 
 @router.get("/results/{kind}")
@@ -147,7 +149,8 @@ def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> J
     figures_of(method, measures)
     parameters = {"method": method, "measures": list(measures), "who": member.name}
     with member.write() as work:
-        return jobs.state_of(work, jobs.ask(work, "release", parameters))
+        state: Job = jobs.state_of(work, jobs.ask(work, "release", parameters))
+    return state
 
 
 @router.get("/releases", name="listed")
