@@ -83,16 +83,14 @@ def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Job:
     if kind == "release":
         raise RuleError("no-access", "a release has an address of its own: /releases")
     with member.write() as work:
-        state: Job = jobs.state_of(work, jobs.ask(work, kind, wanted.model_dump()))
-    return state
+        return jobs.state_of(work, jobs.ask(work, kind, wanted.model_dump()))
 
 
 @router.get("/jobs/{number}", response_model=JobState)
 def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Job:
     """How far a job is."""
     with member.read() as work:
-        state: Job = jobs.state_of(work, number)
-    return state
+        return jobs.state_of(work, number)
 
 
 @router.get("/results/{kind}")
@@ -149,8 +147,7 @@ def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> J
     figures_of(method, measures)
     parameters = {"method": method, "measures": list(measures), "who": member.name}
     with member.write() as work:
-        state: Job = jobs.state_of(work, jobs.ask(work, "release", parameters))
-    return state
+        return jobs.state_of(work, jobs.ask(work, "release", parameters))
 
 
 @router.get("/releases", name="listed")
