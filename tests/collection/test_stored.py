@@ -249,8 +249,8 @@ def test_notices_appeals_cases_and_debts_are_dealt_with(kept: Kept) -> None:
             "thank you",
             "you are welcome",
         ]
-        for row in notices.notices(work):
-            notices.dealt_with(work, row.id)
+        for notice in notices.notices(work):
+            notices.dealt_with(work, notice.id)
         assert notices.notices(work) == []
         assert len(cases.decisions(work)) >= 6
     site.work(audit.perform, "ada", "settle", {}, sure=True)

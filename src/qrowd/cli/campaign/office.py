@@ -184,10 +184,7 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
       qrowd campaign pay campaign.db -o owed.tsv
       qrowd campaign pay campaign.db --settle --yes
     """
-    from sqlalchemy import select
-
     from qrowd.collection.books import ledger
-    from qrowd.collection.database.schema import person
     from qrowd.collection.record import audit
 
     with opened(database) as store:
@@ -195,7 +192,6 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
         with store.read(campaign) as work:
             debts = ledger.owed(work)
             terms = work.plan.pay
-            people = {row.worker_id: row for row in work.db.execute(select(person))}
         total = sum(debt.amount for debt in debts)
         if settle and debts and confirmed(f"Mark {terms.shown(total)} as paid?", yes):
             with store.write(campaign) as work:
@@ -204,11 +200,10 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
                 workers = {"workers": [debt.number for debt in debts]}
                 audit.perform(work, user(), "settle", workers, sure=True)
             say(f"{terms.shown(total)} settled")
-    creditors = [people.get(debt.id) for debt in debts]
     table = {
         "worker": [f"w{debt.number}" for debt in debts],
-        "platform": [row.platform if row else "" for row in creditors],
-        "id": [row.platform_id if row else "" for row in creditors],
+        "platform": [debt.platform or "" for debt in debts],
+        "id": [debt.platform_id or "" for debt in debts],
         "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
         "currency": [terms.currency for _ in debts],
     }
