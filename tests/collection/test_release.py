@@ -177,7 +177,7 @@ def test_a_release_is_asked_twice_and_never_replaces_one(site: Site, tmp_path: P
     for where in ("out", "out.zip"):
         with pytest.raises(RuleError, match=r"not empty|already"):
             made(site, tmp_path / where)
-    with site.store.write("tiny") as work, pytest.raises(RuleError, match="function of its own"):
+    with site.store.write("tiny") as work, pytest.raises(RuleError, match="qrowd campaign release"):
         audit.perform(work, "ada", "release", sure=True)
 
 
