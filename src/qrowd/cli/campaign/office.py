@@ -86,7 +86,7 @@ class ActCommand(click.Command):
         """Every act with its details, and what it does."""
         from qrowd.collection.record.act import all_acts
 
-        return [(act.usage(), act.summary()) for act in all_acts().values()]
+        return [(act.command or act.usage(), act.summary()) for act in all_acts().values()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The acts before the options."""

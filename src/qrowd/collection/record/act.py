@@ -80,6 +80,8 @@ class _Declared:
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
         if "name" in vars(cls) and issubclass(cls, Act):
+            for name in details_of(cls).keys() & vars(Act).keys() - {"reason"}:
+                raise TypeError(f"{cls.__name__}: no detail can be called {name}, as acts have it")
             _ACTS[cls.name] = cls
 
 
@@ -99,7 +101,7 @@ class Act(_Declared):
     adds: ClassVar[bool] = False
     #: it cannot be undone, and must be asked for twice
     final: ClassVar[bool] = False
-    #: the page and the command that do it, where details are not enough
+    #: the page and the command that do it, where details are too much or not enough
     page: ClassVar[str] = ""
     command: ClassVar[str] = ""
     #: what `do` adds to the record and people want to read there
@@ -118,12 +120,12 @@ class Act(_Declared):
 
     def foretell(self, work: Work) -> Consequence:
         """What would follow and what it would cost."""
-        return self.ask(work, self.words("follows"))
+        return self.ask(work, self.says("follows"))
 
     # --- what it says -----------------------------------------------------------------------------
 
     @classmethod
-    def words(cls, part: str, **values: Any) -> Text:
+    def says(cls, part: str, **values: Any) -> Text:
         """One of its texts."""
         return Text(f"office.act.{cls.name.replace(' ', '-')}.{part}", **values)
 
@@ -133,7 +135,7 @@ class Act(_Declared):
         """The consequence whose question and button say its details and `values`."""
         pay = work.plan.pay
         values = self.shown({name: getattr(self, name) for name in self.details()}, pay) | values
-        question, button = self.words("question", **values), self.words("button", **values)
+        question, button = self.says("question", **values), self.says("button", **values)
         return Consequence(question, button, follows, cost, price)
 
     @classmethod
@@ -210,14 +212,14 @@ class Act(_Declared):
 
     @classmethod
     def usage(cls) -> str:
-        """How the command line is told of it: `bonus worker=N amount=CENTS`."""
+        """It and its details, as the command line is told: `bonus worker=N amount=CENTS`."""
         signs = [
             f"{name}={each.kind.sign}" if each.required else f"[{name}={each.kind.sign}]"
             for name, each in cls.details().items()
             if name != "reason"
         ]
         name = f'"{cls.name}"' if " " in cls.name else cls.name
-        return cls.command or " ".join([name, *signs])
+        return " ".join([name, *signs])
 
     @classmethod
     def summary(cls) -> str:
@@ -233,6 +235,9 @@ def _import_acts() -> None:
     package = importlib.import_module("qrowd.collection.office.acts")
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
+    by_module = sorted(_ACTS.values(), key=lambda act: act.__module__)  # whoever imported first
+    _ACTS.clear()
+    _ACTS.update({act.name: act for act in by_module})
 
 
 def all_acts() -> dict[str, type[Act]]:

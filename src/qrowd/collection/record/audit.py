@@ -114,7 +114,7 @@ def said_of(work: Work, number: int) -> Text:
     """What is said to whoever has just done this act."""
     row = act_numbered(work, number)
     act = act_named(row.act)
-    return act.words("done", **act.shown(details_of(row), work.plan.pay))
+    return act.says("done", **act.shown(details_of(row), work.plan.pay))
 
 
 def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Audit]:

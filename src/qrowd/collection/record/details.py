@@ -28,6 +28,8 @@ class Kind:
     sign: ClassVar[str] = "TEXT"
     #: how a form asks for it: a macro of `live_parts.html.j2`; "" where it cannot
     input: ClassVar[str] = ""
+    #: whether somebody outside can say it
+    outside: ClassVar[bool] = True
 
     def read(self, name: str, value: Any) -> Any:
         """A value from outside as it should be; an error names the detail."""
@@ -55,7 +57,8 @@ class Line(Kind):
         if not isinstance(value, str):
             raise _bad(name, "text", value)
         if len(value) > LONGEST or "\0" in value:
-            raise _bad(name, f"text of at most {thousands(LONGEST)} characters", value)
+            most = thousands(LONGEST)
+            raise _bad(name, f"text of at most {most} characters, without zeros", value)
         return value
 
 
@@ -188,6 +191,7 @@ class Inside(Kind):
     """Something that only our own code has, such as rows or files; nothing from outside is one."""
 
     of: type
+    outside = False
 
     def read(self, name: str, value: Any) -> Any:
         if not isinstance(value, self.of):

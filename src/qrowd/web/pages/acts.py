@@ -122,7 +122,7 @@ def name_of(name: str) -> Text | str:
     """What an act of the record is called."""
     undone = name.removeprefix("undo ")
     act = all_acts().get(undone)
-    called = act.words("name") if act else undone
+    called = act.says("name") if act else undone
     return called if undone == name else Text("office.acts.undone", act=called)
 
 

@@ -41,14 +41,14 @@ class AnswerAppeal(Act):
     def foretell(self, work: Work) -> Consequence:
         row = appeals.appeal_numbered(work, self.appeal)
         author = f"w{worker_of(work, row.worker_id).number}"
-        follows, cost = [self.words("follows", worker=author)], 0
+        follows, cost = [self.says("follows", worker=author)], 0
         if self.won and row.assignment_id is not None and row.kind == "refusal":
             batch = by_id(work, row.assignment_id)
-            follows.append(self.words("accepted", pay=work.plan.pay.shown(batch.pay)))
+            follows.append(self.says("accepted", pay=work.plan.pay.shown(batch.pay)))
             cost = 0 if batch.promised else batch.pay
         elif self.won:
-            follows.append(self.words("gold"))
-        verdict = self.words("right" if self.won else "stays")
+            follows.append(self.says("gold"))
+        verdict = self.says("right" if self.won else "stays")
         return self.ask(work, *follows, cost=cost, worker=author, verdict=verdict)
 
 

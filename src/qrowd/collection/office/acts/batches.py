@@ -53,7 +53,7 @@ class Accept(BatchAct):
     def foretell(self, work: Work) -> Consequence:
         row = by_id(work, self.assignment)
         pay, owner = work.plan.pay.shown(row.promised), _owner(work, row)
-        return self._follows(work, self.words("follows", pay=pay, worker=owner))
+        return self._follows(work, self.says("follows", pay=pay, worker=owner))
 
 
 class Refuse(BatchAct):
@@ -69,9 +69,9 @@ class Refuse(BatchAct):
     def foretell(self, work: Work) -> Consequence:
         row, pay = by_id(work, self.assignment), work.plan.pay
         days = f"{pay.appeal_days:g}"
-        kept = self.words("unpaid", days=days, pay=pay.shown(row.promised))
+        kept = self.says("unpaid", days=days, pay=pay.shown(row.promised))
         again, cost = _judged_again(work, row)
-        return self._follows(work, again, kept, self.words("follows"), cost=cost)
+        return self._follows(work, again, kept, self.says("follows"), cost=cost)
 
 
 class Exclude(BatchAct):
@@ -89,7 +89,7 @@ class Exclude(BatchAct):
         row = by_id(work, self.assignment)
         again, cost = _judged_again(work, row)
         pay = work.plan.pay.shown(row.promised)
-        paid = self.words("pay", pay=pay) if row.promised else self.words("paid")
+        paid = self.says("pay", pay=pay) if row.promised else self.says("paid")
         return self._follows(work, again, paid, cost=cost)
 
 

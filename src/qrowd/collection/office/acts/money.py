@@ -33,9 +33,9 @@ class Fund(Act):
         part = "add" if self.amount > 0 else "take-out"
         return self.ask(
             work,
-            self.words("follows", total=total),
-            price=self.words("price", total=total),
-            change=self.words(part, amount=shown(abs(self.amount))),
+            self.says("follows", total=total),
+            price=self.says("price", total=total),
+            change=self.says(part, amount=shown(abs(self.amount))),
         )
 
 
@@ -64,7 +64,7 @@ class Bonus(Act):
 
     def foretell(self, work: Work) -> Consequence:
         worker_by_number(work, self.worker)
-        return self.ask(work, self.words("follows"), cost=self.amount)
+        return self.ask(work, self.says("follows"), cost=self.amount)
 
 
 class Settle(Act):
@@ -86,8 +86,8 @@ class Settle(Act):
         numbers = set(self._numbers(work))
         amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
         total = work.plan.pay.shown(sum(amounts))
-        marked = self.words("marked", n=len(amounts), total=total)
-        return self.ask(work, marked, self.words("follows"), total=total)
+        marked = self.says("marked", n=len(amounts), total=total)
+        return self.ask(work, marked, self.says("follows"), total=total)
 
     def _numbers(self, work: Work) -> list[int]:
         return list(self.workers) or [row.number for row in ledger.owed(work)]

@@ -60,12 +60,12 @@ class RaiseTarget(Act):
 
     def foretell(self, work: Work) -> Consequence:
         cost = cost_of_target(work, self.target, self.topic)
-        where = self.words("topic", topic=self.topic) if self.topic else self.words("every-topic")
+        where = self.says("topic", topic=self.topic) if self.topic else self.says("every-topic")
         return self.ask(
             work,
-            self.words("wanted", target=self.target, where=where),
-            self.words("more", pairs=cost.pairs, judgements=cost.judgements, batches=cost.batches),
-            self.words("follows"),
+            self.says("wanted", target=self.target, where=where),
+            self.says("more", pairs=cost.pairs, judgements=cost.judgements, batches=cost.batches),
+            self.says("follows"),
             cost=cost.amount,
         )
 
@@ -104,20 +104,20 @@ class Extend(Act):
         rows, cost = self.rows, cost_of_pool(work, self.rows)
         return self.ask(
             work,
-            self.words(
+            self.says(
                 "pairs",
                 pairs=cost.pairs,
                 topics=len({topic for topic, _ in rows.pool}),
                 judgements=cost.judgements,
                 batches=cost.batches,
             ),
-            self.words(
+            self.says(
                 "sent",
                 topics=len(rows.topics),
                 documents=len(list(rows.documents)),
                 gold=len(rows.gold),
             ),
-            self.words("follows"),
+            self.says("follows"),
             cost=cost.amount,
         )
 
@@ -143,7 +143,7 @@ class RetireGold(Act):
         _gold_set(work, self.set)
         left = gold.supply(work) - 1
         each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
-        return self.ask(work, self.words("follows"), self.words("left", n=left, batches=each))
+        return self.ask(work, self.says("follows"), self.says("left", n=left, batches=each))
 
 
 def _use_gold(work: Work, number: int, *, in_use: bool) -> None:
@@ -172,6 +172,7 @@ class Prioritise(Act):
     """Let some pairs be judged before others: a higher number comes first."""
 
     name = "prioritise"
+    command = "qrowd campaign extend --priorities FILE"
     results = (("found", Number()),)
     priorities: list[tuple[str, str, float]] = detail(Priorities())
 
@@ -210,4 +211,4 @@ class ClarifyTopic(Act):
 
     def foretell(self, work: Work) -> Consequence:
         clarification.topic_named(work, self.topic)
-        return self.ask(work, self.words("follows"))
+        return self.ask(work, self.says("follows"))

@@ -56,9 +56,9 @@ class Launch(StateAct):
         expected, budget = shown(pace.expected), shown(pace.budget)
         return self.ask(
             work,
-            self.words("wanted", n=pace.wanted),
-            self.words("expected", expected=expected, budget=budget),
-            self.words("follows"),
+            self.says("wanted", n=pace.wanted),
+            self.says("expected", expected=expected, budget=budget),
+            self.says("follows"),
             cost=pace.expected,
         )
 
@@ -72,7 +72,7 @@ class Pause(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         n = work.count(assignment, work.own(assignment), assignment.c.state.in_(OPEN))
-        return self.ask(work, self.words("follows"), self.words("open", n=n))
+        return self.ask(work, self.says("follows"), self.says("open", n=n))
 
 
 class Resume(StateAct):
@@ -84,7 +84,7 @@ class Resume(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         free = work.plan.pay.shown(ledger.balance(work).free)
-        return self.ask(work, self.words("follows"), self.words("free", free=free))
+        return self.ask(work, self.says("follows"), self.says("free", free=free))
 
 
 class Close(StateAct):
@@ -95,4 +95,4 @@ class Close(StateAct):
     becomes = "closed"
 
     def foretell(self, work: Work) -> Consequence:
-        return self.ask(work, self.words("follows"), self.words("open"))
+        return self.ask(work, self.says("follows"), self.says("open"))
