@@ -13,6 +13,7 @@ nothing later changed the same thing.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.record.act import Act, Stored, act_named, all_acts
 from qrowd.errors import RuleError
 from qrowd.texts import Text
+
+_log = logging.getLogger(__name__)
 
 
 def perform(
@@ -50,7 +53,7 @@ def record(
     work: Work, who: str, name: str, details: Mapping[str, Any], undoes: int | None = None
 ) -> int:
     """Write an act down; its number."""
-    return work.insert(
+    number = work.insert(
         audit,
         at=work.now,
         who=who,
@@ -58,6 +61,8 @@ def record(
         details=json.dumps(details, sort_keys=True),
         undoes=undoes,
     )
+    _log.info("act", extra={"act": name, "number": number, "campaign": work.campaign})
+    return number
 
 
 def undo(work: Work, who: str, number: int) -> int:
