@@ -83,7 +83,9 @@ class ActCommand(click.Command):
     """Its help lists the acts, which are imported when it is asked for."""
 
     def acts(self) -> list[tuple[str, str]]:
-        """Every act with its details, and what it does."""
+        """Every act with its details, and what it does; none where the extra is missing."""
+        if find_spec("sqlalchemy") is None:
+            return []
         from qrowd.collection.record.act import all_acts
 
         return [(act.command or act.usage(), act.summary()) for act in all_acts().values()]
@@ -91,10 +93,10 @@ class ActCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The acts before the options."""
         with formatter.section("Acts"):
-            if find_spec("sqlalchemy") is None:
-                formatter.write_text(str(MissingExtraError.needed("the list of acts", "serve")))
+            if acts := self.acts():
+                formatter.write_dl(acts)
             else:
-                formatter.write_dl(self.acts())
+                formatter.write_text(str(MissingExtraError.needed("the list of acts", "serve")))
         super().format_options(ctx, formatter)
 
 
