@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from qrowd import rendering
+from qrowd.collection.record.act import offered
 
 FOLDER = Path(__file__).parents[1]
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -36,6 +37,7 @@ def templates() -> jinja2.Environment:
         "when": when,
         "ago": ago,
     }
+    environment.globals["offered"] = offered
     return environment
 
 
