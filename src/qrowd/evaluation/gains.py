@@ -11,7 +11,6 @@ from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
-from qrowd.evaluation.relevance import Certain, Random
 
 FORMS = ("log2", "exp-log2", "jk")
 
@@ -57,25 +56,6 @@ def _gain_table(dcg: str, gains: Gains | None) -> Floats:
 def gains_by_grade(dcg: str, gains: Mapping[int, float] | None) -> Floats:
     """The gain of every grade that there can be, by grade - NOT_JUDGED; negative grades have 0."""
     return _gain_table(dcg, None if gains is None else Gains(gains))
-
-
-def sums_of_gains(case: Certain, gain: Floats, discount: Floats) -> Floats:
-    """sums[runs, columns] of gains by grade over discounts by rank."""
-    from qrowd.evaluation import kernels
-
-    at, sums = case.ranked, np.zeros(case.shape)
-    kernels.gains(at.starts, at.rank, at.row, case.grades, gain, discount, sums)
-    return sums
-
-
-def expected_gains(
-    case: Random, dcg: str, gains: Mapping[int, float] | None
-) -> tuple[Floats, float]:
-    """The expected gain of each document of the pool, and of a document outside it."""
-    table = gains_by_grade(dcg, gains)
-    of_grades = table[np.array(case.scale.grades) - NOT_JUDGED]
-    outside = table[case.lowest_relevant - NOT_JUDGED]
-    return case.gain(of_grades), case.unjudged * float(outside)
 
 
 @lru_cache(maxsize=64)
