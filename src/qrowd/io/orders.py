@@ -14,7 +14,6 @@ from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import located
-from qrowd.io.roles import recognised
 from qrowd.io.source import opened
 from qrowd.io.table import Table, coded, encoded, extras, stacked
 
@@ -33,14 +32,6 @@ PREFERENCES = Wanted(
 
 # the first file is looked at: it says which of the two forms all have
 _EITHER = Wanted("orders", needed=(), optional=(*PLACES.names, "better", "worse", "tied"))
-
-
-def matches(names: Sequence[str]) -> bool:
-    """Whether a header is that of orders."""
-    return any(
-        len(recognised(names, wanted.needed)) == len(wanted.needed)
-        for wanted in (PLACES, PREFERENCES)
-    )
 
 
 def read_orders(
