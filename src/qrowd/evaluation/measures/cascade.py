@@ -8,8 +8,8 @@ from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
-from qrowd.evaluation.gains import gains_of
 from qrowd.evaluation.measure import Measure
+from qrowd.evaluation.measures.gain import gains_of
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
