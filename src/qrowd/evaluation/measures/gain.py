@@ -59,11 +59,6 @@ def _gain_table(dcg: str, gains: Gains | None) -> Floats:
     return np.exp2(table) - 1 if dcg == "exp-log2" else table
 
 
-def gains_by_grade(dcg: str, gains: Mapping[int, float] | None) -> Floats:
-    """The gain of every grade that there can be, by grade - NOT_JUDGED; negative grades have 0."""
-    return _gain_table(dcg, None if gains is None else Gains(gains))
-
-
 @lru_cache(maxsize=64)
 def discounts(depth: int, dcg: str, base: float) -> Floats:
     """What the gain at each rank is divided by.
@@ -91,8 +86,8 @@ class OfGains(Measure):
 
     @property
     def by_grade(self) -> Floats:
-        """The gain of every grade that there can be, by grade - NOT_JUDGED."""
-        return gains_by_grade(self.dcg, self.gains)
+        """The gain of every grade that there can be, by grade - NOT_JUDGED; of negative ones 0."""
+        return _gain_table(self.dcg, None if self.gains is None else Gains(self.gains))
 
 
 @measure("DCG", paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019")
