@@ -46,6 +46,7 @@ class Measure:
     """
 
     card: ClassVar[Card]
+    needs_cutoff: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -74,7 +75,9 @@ class Measure:
         return int(getattr(self, "cutoff", None) or DEEPEST)
 
     def check(self) -> None:
-        """Raise a `UsageError` if this value lacks something that it needs (a cutoff)."""
+        """Raise a `UsageError` if this value lacks a cutoff that it needs."""
+        if self.needs_cutoff and getattr(self, "cutoff", None) is None:
+            raise UsageError(f"{self!r} needs a cutoff, as in {self!r}@10")
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
@@ -110,10 +113,6 @@ class Measure:
                 f"documents outside the pool may be relevant (unjudged = {case.unjudged:g}); "
                 f"leave unjudged at 0{instead}"
             )
-
-    def _needs_cutoff(self) -> None:
-        if getattr(self, "cutoff", None) is None:
-            raise UsageError(f"{self!r} needs a cutoff, as in {self!r}@10")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -162,9 +162,15 @@ def stacked(
     return pl.concat(parts) if len(parts) > 1 else parts[0]
 
 
-def coded(tables: Sequence[Table], *names: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The indexes of these columns of names of all tables, and the codes of their rows."""
-    indexes, codes = zip(*(encoded(stacked(tables, name)) for name in names), strict=True)
+def coded(
+    tables: Sequence[Table], *names: str, only: pl.Series | None = None
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The indexes of these columns of names of all tables, and the codes of their rows: of all,
+    or of those where the mask `only` is true.
+    """
+    columns = (stacked(tables, name) for name in names)
+    kept = (column if only is None else column.filter(only) for column in columns)
+    indexes, codes = zip(*map(encoded, kept), strict=True)
     return indexes, codes
 
 

@@ -23,8 +23,7 @@ class P(OfFirst):
     $p_n$ in the place of $x_n$.
     """
 
-    def check(self) -> None:
-        self._needs_cutoff()
+    needs_cutoff = True
 
     def score(self, case: Certain) -> Floats:
         return case.hits(self.level, self.depth) / self.depth
@@ -97,8 +96,7 @@ class Success(OfFirst):
     $1 - \prod_{n \le k} (1 - p_n)$.
     """
 
-    def check(self) -> None:
-        self._needs_cutoff()
+    needs_cutoff = True
 
     def score(self, case: Certain) -> Floats:
         return (case.hits(self.level, self.depth) > 0).astype(np.float64)
