@@ -17,6 +17,7 @@ from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
 from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import records, thousands
+from qrowd.texts import Text
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
 from qrowd.web.pages.templates import interval, number, percent
@@ -48,7 +49,6 @@ def live(visit: ReaderVisit) -> Response:
         ]
         data = {
             "ahead": ahead,
-            "words": ahead.parts(work.plan.pay),
             "needs": todo + [(need, "") for need in _from_jobs(findings)],
             "tiles": _tiles(work, findings),
             "target": work.plan.sets.target,
@@ -64,11 +64,12 @@ def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
     quality = findings["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPICIOUS)
     if doubted:
-        text = "A worker answers" if doubted == 1 else f"{thousands(doubted)} workers answer"
-        todo.append(Need(f"{text} as if without looking.", page="/workers?order=suspicion"))
+        text = Text("office.need.doubted", n=doubted)
+        todo.append(Need(text, page="/workers?order=suspicion"))
     for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
-            todo.append(Need(f"The last {kind} job failed: {last.problem}", page=f"/{kind}"))
+            text = Text(f"office.need.failed.{kind}", problem=last.problem)
+            todo.append(Need(text, page=f"/{kind}"))
     return todo
 
 
@@ -102,7 +103,7 @@ def _quality_tile(last: LastJob) -> Tile:
     alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
     if alpha is None:
         return Tile("/quality", "Quality", "–", "agreement cannot be told", last.age)
-    ends = interval(alpha).partition(" ")[2]
+    ends = str(interval(alpha)).partition(" ")[2]
     words = f"Krippendorff's alpha {ends}: agreement, 1 is perfect"
     return Tile("/quality", "Quality", number(alpha["value"], 2), words, last.age)
 
