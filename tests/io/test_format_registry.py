@@ -35,6 +35,32 @@ def test_every_class_is_a_format_and_every_format_is_an_option() -> None:
     assert classes == set(FORMATS) == set(options.FORMATS)
 
 
+def test_a_class_is_all_that_a_new_format_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shouted.py").write_text(
+        "from qrowd.io.formats.text import Csv\n"
+        "class Shouted(Csv):\n"
+        '    """CSV in capitals."""\n'
+        '    name, before, suffixes = "shouted", "csv", ()\n'
+        "    def matches(self, source):\n"
+        '        """All capitals."""\n'
+        "        return super().matches(source) and source.start.isupper()\n"
+    )
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setattr(Format, "classes", [*Format.classes])
+    order = list(formats.in_order())
+    assert order.index("tsv") < order.index("csv") < order.index("trec")
+    assert order.index("shouted") < order.index("csv")
+    assert [name for name in order if name != "shouted"] == list(FORMATS)
+    path = tmp_path / "file"
+    path.write_text("TOPIC,DOC\nT,D\n")
+    source = Source(str(path), path)
+    assert (
+        next(form.name for form in formats.in_order().values() if form.matches(source)) == "shouted"
+    )
+
+
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.suffixes])
 def test_a_format_recognises_what_it_writes(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file"

@@ -1,38 +1,38 @@
 """How each format of tables is recognised, read and written.
 
-To add a format, write a class (`Format` says what its methods do) and name it in `FORMATS` below,
-before the formats that would take its files for theirs: the first that matches reads a file.
-Everything else (`--format`, `save` by suffix, folders, compression, the names of columns, messages
-with file and line) then works for it. What its columns mean is not its business: `qrowd.io.roles`
-knows their names.
+To add a format, write a class in a module of this package (`Format` says what its methods do) and
+let it say `before` which other it is asked: one that would take its files for its own. The first
+that matches reads a file. Everything else (`--format`, `save` by suffix, folders, compression, the
+names of columns, messages with file and line) then works for it. What its columns mean is not its
+business: `qrowd.io.roles` knows their names.
 
 The command line asks this list at its start: no module here may import numpy or Polars at its head.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 from qrowd.errors import require_choice
 from qrowd.io.formats.format import Format
-from qrowd.io.formats.json import JsonArray, JsonLines
-from qrowd.io.formats.mturk import MTurk
-from qrowd.io.formats.parquet import Parquet
-from qrowd.io.formats.text import Csv, Trec, Tsv
 from qrowd.io.source import Source
 
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        Parquet(),
-        JsonArray(),
-        JsonLines(),
-        Tsv(),
-        MTurk(),  # which is CSV, too
-        Csv(),
-        Trec(),  # any other text
-    )
-}
+
+def in_order() -> dict[str, Format]:
+    """One of each class that has a name, in the order in which they are asked."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    forms = {cls.name: cls() for cls in Format.classes}
+
+    def from_the_end(name: str) -> int:
+        return 1 + from_the_end(forms[name].before) if name else 0
+
+    return {name: forms[name] for name in sorted(forms, key=from_the_end, reverse=True)}
+
+
+FORMATS = in_order()
 
 
 def format_of(source: Source, stated: str | None = None) -> Format:

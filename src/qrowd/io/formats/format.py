@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from qrowd.io.origin import Origin
 from qrowd.io.source import Source
@@ -22,8 +22,17 @@ class Format:
     name: str
     suffixes: tuple[str, ...] = ()
     """The suffixes of files that are written so. A format without any is only read."""
+    before = "csv"
+    """The format that is asked only after this one; "" for the last."""
     headed = True
     """Whether columns always have names; else the first line may be a header, or the first row."""
+
+    classes: ClassVar[list[type[Format]]] = []
+    """All that there are: those with a name."""
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            Format.classes.append(cls)
 
     def matches(self, source: Source) -> bool:
         """Whether a file is of this format, by its content."""

@@ -28,6 +28,7 @@ class JsonLines(Format):
     """One object on each line; every key is a column."""
 
     name = "jsonl"
+    before = "tsv"
     suffixes = (".jsonl", ".ndjson")
 
     def matches(self, source: Source) -> bool:
@@ -85,6 +86,7 @@ class JsonArray(Format):
     """An array of objects, every key a column; or dicts in dicts, as `nested_frame` reads them."""
 
     name = "json"
+    before = "jsonl"
     suffixes = (".json",)
 
     def matches(self, source: Source) -> bool:

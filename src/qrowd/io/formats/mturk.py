@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qrowd.io.formats.format import Format, Read
-from qrowd.io.formats.text import Csv
+from qrowd.io.formats.text import Csv, Tsv
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
 
-_CSV = Csv()
+_CSV, _TSV = Csv(), Tsv()
 _BUTTON = re.compile(r"Answer\.(.+)\.([^.]+)")
 _NUMBERED = re.compile(r"(Input|Answer)\.(.*?)[ _.-]?(\d+)")
 _NAMED = re.compile(r"(?:Input|Answer)\.(.+)")
@@ -34,7 +34,7 @@ class MTurk(Format):
 
     def matches(self, source: Source) -> bool:
         """CSV with a column of workers and one of answers."""
-        if not _CSV.matches(source):
+        if _TSV.matches(source) or not _CSV.matches(source):
             return False
         names = _CSV.fields(source)
         return "WorkerId" in names and any(name.startswith("Answer.") for name in names)

@@ -20,6 +20,7 @@ class Parquet(Format):
     """A file that starts with its four letters."""
 
     name = "parquet"
+    before = "json"
     suffixes = (".parquet", ".pq")
 
     def matches(self, source: Source) -> bool:

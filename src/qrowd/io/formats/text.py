@@ -106,6 +106,7 @@ class Csv(Text):
     """Commas, or semicolons as spreadsheets in many countries write them, and quotes."""
 
     name = "csv"
+    before = "trec"
     suffixes = (".csv",)
     quoted = True
 
@@ -134,6 +135,7 @@ class Trec(Text):
     """Blanks between fields, any number of them, and no header: what TREC's tools read."""
 
     name = "trec"
+    before = ""
     suffixes = (".qrels", ".qrel", ".trec", ".run", ".res")
 
     def matches(self, source: Source) -> bool:
