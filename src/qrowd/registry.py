@@ -67,6 +67,7 @@ class Param:
     above: float | None = None
     at_most: float | None = None
     below: float | None = None
+    names: Callable[[], tuple[str, ...]] | None = None  # the choices, where they are registered
     optional: bool = False
     item: Any = None  # the type of what a tuple holds
 
@@ -100,6 +101,9 @@ class Param:
         fits = isinstance(value, self.type) and isinstance(value, bool) == (self.type is bool)
         if fits and self.item is not None:
             fits = all(type(part) is self.item for part in value)
+        if self.names and isinstance(value, str) and value not in self.choices:
+            unknown = UnknownNameError.among(self.name, value, self.choices)
+            raise ParameterError(f"{owner}: {unknown}")
         if not (fits and self._within(value)):
             raise ParameterError(f"{owner}: {self.name} must be {self.allowed}, got {value!r}")
         return value
@@ -123,10 +127,14 @@ def param(
     above: float | None = None,
     at_most: float | None = None,
     below: float | None = None,
+    names: Callable[[], tuple[str, ...]] | None = None,
 ) -> T:
-    """Declare a parameter of a method, measure or rule, in its class body."""
+    """Declare a parameter of a method, measure or rule, in its class body.
+
+    `names` gives the choices where these are registered, so that they are asked for when needed.
+    """
     limits = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
-    about = {"help": help, "choices": choices, **limits}
+    about = {"help": help, "choices": choices, "names": names, **limits}
     return dataclasses.field(default=default, metadata={"param": about})
 
 
@@ -308,7 +316,9 @@ def _param_of(field: dataclasses.Field[Any], hint: Any) -> Param:
     kinds = kinds if union else [hint]
     kind = typing.get_origin(kinds[0]) or kinds[0]
     item = typing.get_args(kinds[0])[0] if kind is tuple else None
-    about = field.metadata["param"]
+    about = dict(field.metadata["param"])
+    if about["names"]:
+        about["choices"] = about["names"]()
     optional = union and types.NoneType in typing.get_args(hint)
     return Param(field.name, kind, field.default, optional=optional, item=item, **about)
 
@@ -395,11 +405,16 @@ def get(spec: str, kind: str = "method") -> Any:
 def cards(kind: str = "method") -> dict[str, Card]:
     """All registered cards of a kind, by id, sorted; imports the modules that register them."""
     for home in _HOMES[kind]:
-        package = importlib.import_module(home)
-        for module in pkgutil.iter_modules(getattr(package, "__path__", [])):  # or it is one module
-            importlib.import_module(f"{home}.{module.name}")
+        import_modules(home)
     _load_outsiders(kind)
     return dict(sorted(_cards[kind].items()))
+
+
+def import_modules(home: str) -> None:
+    """Import a package with all its modules, or a module, so that what is in them registers."""
+    package = importlib.import_module(home)
+    for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
+        importlib.import_module(f"{home}.{module.name}")
 
 
 @cache

@@ -21,7 +21,7 @@ from tests.collection.conftest import postgresql, url
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.web import tasks
-from qrowd.web.pages.drafts import ORDER
+from qrowd.web.pages.drafts import wizard_pages
 from qrowd.web.robots import rehearsal
 from qrowd.web.settings import Settings, set_up_code
 
@@ -164,7 +164,7 @@ def test_every_page_of_the_wizard(browser: Browser, tmp_path: Path) -> None:
         sign_up(hands, settings)
         answer_all(hands, paths)
         address = page.url.rpartition("/")[0]
-        steps = [f"{address}/{step}" for step in (*ORDER, "gold/grade", "plan")]
+        steps = [f"{address}/{step}" for step in (*wizard_pages(), "gold/grade", "plan")]
         others = [f"{settings.address}/{name}" for name in ("campaigns", "accounts")]
         found = {}
         for where in (*steps, *others):

@@ -42,7 +42,7 @@ from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft
 from qrowd.collection.drafts.forms import fill_in
 from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.plan_file import plan_of
-from qrowd.collection.drafts.steps import STEPS, StepForm
+from qrowd.collection.drafts.steps import StepForm, all_steps
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.offer import show
@@ -329,6 +329,8 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
         for section, rules in one.pop("rules").items():
             assert {name: now[key]["rules"][section][name] for name in rules} == rules
         del now[key]["rules"]
+        # steps that came later are open too
+        now[key]["open"] = [step for step in now[key]["open"] if step in one["open"]]
     assert now == expected
     for draft in all_drafts(folder):
         for version in range(1, draft.version + 1):
@@ -350,16 +352,17 @@ def test_drafts_are_answered_on_and_launched(
     store = open_store(tmp_path / "new.db", new=True)
     for key, one in expected.items():
         draft = open_draft(folder, key)
-        # the first question that is open, and last of all what keeps it from being launched
-        assert next(step for step in STEPS if step not in draft.answered) == one["open"][0]
-        for step in one["open"]:
+        # the questions that are open, and last of all what keeps it from being launched
+        left = [step for step in all_steps() if step not in draft.answered]
+        assert set(one["open"]) <= set(left)
+        for step in left:
             given = uploaded(draft, step) if step in UPLOADED else as_suggested(draft, step)
             draft = fill_in(draft, given, "new", one["at"] + 1)
         if one["title"] == "An old draft":
-            assert [[at.step, at.message] for at in problems(draft)] == one["problems"]
+            assert [[at.step, str(at.message)] for at in problems(draft)] == one["problems"]
             draft = fill_in(draft, StepForm("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
         assert problems(draft) == []
-        assert set(draft.answered) == set(STEPS)
+        assert set(draft.answered) == set(all_steps())
         assert launch.launch(store, draft, "new") > 0
     assert sorted(store.campaigns()) == ["half-a-campaign", "nearly-ready", "old"]
     for name in store.campaigns():

@@ -138,7 +138,7 @@ class Storm(RuleBasedStateMachine):
                     seconds=3,
                 )
                 self.tried(events.save, worker, said)
-            if self.plan.ranked:
+            if "ranking" in self.plan.way.kinds:
                 order = sorted(range(len(grades)), key=lambda at: -grades[at])
                 ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
                 key = f"{self.number}-{next(_names)}"
@@ -196,7 +196,7 @@ class Storm(RuleBasedStateMachine):
         with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
             file.write(text)
             file.flush()
-            if not self.plan.preferences:
+            if self.plan.way.graded:
                 self.tried(import_judgements, file.name)
 
     @rule()

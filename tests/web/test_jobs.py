@@ -239,7 +239,7 @@ def test_preferences_are_no_grades(tmp_path: Path) -> None:
 
     plan = PLAN.replace("[sets]\nsize = 3", 'way = "preferences"\n[sets]\nsize = 2')
     site = make_site(f"sqlite:///{tmp_path / 'c.db'}", plan)
-    with pytest.raises(RuleError, match="there are preferences only"):
+    with pytest.raises(RuleError, match="there are orders only"):
         dry_run(site.store, "tiny", Crowd(robots=2, seed=3))
     site.store.engine.dispose()
 

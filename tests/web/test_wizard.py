@@ -15,13 +15,13 @@ from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
+from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.record.act import checked
 from qrowd.errors import RuleError
 from qrowd.web import tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
 from qrowd.web.files import drafts_in
-from qrowd.web.pages.drafts import STEP_PAGES
 from qrowd.web.robots import rehearsal
 
 UPLOADS = {
@@ -94,7 +94,7 @@ def test_a_wrong_file_in_every_upload(wizard: Wizard, step: str, tmp_path: Path)
 
 
 def test_every_question_has_its_page_from_the_start(wizard: Wizard) -> None:
-    for step in (*STEP_PAGES, "passing", "rehearsal", "launch", "plan"):
+    for step in (*all_steps(), "passing", "rehearsal", "launch", "plan"):
         assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
     assert wizard.desk.get(f"{wizard.address}/nothing").status_code == 404
     assert "There are no topics yet" not in words(wizard.desk.get(f"{wizard.address}/topics"))
@@ -151,7 +151,7 @@ def test_a_dry_run_then_launch(
     for name, value in (("TIMES", 2), ("MOST_JUDGEMENTS", 30), ("LEAST_ROBOTS", 6)):
         monkeypatch.setattr(rehearsal, name, value)
     wizard.whole(paths)
-    for step in STEP_PAGES:
+    for step in all_steps():
         assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
     server = wizard.server
     odd = wizard.answer("rehearsal", crowd="mixed", per_hour="none")

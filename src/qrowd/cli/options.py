@@ -46,7 +46,7 @@ import click
 
 import qrowd as q
 from qrowd.cli.files import checking_files, writable
-from qrowd.errors import DataWarning, UsageError
+from qrowd.errors import DataWarning, UsageError, require_name
 from qrowd.io import formats
 
 if TYPE_CHECKING:
@@ -78,6 +78,22 @@ def with_default(*flags: str, **settings: Any) -> Callable[[F], F]:
 def choice(*flags: str, choices: tuple[str, ...], help: str) -> Callable[[F], F]:
     """An option with one of these values, the first of them where it is not given."""
     return with_default(*flags, type=click.Choice(choices), default=choices[0], help=help)
+
+
+class Registered(click.ParamType[str]):
+    """One of the names that something is registered under, which are asked for when needed."""
+
+    def __init__(self, name: str, names: Callable[[], tuple[str, ...]]) -> None:
+        self.name, self._names = name, names
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """As `--help` lists them."""
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; an error says which was perhaps meant."""
+        require_name(self.name, value, self._names())
+        return value
 
 
 def switch(*flags: str, help: str) -> Callable[[F], F]:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from qrowd.web.settings import Settings
 
 
+def _ways() -> tuple[str, ...]:
+    from qrowd.collection.plan.way import Way
+
+    return Way.names()
+
+
 @click.command()
 @click.argument("place", default="campaigns", required=False)
 @click.option(
@@ -45,9 +51,10 @@ if TYPE_CHECKING:
     help="Make a small campaign in a new folder and print a worker's link to it; the "
     "folder is removed in the end.",
 )
-@opt.choice(
+@opt.with_default(
     "--way",
-    choices=("grades", "ranked", "free-ranks", "preferences"),
+    type=opt.Registered("way", _ways),
+    default="grades",
     help="How documents are judged with --try.",
 )
 @opt.with_default("--language", default="en", help="The language of the pages with --try.")

@@ -25,6 +25,7 @@ from qrowd.web.pages import (
     launch,
     live,
     office,
+    own_gold,
     quality,
     releases,
     workers,
@@ -49,6 +50,7 @@ PAGES = (
     office.router,
     launch.router,  # before drafts, whose addresses end in the name of any step
     drafts.router,
+    own_gold.router,
     live.router,
     quality.router,
     workers.router,

@@ -53,9 +53,7 @@ def snapshot(files: CampaignFiles, *, checks: bool = False) -> Snapshot:
         if not rows["judgements.tsv"]:
             message = "there are no judgements yet"
             if rows["orders.tsv"]:
-                message = (
-                    "there are preferences only: export them, then `qrowd rank METHOD orders.tsv`"
-                )
+                message = "there are orders only: export them, then `qrowd rank METHOD orders.tsv`"
             raise RuleError("no-judgements", message)
         gold = q.read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None
         judgements = q.read_judgements(folder / "judgements.tsv", scale=grades.scale)

@@ -10,6 +10,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.plan.way import Way
 from qrowd.collection.record.audit import launch
 from qrowd.web.api.workers import link_for
 from qrowd.web.settings import Settings
@@ -60,7 +61,7 @@ def trial_rows(way: str = "grades") -> CampaignRows:
     gold = [
         GoldRow(row["topic"], row["name"], row["grade"], row["reason"], row["passage"], "first")
         for row in rows
-        if row["topic"] == GOLD_TOPIC and way != "preferences"
+        if row["topic"] == GOLD_TOPIC and Way.named(way).gold
     ]
     documents = [
         DocumentRow(row["name"], row["text"].encode(), row["title"], "", row["media_type"])
@@ -80,8 +81,7 @@ def make_trial(settings: Settings, way: str = "grades", language: str = "en") ->
 
 def plan_text(way: str = "grades", language: str = "en") -> str:
     """The trial's plan."""
-    size, sets, gold = (2, 6, 0) if way == "preferences" else (4, 3, 1)
-    return PLAN.format(way=way, language=language, size=size, sets=sets, gold=gold)
+    return PLAN.format(way=way, language=language, **vars(Way.named(way).trial))
 
 
 def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:

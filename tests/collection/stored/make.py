@@ -55,7 +55,7 @@ from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
 from qrowd.collection.drafts.forms import fill_in
 from qrowd.collection.drafts.launch import problems
-from qrowd.collection.drafts.steps import STEPS, StepForm, suggested
+from qrowd.collection.drafts.steps import StepForm, all_steps, suggested
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
@@ -261,10 +261,10 @@ def _unsaid(plan: Plan, offer: Offer, choose: Choice | None) -> Iterator[dict[st
             right = int(document.title.split()[-1])
             grade = choose(document.title, right) if choose else right
             grades.append(grade)
-            if document.answer is None and not plan.preferences:
+            if document.answer is None and "grade" in plan.way.kinds:
                 at = {"place": shown.key, "position": document.position}
                 yield {**at, "grade": grade, **justified}
-        if (plan.ranked or plan.preferences) and shown.ranking is None:
+        if "ranking" in plan.way.kinds and shown.ranking is None:
             order = sorted(range(len(grades)), key=lambda at: (-grades[at], at))
             ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
             kind = {"kind": "ranking", "ranks": ranks}
@@ -640,7 +640,7 @@ def as_suggested(draft: Draft, step: str, **changed: str) -> StepForm:
     """The answer that the wizard suggests, apart from files."""
     plan = suggested(draft, step)
     texts = {}
-    for name in STEPS[step].keys:
+    for name in all_steps()[step].keys:
         if not name.startswith("files."):
             value: Any = plan
             for part in name.split("."):
@@ -664,7 +664,7 @@ def drafts(folder: Path, sources: Path, now: int) -> None:
 
 
 def _draft(draft: Draft, paths: dict[str, Path], until: str, title: str, now: int) -> None:
-    for at, step in enumerate(itertools.takewhile(lambda name: name != until, STEPS)):
+    for at, step in enumerate(itertools.takewhile(lambda name: name != until, all_steps())):
         if step in UPLOADED:
             given = upload(step, UPLOADED[step], paths[step], source="arranged")
         elif step == "name":
@@ -729,9 +729,9 @@ def drafts_summary(folder: Path) -> dict[str, Any]:
             "version": draft.version,
             "who": draft.who,
             "at": draft.at,
-            "open": [step for step in STEPS if step not in draft.answered],
-            "rules": rules_of(draft.plan) if len(draft.answered) < len(STEPS) / 2 else {},
-            "problems": [[one.step, one.message] for one in problems(draft)],
+            "open": [step for step in all_steps() if step not in draft.answered],
+            "rules": rules_of(draft.plan) if len(draft.answered) < len(all_steps()) / 2 else {},
+            "problems": [[one.step, str(one.message)] for one in problems(draft)],
         }
         for draft in all_drafts(folder)
     }

@@ -76,7 +76,7 @@ def new(plan: str, database: str, launch: bool) -> None:
         f"{read.pay.shown(outcome.cost)}"
     )
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
+        say(f"warning: {warning.message}")
 
 
 @click.command()
@@ -205,7 +205,7 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
         f"work      {thousands(outcome.hours, 1)} hours in all, "
         f"{thousands(outcome.workers_needed)} workers at least",
     ]
-    if not plan.preferences and not plan.owner:
+    if plan.way.graded and not plan.owner:
         crowd = "with workers like those of `qrowd simulate`"
         lines.append(f"accuracy  {percent(outcome.accuracy)} of documents by majority, {crowd}")
     if outcome.batches_per_worker is not None:
@@ -217,7 +217,7 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
         lines.append(
             f"gold sets of grades {outcome.better_gold} would tell good workers from others better"
         )
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in outcome.warnings)])
+    return "\n".join([*lines, *(f"warning: {warning.message}" for warning in outcome.warnings)])
 
 
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:

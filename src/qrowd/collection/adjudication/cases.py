@@ -23,6 +23,7 @@ from qrowd.collection.database.schema import (
     decision,
     document,
     event,
+    has_grade,
     judging_set,
     member,
     pair,
@@ -42,7 +43,7 @@ from qrowd.rendering import thousands
 
 @dataclass(frozen=True)
 class Vote:
-    """What one judge said: `kind` is grade, cannot-tell or broken."""
+    """What one judge said: without a grade, `kind` is cannot-tell or broken."""
 
     kind: str
     grade: int | None
@@ -181,7 +182,7 @@ def _answers(work: Work) -> Select[Row]:
         work.own(assignment),
         assignment.c.state.in_(VALID),
         place.c.kind == "count",
-        event.c.kind.in_(("grade", "cannot-tell", "broken")),
+        has_grade() | event.c.kind.in_(("cannot-tell", "broken")),
     )
     query = select(event.c.id, event.c.kind, event.c.grade, member.c.pair_id)
     return query.select_from(PLACED_ANSWERS).where(*counted).order_by(event.c.id)

@@ -22,6 +22,7 @@ from qrowd.collection.database.schema import (
     decision,
     document,
     event,
+    has_grade,
     member,
     pair,
     place,
@@ -105,7 +106,7 @@ def _counted(work: Work) -> ColumnElement[bool]:
         assignment.c.state.in_(VALID),
         place.c.kind == "count",
         place.c.surplus == 0,
-        event.c.kind == "grade",
+        has_grade(),
     )
 
 

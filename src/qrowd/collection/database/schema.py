@@ -772,6 +772,11 @@ CURRENT_ANSWERS = answer.join(event, event.c.id == answer.c.event_id)
 PAIR_NAMES = (topic.c.name.label("topic"), document.c.name.label("doc"))  # of NAMED_PAIRS
 
 
+def has_grade(events: sa.FromClause = event) -> sa.ColumnElement[bool]:
+    """The condition that an event has a grade: one that was chosen, or that a value stands for."""
+    return events.c.grade.is_not(None)
+
+
 def with_pairs(rows: sa.FromClause) -> sa.Join:
     """Rows that name a place and a position in it, joined to the pair that stands there."""
     return (

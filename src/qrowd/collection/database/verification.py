@@ -11,29 +11,37 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, select, true
+from sqlalchemy import ColumnElement, Select, Table, select
 
 from qrowd.collection.database.schema import (
+    Answer,
+    Assignment,
+    Campaign,
+    Entry,
+    Event,
+    JudgingSet,
+    Member,
+    Pair,
+    Place,
+    Worker,
     answer,
     appeal,
     assignment,
     campaign,
-    entry,
     event,
     judging_set,
     member,
     message,
     note,
-    pair,
     person,
     place,
     receipt,
     token,
     visit,
-    worker,
 )
 from qrowd.collection.database.states import OPEN, VALID, VOID
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import R, Work
+from qrowd.collection.plan.way import Opinion
 
 
 def broken(work: Work) -> list[str]:
@@ -49,37 +57,28 @@ class _Rows:
     def __init__(self, work: Work) -> None:
         self.work = work
         own = select(campaign).where(campaign.c.id == work.campaign)
-        self.campaign: Row = work.db.execute(own).one()
-        self.sets = {row.id: row for row in self._own(judging_set)}
-        self.assignments = {row.id: row for row in self._own(assignment)}
-        self.entries = self._own(entry)
-        self.pairs = {row.id: row for row in self._own(pair)}
+        self.campaign = work.existing(own, "there is no such campaign", Campaign)
+        self.sets = {row.id: row for row in self._own(JudgingSet)}
+        self.assignments = {row.id: row for row in self._own(Assignment)}
+        self.entries = self._own(Entry)
+        self.pairs = {row.id: row for row in self._own(Pair)}
         in_campaign = place.c.assignment_id.in_(self._ids(assignment))
         places = select(place.c.id).where(in_campaign)
-        self.members = self._where(member, member.c.set_id.in_(self._ids(judging_set)))
-        self.places = {row.id: row for row in self._where(place, in_campaign)}
-        self.events = self._where(event, event.c.place_id.in_(places))
-        self.answers = self._where(answer, answer.c.place_id.in_(places))
-        self.workers = {row.id: row for row in self._own(worker)}
+        self.members = self._where(Member, member.c.set_id.in_(self._ids(judging_set)))
+        self.places = {row.id: row for row in self._where(Place, in_campaign)}
+        self.events = self._where(Event, event.c.place_id.in_(places))
+        self.answers = self._where(Answer, answer.c.place_id.in_(places))
+        self.workers = {row.id: row for row in self._own(Worker)}
 
-    def _own(self, table: Table) -> list[Row]:
-        return self._where(table, self.work.own(table))
+    def _own(self, kind: type[R]) -> list[R]:
+        return self._where(kind, self.work.own(kind.table))
 
     def _ids(self, table: Table) -> Select[Any]:
         return select(table.c.id).where(self.work.own(table))
 
-    def of_workers(self, table: Table, workers: set[int]) -> list[Row]:
-        """The rows of a table that belong to these workers."""
-        return [row for row in self._where(table, true()) if row.worker_id in workers]
-
-    def of_events(self, table: Table) -> list[Row]:
-        """The rows of a table that belong to this campaign's events."""
-        mine = select(event.c.id).where(event.c.worker_id.in_(self._ids(worker)))
-        return self._where(table, table.c.event_id.in_(mine))
-
-    def _where(self, table: Table, condition: ColumnElement[bool]) -> list[Row]:
-        query = select(table).where(condition)
-        return self.work.rows(query.order_by(*table.primary_key.columns))
+    def _where(self, kind: type[R], condition: ColumnElement[bool]) -> list[R]:
+        query = select(kind.table).where(condition)
+        return self.work.rows(query.order_by(*kind.table.primary_key.columns), kind)
 
 
 def _held(rows: _Rows) -> Iterator[str]:
@@ -142,10 +141,10 @@ def _money(rows: _Rows) -> Iterator[str]:
 
 def _promises(rows: _Rows) -> Iterator[str]:
     promised: Counter[int] = Counter()
-    for row in rows.entries:
-        if row.assignment_id is not None:
-            promised[row.assignment_id] += row.amount * (row.target == "promised")
-            promised[row.assignment_id] -= row.amount * (row.source == "promised")
+    for line in rows.entries:
+        if line.assignment_id is not None:
+            promised[line.assignment_id] += line.amount * (line.target == "promised")
+            promised[line.assignment_id] -= line.amount * (line.source == "promised")
     for number, row in rows.assignments.items():
         if row.promised != promised[number]:
             yield f"assignment {number} says {row.promised} promised, entries {promised[number]}"
@@ -159,6 +158,7 @@ def _promises(rows: _Rows) -> Iterator[str]:
 
 def _answers(rows: _Rows) -> Iterator[str]:
     last: dict[tuple[int, int], int] = {}
+    plan = rows.work.plan
     keys: Counter[tuple[int, str]] = Counter()
     for row in sorted(rows.events, key=lambda event: event.id):
         keys[row.worker_id, row.key] += 1
@@ -166,26 +166,30 @@ def _answers(rows: _Rows) -> Iterator[str]:
             last[row.place_id, row.position] = row.id
         if row.worker_id != rows.places[row.place_id].worker_id:
             yield f"event {row.id} is by another worker than its place"
+        said = Opinion(kind=row.kind, grade=row.grade, value=row.value)
+        if row.value is not None and row.grade != plan.way.grade(plan, said):
+            yield f"event {row.id} has the grade {row.grade}, which its value does not make"
     if last != {(row.place_id, row.position): row.event_id for row in rows.answers}:
         yield "the answers are not the last events"
     yield from (f"key used twice: {key}" for key, n in keys.items() if n > 1)
-    for row in rows.assignments.values():
-        if row.state in VALID and row.finished_at is None and row.kind != "machine":
-            yield f"assignment {row.id} is {row.state} and never was finished"
+    for number, assigned in rows.assignments.items():
+        never = assigned.finished_at is None and assigned.kind != "machine"
+        if assigned.state in VALID and never:
+            yield f"assignment {number} is {assigned.state} and never was finished"
 
 
 def _sets(rows: _Rows) -> Iterator[str]:
     sizes = Counter(row.set_id for row in rows.members)
     used: Counter[int] = Counter()
-    for row in rows.members:
-        used[row.pair_id] += 1
-        its_set, its_pair = rows.sets[row.set_id], rows.pairs[row.pair_id]
+    for within in rows.members:
+        used[within.pair_id] += 1
+        its_set, its_pair = rows.sets[within.set_id], rows.pairs[within.pair_id]
         if its_set.topic_id != its_pair.topic_id or its_set.role != its_pair.role:
             yield f"pair {its_pair.id} is of another topic or role than its set {its_set.id}"
     for number, row in rows.sets.items():
         if sizes[number] != row.size:
             yield f"set {number} says {row.size} documents, it has {sizes[number]}"
-    if not rows.work.plan.preferences:
+    if rows.work.plan.way.sole:
         yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)
 
 
@@ -193,12 +197,13 @@ def _forgotten(rows: _Rows) -> Iterator[str]:
     """Nothing of a person who was forgotten is left, and nothing of their free text."""
     erased = {number for number, row in rows.workers.items() if row.forgotten_at is not None}
     for table in (person, visit, message, appeal, token) if erased else ():
-        left = rows.of_workers(table, erased)
-        yield from (f"worker {row.worker_id} is forgotten, {table.name} is not" for row in left)
+        kept = rows.work.db.scalars(select(table.c.worker_id).order_by(*table.primary_key.columns))
+        for number in kept:
+            if number in erased:
+                yield f"worker {number} is forgotten, {table.name} is not"
     events = {row.id for row in rows.events if row.worker_id in erased}
     for table in (note, receipt) if events else ():
-        yield from (
-            f"the {table.name} of event {row.event_id} is kept of somebody forgotten"
-            for row in rows.of_events(table)
-            if row.event_id in events
-        )
+        kept = rows.work.db.scalars(select(table.c.event_id).order_by(*table.primary_key.columns))
+        for number in kept:
+            if number in events:
+                yield f"the {table.name} of event {number} is kept of somebody forgotten"

@@ -5,7 +5,7 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,9 +15,12 @@ from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.plan import files as plan_files
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import Forecast, forecast
-from qrowd.collection.plan.rows import CampaignRows
+from qrowd.collection.plan.limits import Complaint
+from qrowd.collection.plan.rows import CampaignRows, Pair
+from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
 from qrowd.io.runs import read_runs
+from qrowd.texts import Text
 
 READERS: dict[str, Callable[[str], Iterable[Any]]] = {
     "topics": plan_files.topic_rows,
@@ -28,6 +31,7 @@ READERS: dict[str, Callable[[str], Iterable[Any]]] = {
     "priorities": plan_files.priority_rows,
 }
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
+SHOWN = 3  # names in a message
 
 
 def campaign_rows(draft: Draft) -> CampaignRows:
@@ -42,18 +46,55 @@ def campaign_rows(draft: Draft) -> CampaignRows:
     )
 
 
-def pool_of(draft: Draft) -> tuple[tuple[str, str], ...]:
+def pool_of(draft: Draft) -> tuple[Pair, ...]:
     """The pairs to judge: those of a file, or of runs to a depth."""
     files = draft.plan.files
     if files.runs and not files.pool:
-        return _pool_at(run_paths(draft), files.depth)
+        whole = not any(lost_files(draft, "runs"))
+        return _pool_at(run_paths(draft), files.depth) if whole else ()
     return rows_of(draft, "pool")
 
 
 def rows_of(draft: Draft, kind: str) -> tuple[Any, ...]:
-    """What the draft's file of a kind holds; nothing where there is none yet."""
+    """What the draft's file of a kind holds; nothing where there is none."""
     name = getattr(draft.plan.files, kind)
-    return file_rows(kind, path_in(draft, name)) if name else ()
+    return file_rows(kind, path_in(draft, name)) if name and not lost_files(draft, kind) else ()
+
+
+def names_of(plan: Plan, kind: str) -> list[str]:
+    """The files of a kind that a plan names."""
+    value = getattr(plan.files, kind)
+    names = value if isinstance(value, tuple) else (value,)
+    return [name for name in names if name]
+
+
+def lost_files(draft: Draft, kind: str) -> list[str]:
+    """The files of a kind that the plan names and that are not there."""
+    return [name for name in names_of(draft.plan, kind) if not (draft.folder / name).exists()]
+
+
+def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[Complaint]:
+    """Pairs of a file of a kind whose topic or document is not there, or has no text."""
+    topics, file = rows_of(draft, "topics"), draft.plan.files.documents
+    if not topics or not file or lost_files(draft, "documents"):
+        return
+    full, empty = texts(path_in(draft, file))
+    documents = {document for _, document in pairs}
+    strange = {
+        "topics": {topic for topic, _ in pairs} - {row.name for row in topics},
+        "documents": documents - full - empty,
+        "blank": documents & empty,
+    }
+    for what, names in strange.items():
+        if names:
+            first = ", ".join(sorted(names)[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+            text = Text(
+                f"office.plan.uploaded.{what}",
+                n=len(names),
+                names=first,
+                file=Text(f"office.file.{kind}"),
+            )
+            yield Complaint("files", kind, text)
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
@@ -64,7 +105,7 @@ def forecast_of(draft: Draft) -> Forecast | None:
 
 def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
     """Of each depth of the runs: pairs, and what judging them costs in minor units."""
-    if not draft.plan.files.runs:
+    if not draft.plan.files.runs or lost_files(draft, "runs"):
         return []
     sizes = plan_files.pool_sizes(runs(run_paths(draft)), sorted({*DEPTHS, draft.plan.files.depth}))
     costs = []

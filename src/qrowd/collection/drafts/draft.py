@@ -16,12 +16,14 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import About, Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
-from qrowd.errors import RuleError
+from qrowd.errors import InputError, QrowdError, RuleError
+from qrowd.io.plan_files import parsed_toml
+from qrowd.texts import Text
 
 ATTEMPTS = 5
 _KEY = re.compile(r"[a-z0-9]{12}")
@@ -29,7 +31,10 @@ _KEY = re.compile(r"[a-z0-9]{12}")
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft at one version; `answered` are the steps whose form somebody has filled in."""
+    """A draft at one version; `answered` are the steps whose form somebody has filled in.
+
+    Names of steps that this version does not have stay in `answered`.
+    """
 
     folder: Path
     version: int
@@ -37,6 +42,7 @@ class Draft:
     answered: tuple[str, ...] = ()
     who: str = ""
     at: int = 0
+    problem: Text | None = None  # why this version cannot read its plan
 
     @property
     def key(self) -> str:
@@ -44,9 +50,10 @@ class Draft:
         return self.folder.name
 
     @property
-    def title(self) -> str:
+    def title(self) -> Text | str:
         """What it is called."""
-        return self.plan.campaign.title or self.plan.campaign.name or "Untitled"
+        name = self.plan.campaign.title or self.plan.campaign.name
+        return name or Text("office.draft.untitled")
 
     @property
     def plan_path(self) -> Path:
@@ -72,7 +79,15 @@ def new_draft(folder: Path, who: str, now: int, plan: Plan | None = None) -> Dra
 
 
 def open_draft(folder: Path, key: str, version: int | None = None) -> Draft:
-    """A draft as it is now, or as it was at a version."""
+    """A draft as it is now, or as it was at a version; an error where it cannot be read."""
+    draft = find_draft(folder, key, version)
+    if draft.problem:
+        raise InputError(str(draft.problem))
+    return draft
+
+
+def find_draft(folder: Path, key: str, version: int | None = None) -> Draft:
+    """As `open_draft`, also where this version cannot read its plan."""
     own = folder / key
     if not _KEY.fullmatch(key) or not own.is_dir():
         raise RuleError("not-found", "there is no such draft; perhaps it was launched or deleted")
@@ -80,7 +95,7 @@ def open_draft(folder: Path, key: str, version: int | None = None) -> Draft:
 
 
 def all_drafts(folder: Path) -> list[Draft]:
-    """The drafts of a server, the one that was changed last first."""
+    """The drafts of a server, the one that was changed last first; also what cannot be read."""
     if not folder.is_dir():
         return []
     folders = [path for path in folder.iterdir() if _KEY.fullmatch(path.name)]
@@ -136,14 +151,24 @@ def _read(folder: Path, version: int) -> Draft:
         stored = json.loads(_path(folder, version).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RuleError("not-found", "there is no such version of this draft") from None
-    return Draft(
-        folder=folder,
-        version=version,
-        plan=stored_plan(stored["plan"]),
-        answered=tuple(stored["answered"]),
-        who=stored["who"],
-        at=stored["at"],
-    )
+    answered, who, at = tuple(stored["answered"]), stored["who"], stored["at"]
+    draft = Draft(folder, version, Plan(), answered, who, at)
+    try:
+        return replace(draft, plan=stored_plan(stored["plan"]))
+    except QrowdError as error:
+        # a key or a choice of another version: the draft stays as it is, under its own title
+        problem = Text("office.draft.unreadable", why=str(error))
+        return replace(draft, plan=_named_only(stored["plan"]), problem=problem)
+
+
+def _named_only(text: str) -> Plan:
+    """Of a plan that cannot be read, what it is called."""
+    try:
+        about = parsed_toml(text, "plan").get("campaign", {})
+    except InputError:
+        about = {}
+    name, title = (str(about.get(key, "")) for key in ("name", "title"))
+    return Plan(campaign=About(name=name, title=title))
 
 
 def _path(folder: Path, version: int) -> Path:

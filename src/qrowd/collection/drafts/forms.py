@@ -13,7 +13,7 @@ from typing import Any
 from qrowd.collection.drafts import uploads
 from qrowd.collection.drafts.draft import Draft, open_draft, save_newest
 from qrowd.collection.drafts.launch import problems
-from qrowd.collection.drafts.steps import STEPS, StepForm
+from qrowd.collection.drafts.steps import StepForm, step_named
 from qrowd.collection.plan.changes import change, param_of, set_key
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError, RuleError
@@ -29,7 +29,7 @@ def fill_in(draft: Draft, form: StepForm, who: str, now: int) -> Draft:
         plan = planned(newest, form, stored)
         for problem in problems(replace(newest, plan=plan)):
             if problem.step == form.step:
-                raise InputError(problem.message)
+                raise InputError(str(problem.message))
         return plan
 
     return save_newest(draft, filled_in, who, now, form.step)
@@ -42,9 +42,9 @@ def planned(
     plan = draft.plan
     for kind, names in (stored or {}).items():
         plan = set_key(plan, "files", kind, names)
-    step = STEPS[form.step]
+    step = step_named(form.step)
     plan = change(plan, {name: text for name, text in form.texts.items() if name in step.keys})
-    return step.follow(draft, plan, form) if step.follow else plan
+    return step.follow(draft, plan, form)
 
 
 # --- two people at once ---------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def _refuse_changed(seen: Draft, newest: Draft, step: str) -> None:
     """An error where somebody else has filled in the same step meanwhile."""
     changed = {
         name: _shown(newest.plan, name)
-        for name in STEPS[step].keys
+        for name in step_named(step).fills_in
         if _shown(seen.plan, name) != _shown(newest.plan, name)
     }
     if changed:

@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from qrowd.collection.drafts import uploads
+from qrowd.collection.drafts.contents import names_of
 from qrowd.collection.drafts.draft import Draft, discard, new_draft, save
-from qrowd.collection.drafts.steps import FILES, STEPS, step_of
-from qrowd.collection.drafts.uploads import Upload
+from qrowd.collection.drafts.steps import all_steps, step_of
+from qrowd.collection.drafts.uploads import KINDS, Upload
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.sections import Files, Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
@@ -20,13 +21,6 @@ from qrowd.errors import FormatError, InputError
 from qrowd.io.source import MOST_UNPACKED, opened_zip
 
 LARGEST_PLAN = 2**20
-
-
-def names_of(plan: Plan, kind: str) -> list[str]:
-    """The files of a kind that a plan names."""
-    value = getattr(plan.files, kind)
-    names = value if isinstance(value, tuple) else (value,)
-    return [name for name in names if name]
 
 
 # --- out ------------------------------------------------------------------------------------------
@@ -55,7 +49,7 @@ def _packed(draft: Draft) -> tuple[Plan, dict[str, Path]]:
     """The plan as others read it, its files by the names that it gives them."""
     plan = draft.plan
     files: dict[str, Path] = {}
-    for kind in FILES:
+    for kind in KINDS:
         names = []
         for stored in names_of(plan, kind):
             path = draft.folder / stored
@@ -92,7 +86,7 @@ def _with_files(
     """The draft with those files of the wanted plan that came along; all other steps are done."""
     plan, missing = draft.plan, list[str]()
     open_steps = set()
-    for kind in FILES:
+    for kind in KINDS:
         names = [PurePosixPath(name).name for name in names_of(wanted, kind)]
         lost = [name for name in names if name not in by_name]
         missing += lost
@@ -101,7 +95,7 @@ def _with_files(
         elif names:
             stored = uploads.take(draft, kind, [(name, by_name[name]) for name in names])
             plan = set_key(plan, "files", kind, stored)
-    for step in STEPS:
+    for step in all_steps():
         if step not in open_steps:
             draft = save(draft, plan, who, now, step)
     return draft, missing

@@ -33,6 +33,7 @@ WANTED = {
     '["a", "b"], "right": 0}',
     "priorities": "priorities: TSV with the columns topic, doc, priority",
 }
+KINDS = tuple(WANTED)
 SEVERAL = ("runs", "documents")
 MOST_FILES = 200_000  # of a folder that was zipped
 LARGEST = 4 * 2**30

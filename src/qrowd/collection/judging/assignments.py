@@ -8,25 +8,33 @@ from typing import Any
 from sqlalchemy import select
 
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
+from qrowd.collection.database.schema import (
+    PLACED_SETS,
+    Assignment,
+    TypedRow,
+    assignment,
+    judging_set,
+    place,
+)
 from qrowd.collection.database.states import MOVES
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.picks import SetRow
 from qrowd.collection.plan.sections import DAY, HOUR, MINUTE
 from qrowd.errors import RuleError
 
 _MISSING = "there is no such batch here"
 
 
-def by_key(work: Work, worker_id: int, key: str) -> Row:
+def by_key(work: Work, worker_id: int, key: str) -> Assignment:
     """A worker's own assignment by its random name."""
     mine = (assignment.c.key == key) & (assignment.c.worker_id == worker_id)
-    return work.existing(select(assignment).where(mine), _MISSING)
+    return work.existing(select(assignment).where(mine), _MISSING, Assignment)
 
 
-def by_id(work: Work, number: int) -> Row:
+def by_id(work: Work, number: int) -> Assignment:
     """An assignment of this campaign by its number."""
     own = (assignment.c.id == number) & work.own(assignment)
-    return work.existing(select(assignment).where(own), _MISSING)
+    return work.existing(select(assignment).where(own), _MISSING, Assignment)
 
 
 # --- leases ---------------------------------------------------------------------------------------
@@ -36,9 +44,9 @@ def lease(
     work: Work,
     worker_id: int,
     kind: str,
-    sets: Sequence[tuple[Row, str]],
+    sets: Sequence[tuple[SetRow, str]],
     reviews: Sequence[int] = (),
-) -> Row:
+) -> Assignment:
     """A new assignment with these sets, each of a kind of place; its pay is promised.
 
     `reviews` are the places that a reviewer looks at, one for each set.
@@ -84,7 +92,7 @@ def lease_of(work: Work, kind: str) -> tuple[int, int]:
     return round(hit.lease_minutes * MINUTE), round(hit.longest_minutes * MINUTE)
 
 
-def late_until(work: Work, assigned: Row) -> int:
+def late_until(work: Work, assigned: Assignment) -> int:
     """Until when late answers to an expired assignment are taken."""
     return int(assigned.expires_at + work.plan.hit.late_hours * HOUR)
 
@@ -92,7 +100,7 @@ def late_until(work: Work, assigned: Row) -> int:
 # --- moves ----------------------------------------------------------------------------------------
 
 
-def move(work: Work, assigned: Row, act: str, **columns: int | None) -> Row:
+def move(work: Work, assigned: Assignment, act: str, **columns: int | None) -> Assignment:
     """Do `act` to an assignment: state, places and promise change together, as the table says.
 
     `columns` are those that an undo sets as they were.
@@ -112,7 +120,7 @@ def move(work: Work, assigned: Row, act: str, **columns: int | None) -> Row:
     return by_id(work, assigned.id)
 
 
-def _times(work: Work, assigned: Row, state: str) -> dict[str, int | None]:
+def _times(work: Work, assigned: Assignment, state: str) -> dict[str, int | None]:
     """What becomes of an assignment's times in a new state."""
     if state == "finished":
         return {"finished_at": assigned.finished_at or work.now}
@@ -127,17 +135,23 @@ def _times(work: Work, assigned: Row, state: str) -> dict[str, int | None]:
     }
 
 
-def _hold_again(work: Work, assigned: Row) -> None:
+class _FreedPlace(TypedRow):
+    id: int
+    held: int
+    target: int
+
+
+def _hold_again(work: Work, assigned: Assignment) -> None:
     """Hold each counted place again where its set is open; else its answers are surplus."""
     p = place.c
     freed = (p.assignment_id == assigned.id) & (p.kind == "count") & (p.held == 0)
     query = select(p.id, judging_set.c.held, judging_set.c.target).select_from(PLACED_SETS)
-    for row in work.rows(query.where(freed).order_by(p.id)):
+    for row in work.rows(query.where(freed).order_by(p.id), _FreedPlace):
         room = row.held < row.target
         work.update(place, place.c.id == row.id, held=int(room), surplus=int(not room))
 
 
-def _keep_promise(work: Work, assigned: Row, promise: str) -> None:
+def _keep_promise(work: Work, assigned: Assignment, promise: str) -> None:
     if promise == "release":
         ledger.release(work, assigned)
     elif promise == "earn":
@@ -152,7 +166,7 @@ def _keep_promise(work: Work, assigned: Row, promise: str) -> None:
         ledger.promise(work, assigned, assigned.pay)
 
 
-def undo_details(assigned: Row) -> dict[str, Any]:
+def undo_details(assigned: Assignment) -> dict[str, Any]:
     """An assignment as it was before a step, for taking the step back."""
     return {
         "assignment": assigned.id,

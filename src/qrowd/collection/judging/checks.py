@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from qrowd.collection.database.schema import event, outcome
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import Assignment, event, outcome
+from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
-from qrowd.collection.judging.events import rank_problem
-from qrowd.collection.judging.offer import Answered, answers_of, order_of, places_of
+from qrowd.collection.judging.offer import PlacedSet, answers_of, order_of, places_of
 from qrowd.collection.people.topic_questions import failed_topics
 from qrowd.collection.plan.pass_rates import level_of
 from qrowd.collection.plan.sections import Check
+from qrowd.collection.plan.way import Opinion
 from qrowd.quality.against_gold import binary_score, ndcg_score
 
 
@@ -45,35 +45,22 @@ class Missed:
     passage: str
 
 
-def places_to_judge(work: Work, assigned: Row) -> list[Row]:
+def places_to_judge(work: Work, assigned: Assignment) -> list[PlacedSet]:
     """The places of an assignment that must be judged: those of failed topics are left out."""
     failed = failed_topics(work, assigned.worker_id)
     return [row for row in places_of(work, assigned) if row.topic_id not in failed]
 
 
-def problems(work: Work, assigned: Row) -> list[str]:
+def problems(work: Work, assigned: Assignment) -> list[str]:
     """What must be mended before *finish*, once each."""
     sentences = {
-        _problem(work, answers_of(work, row.id), row.size)
+        work.plan.way.missing(work.plan, answers_of(work, row.id), row.size)
         for row in places_to_judge(work, assigned)
     }
     return sorted(sentences - {""})
 
 
-def _problem(work: Work, answers: dict[int, Answered], size: int) -> str:
-    if work.plan.preferences:
-        return "" if answers else "no document was chosen"
-    left = [position for position in range(1, size + 1) if position not in answers]
-    if left:
-        return f"{len(left)} of {size} documents are not judged"
-    if not work.plan.ranked:
-        return ""
-    if 0 not in answers:
-        return "the documents are not ranked"
-    return rank_problem(work, answers, list(answers[0].ranks))
-
-
-def run_checks(work: Work, assigned: Row) -> list[Outcome]:
+def run_checks(work: Work, assigned: Assignment) -> list[Outcome]:
     """All checks of an assignment, stored."""
     outcomes: list[Outcome] = []
     for row in places_to_judge(work, assigned):
@@ -91,7 +78,7 @@ def run_checks(work: Work, assigned: Row) -> list[Outcome]:
     return outcomes
 
 
-def _check_gold(work: Work, row: Row) -> list[Outcome]:
+def _check_gold(work: Work, row: PlacedSet) -> list[Outcome]:
     checks, rel = work.plan.checks, work.plan.scale.relevant_from
     experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
     counted = [at for at in sorted(experts) if at in answers and answers[at].kind != "broken"]
@@ -100,7 +87,7 @@ def _check_gold(work: Work, row: Row) -> list[Outcome]:
     levels = [level_of(work.plan, experts[at].grade) for at in counted]
     relevant = [int(says_relevant(answers[at], experts[at].grade, rel)) for at in counted]
     outcomes = [_outcome("binary", row.set_id, binary_score(levels, relevant), checks.binary)]
-    if work.plan.ranked and 0 in answers:
+    if "ndcg" in work.plan.way.checks and 0 in answers:
         ranks = [answers[0].ranks[at - 1] for at in counted]
         dense = [sorted(ranks).index(rank) + 1 for rank in ranks]
         score = ndcg_score(levels, dense, checks.ideal)
@@ -114,14 +101,14 @@ def _outcome(name: str, set_id: int, value: float, check: Check) -> Outcome:
     return Outcome(name, set_id, value, check.at_least, passed, check.action)
 
 
-def says_relevant(answered: Answered, expert: int, rel: int) -> bool:
+def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:
     """Whether an answer says relevant; "cannot tell" says the opposite of the expert."""
-    if answered.kind == "grade" and answered.grade is not None:
+    if answered.grade is not None:
         return answered.grade >= rel
     return expert < rel
 
 
-def missed_gold(work: Work, assigned: Row) -> list[Missed]:
+def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:
     """The check questions that were missed; asked for only when answers are closed."""
     rel = work.plan.scale.relevant_from
     missed = []

@@ -27,9 +27,10 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
-from qrowd.collection.judging.offer import Answered, answers_of, order_of
+from qrowd.collection.judging.offer import answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
 from qrowd.collection.plan.sections import MINUTE
+from qrowd.collection.plan.way import GRADED, Opinion, Opinions
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
 
@@ -38,19 +39,16 @@ LONGEST_NOTE = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Said(Opinion):
     """Something a worker says of the document at `position` (as shown, from 1), or of the set.
 
-    `ranks` has one rank per shown document, 1 is best; equal ranks only for preferences. `follows`
-    is the number of the event that this one replaces, 0 for none, None if the client cannot tell.
+    `ranks` are of the documents as they are shown. `follows` is the number of the event that this
+    one replaces, 0 for none, None if the client cannot tell.
     """
 
     key: str
     place: str
-    kind: str
     position: int = 0
-    grade: int | None = None
-    ranks: tuple[int, ...] = ()
     seconds: float = 0.0
     follows: int | None = None
     reason: str = ""
@@ -58,8 +56,10 @@ class Said:
 
     def digest(self) -> str:
         """A hash of all of it, to recognise a repeated request."""
-        body = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(body.encode()).hexdigest()
+        body = asdict(self)
+        if self.value is None:  # receipts of earlier versions do not know of values
+            del body["value"]
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,7 @@ def _refuse_malformed(said: Said) -> None:
         (said.kind not in EVENT_KINDS, f"kind must be one of {', '.join(EVENT_KINDS)}"),
         ((said.kind == "grade") != (said.grade is not None), "a grade, and only it, has a grade"),
         ((said.kind == "ranking") != bool(said.ranks), "a ranking, and only it, has ranks"),
+        ((said.kind == "rating") != (said.value is not None), "a rating, and only it, has a value"),
         (not 0 <= said.seconds < 1e7, "seconds must be at least 0"),
         (
             max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
@@ -216,25 +217,27 @@ def _reopen(work: Work, placed: JudgedPlace) -> bool:
 
 
 def _refuse_what_the_plan_forbids(work: Work, placed: JudgedPlace, said: Said) -> None:
-    size = len(order_of(placed.shown))
-    if said.kind == "ranking":
-        _refuse_bad_ranking(work, placed, said, size)
-    elif not 1 <= said.position <= size and not (said.kind == "clear" and said.position == 0):
-        raise RuleError("malformed", f"position must be 1 to {size}")
-    if said.kind == "grade":
-        _refuse_bad_grade(work, said)
+    order = order_of(placed.shown)
+    of_set = said.kind == "ranking" or (said.kind == "clear" and said.position == 0)
+    if not of_set and not 1 <= said.position <= len(order):
+        raise RuleError("malformed", f"position must be 1 to {len(order)}")
+
+    def earlier() -> Opinions:
+        answers = answers_of(work, placed.id)
+        return {
+            at: answers[position] for at, position in enumerate(order, 1) if position in answers
+        }
+
+    work.plan.way.refuse(work.plan, said, len(order), earlier)
+    if said.kind in GRADED:
+        _refuse_unjustified(work, said)
     if open_questions(work, placed.worker_id, placed.topic_id):
         raise RuleError("questions-first", "please answer the questions on this topic first")
     if placed.topic_id in failed_topics(work, placed.worker_id):
         raise RuleError("not-allowed", "this topic is left to others")
 
 
-def _refuse_bad_grade(work: Work, said: Said) -> None:
-    if work.plan.preferences:
-        raise RuleError("not-allowed", "this campaign compares documents; send a ranking of two")
-    if said.grade not in work.plan.scale.grades:
-        listed = ", ".join(map(str, work.plan.scale.grades))
-        raise RuleError("malformed", f"grade must be one of {listed}")
+def _refuse_unjustified(work: Work, said: Said) -> None:
     reason, passage = said.reason.strip(), said.passage.strip()
     justified = {"reason": reason, "passage": passage, "either": reason or passage}
     asked = work.plan.techniques.justification
@@ -243,46 +246,14 @@ def _refuse_bad_grade(work: Work, said: Said) -> None:
         raise RuleError("justify", f"please give {noun} with your grade")
 
 
-def _refuse_bad_ranking(work: Work, placed: JudgedPlace, said: Said, size: int) -> None:
-    if not (work.plan.ranked or work.plan.preferences):
-        raise RuleError("not-allowed", "this campaign asks for no ranking")
-    if work.plan.preferences and said.ranks in ((1, 2), (2, 1), (1, 1)):
-        return
-    if sorted(said.ranks) != list(range(1, size + 1)):
-        raise RuleError("malformed", f"ranks must be 1 to {size}, each once")
-    answers = answers_of(work, placed.id)
-    problem = rank_problem(work, answers, in_set_order(placed.shown, said.ranks))
-    if problem:
-        raise RuleError("incompatible", problem)
-
-
-def in_set_order(shown: str, ranks: tuple[int, ...]) -> list[int]:
-    """Ranks of documents as shown, reordered to the set's own order."""
-    by_position = dict(zip(order_of(shown), ranks, strict=True))
-    return [by_position[position] for position in sorted(by_position)]
-
-
-def rank_problem(work: Work, answers: dict[int, Answered], ranks: list[int]) -> str:
-    """Why ranks and grades do not go together; "" if they do. Ungraded documents are left out."""
-    least = work.plan.scale.relevant_from
-    free = work.plan.campaign.way == "free-ranks"  # the order is free within (not) relevant ones
-    graded = []
-    for position, rank in enumerate(ranks, 1):
-        answered = answers.get(position)
-        if answered is not None and answered.grade is not None:
-            grade = int(answered.grade >= least) if free else answered.grade
-            graded.append((rank, -grade))
-    best_first = [-grade for _, grade in sorted(graded)]
-    if best_first != sorted(best_first, reverse=True):
-        return "a document with a lower grade is ranked above one with a higher grade"
-    return ""
-
-
 def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]:
     """A new event: its number, its time, and whether it is stale."""
     order = order_of(placed.shown)
     position = order[said.position - 1] if said.position and said.kind != "ranking" else 0
-    ranking = " ".join(map(str, in_set_order(placed.shown, said.ranks))) if said.ranks else None
+    ranking = None
+    if said.ranks:  # stored in the set's own order
+        by_position = sorted(zip(order, said.ranks, strict=True))
+        ranking = " ".join(str(rank) for _, rank in by_position)
     last = work.number(_LAST, {"place": placed.id, "position": position})
     stale = said.follows is not None and said.follows != last
     # the client's active time, as far as the server's own clock leaves room for it
@@ -293,8 +264,9 @@ def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]
         "place_id": placed.id,
         "position": position,
         "kind": said.kind,
-        "grade": said.grade,
+        "grade": work.plan.way.grade(work.plan, said),
         "ranking": ranking,
+        "value": said.value,
         "milliseconds": int(min(round(said.seconds * 1000), room)),
         "at": work.now,
         "key": said.key,

@@ -9,16 +9,18 @@ from sqlalchemy import ColumnElement, and_, exists, func, not_, select
 
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
-    document,
+    PAIR_NAMES,
+    Gold,
+    TypedRow,
     gold,
     judging_set,
     member,
     outcome,
     pair,
     place,
-    topic,
 )
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.picks import SetRow
 
 S = judging_set.c
 
@@ -34,7 +36,7 @@ def supply(work: Work, role: str = "gold") -> int:
 
 def draw(
     work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
-) -> list[Row]:
+) -> list[SetRow]:
     """So many gold sets that a worker has never met, at random; fewer if there are fewer.
 
     `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
@@ -42,12 +44,12 @@ def draw(
     """
     met = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
     unmet = select(S.id, S.topic_id, S.size).where(_usable(work, role), not_(met))
-    left = work.rows(unmet.order_by(S.shuffle, S.id))
+    left = work.rows(unmet.order_by(S.shuffle, S.id), SetRow)
     mixed = work.random.sample(left, len(left))
     uses = Counter(topics)
     if any(times > 1 for times in uses.values()):
         return mixed[:wanted]
-    chosen: list[Row] = []
+    chosen: list[SetRow] = []
     while mixed and len(chosen) < wanted:
         row = min(mixed, key=lambda row: uses[row.topic_id])
         mixed.remove(row)
@@ -56,28 +58,53 @@ def draw(
     return chosen
 
 
-def grades_of(work: Work, set_id: int) -> dict[int, Row]:
-    """The gold of a set by position: rows with grade, reason, passage."""
+class MemberGold(Gold):
+    """An expert's grade of the pair at a position of a set."""
+
+    position: int
+
+
+def grades_of(work: Work, set_id: int) -> dict[int, MemberGold]:
+    """The gold of a set by position."""
     query = (
-        select(member.c.position, gold.c.grade, gold.c.reason, gold.c.passage)
+        select(*gold.c, member.c.position)
         .join_from(member, gold, gold.c.pair_id == member.c.pair_id)
         .where(member.c.set_id == set_id)
     )
-    return {row.position: row for row in work.rows(query)}
+    return {row.position: row for row in work.rows(query, MemberGold)}
+
+
+class NamedGrade(TypedRow):
+    """A grade of a topic and a document."""
+
+    topic: str
+    doc: str
+    grade: int
 
 
 def all_grades(work: Work) -> dict[tuple[str, str], int]:
     """The experts' grades of all check questions, by topic and document."""
     query = (
-        select(topic.c.name, document.c.name.label("document"), gold.c.grade)
+        select(*PAIR_NAMES, gold.c.grade)
         .select_from(NAMED_PAIRS.join(gold, gold.c.pair_id == pair.c.id))
         .where(work.own(pair))
     )
-    return {(row.name, row.document): row.grade for row in work.rows(query)}
+    return {(row.topic, row.doc): row.grade for row in work.rows(query, NamedGrade)}
 
 
-def pass_rates(work: Work) -> list[Row]:
-    """Rows (set id, topic id, in use, check, tried, passed) of every gold set that was tried."""
+class PassRate(TypedRow):
+    """How often a gold set (`open`: it is in use) was tried, and passed a check."""
+
+    id: int
+    topic_id: int
+    open: int
+    check: str
+    tried: int
+    passed: int
+
+
+def pass_rates(work: Work) -> list[PassRate]:
+    """How often each gold set passed, of those that were tried."""
     check = outcome.c["check"]
     tried = func.count().label("tried")
     passed = func.sum(outcome.c.passed).label("passed")
@@ -88,4 +115,4 @@ def pass_rates(work: Work) -> list[Row]:
         .group_by(S.id, S.topic_id, S.open, check)
         .order_by(S.id, check)
     )
-    return work.rows(query)
+    return work.rows(query, PassRate)

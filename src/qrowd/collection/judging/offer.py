@@ -6,7 +6,7 @@ Documents have no names here: a set's random name and a position from 1 on stand
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
@@ -14,6 +14,11 @@ from qrowd.collection.database.schema import (
     CURRENT_ANSWERS,
     PAIR_DOCUMENTS,
     PLACED_SETS,
+    Assignment,
+    Event,
+    Note,
+    Place,
+    TypedRow,
     answer,
     content,
     document,
@@ -25,9 +30,10 @@ from qrowd.collection.database.schema import (
     place,
     topic,
 )
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.people.topic_questions import Question, open_questions
 from qrowd.collection.plan.sections import MINUTE
+from qrowd.collection.plan.way import Opinion
 from qrowd.errors import RuleError
 
 
@@ -42,14 +48,11 @@ class TopicText:
     language: str
 
 
-@dataclass(frozen=True)
-class Answered:
+@dataclass(frozen=True, kw_only=True)
+class Answered(Opinion):
     """The answer that counts now: `event` is its number, which a change of mind names."""
 
     event: int
-    kind: str
-    grade: int | None = None
-    ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,11 @@ class Body:
     hash: str
 
 
-def show(work: Work, assigned: Row) -> Offer:
+def show(work: Work, assigned: Assignment) -> Offer:
     """An assignment as its worker sees it."""
     return Offer(
         key=assigned.key,
-        kind="judge" if assigned.kind in ("judge", "second") else str(assigned.kind),
+        kind="judge" if assigned.kind in ("judge", "second") else assigned.kind,
         state=assigned.state,
         pay=assigned.pay,
         leased_at=assigned.leased_at,
@@ -115,24 +118,30 @@ def show(work: Work, assigned: Row) -> Offer:
     )
 
 
+class PlacedSet(Place):
+    """A place, with the topic and the size of its set."""
+
+    topic_id: int
+    size: int
+
+
 _PLACES = select(*place.c, judging_set.c.topic_id, judging_set.c.size).select_from(PLACED_SETS)
 
 
-def places_of(work: Work, assigned: Row) -> list[Row]:
-    """The places of an assignment in their order, with the topic and the size of their sets."""
+def places_of(work: Work, assigned: Assignment) -> list[PlacedSet]:
+    """The places of an assignment in their order."""
     mine = place.c.assignment_id == assigned.id
-    return work.rows(_PLACES.where(mine).order_by(place.c.ordinal))
+    return work.rows(_PLACES.where(mine).order_by(place.c.ordinal), PlacedSet)
 
 
-def _shown(work: Work, row: Row) -> ShownSet:
+def _shown(work: Work, row: PlacedSet) -> ShownSet:
     order = order_of(row.shown)
     documents = _documents(work, row.set_id)
     answers = answers_of(work, row.id)
     reviewed = answers_of(work, row.reviews_id) if row.reviews_id else {}
     ranking = answers.get(0)
     if ranking:
-        ranks = tuple(ranking.ranks[position - 1] for position in order)
-        ranking = Answered(ranking.event, ranking.kind, None, ranks)
+        ranking = replace(ranking, ranks=tuple(ranking.ranks[at - 1] for at in order))
     t = topic.c
     texts = select(t.query, t.description, t.narrative, t.category, t.language)
     return ShownSet(
@@ -152,33 +161,45 @@ def order_of(shown: str) -> list[int]:
     return [int(position) for position in shown.split()]
 
 
+class _MemberText(TypedRow):
+    position: int
+    title: str
+    media_type: str
+
+
 def _documents(work: Work, set_id: int) -> dict[int, tuple[str, str]]:
     query = (
         select(member.c.position, document.c.title, document.c.media_type)
         .select_from(PAIR_DOCUMENTS.join(member, member.c.pair_id == pair.c.id))
         .where(member.c.set_id == set_id)
     )
-    return {row.position: (row.title, row.media_type) for row in work.rows(query)}
+    rows = work.rows(query, _MemberText)
+    return {row.position: (row.title, row.media_type) for row in rows}
+
+
+_ANSWERS = select(event).select_from(CURRENT_ANSWERS)
 
 
 def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
     """The answers that count now, by position in the set; 0 is the set's ranking."""
-    query = (
-        select(answer.c.position, event.c.id, event.c.kind, event.c.grade, event.c.ranking)
-        .select_from(CURRENT_ANSWERS)
-        .where(answer.c.place_id == place_id, event.c.kind != "clear")
-    )
+    stands = (answer.c.place_id == place_id) & (event.c.kind != "clear")
     return {
-        row.position: Answered(row.id, row.kind, row.grade, tuple(order_of(row.ranking or "")))
-        for row in work.rows(query)
+        row.position: Answered(
+            event=row.id,
+            kind=row.kind,
+            grade=row.grade,
+            ranks=tuple(order_of(row.ranking or "")),
+            value=row.value,
+        )
+        for row in work.rows(_ANSWERS.where(stands), Event)
     }
 
 
 def notes_of(work: Work, events: list[int]) -> dict[int, list[tuple[str, str]]]:
     """The free text that came with events: (kind, text) by event."""
     notes: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    query = select(note.c.event_id, note.c.kind, note.c.text).where(note.c.event_id.in_(events))
-    for row in work.rows(query.order_by(note.c.id)):
+    query = select(note).where(note.c.event_id.in_(events))
+    for row in work.rows(query.order_by(note.c.id), Note):
         notes[row.event_id].append((row.kind, row.text))
     return notes
 
@@ -193,14 +214,22 @@ def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
 
 def place_and_position(
     work: Work, worker_id: int, key: str, position: int, missing: str
-) -> tuple[Row, int]:
+) -> tuple[Place, int]:
     """A worker's own place, and the position in its set of what is shown at `position`."""
     mine = (place.c.key == key) & (place.c.worker_id == worker_id)
-    placed = work.existing(select(place).where(mine), missing)
+    placed = work.existing(select(place).where(mine), missing, Place)
     order = order_of(placed.shown)
     if not 1 <= position <= len(order):
         raise RuleError("not-found", missing)
     return placed, order[position - 1]
+
+
+class _Bytes(TypedRow):
+    title: str
+    url: str
+    media_type: str
+    body: bytes | None
+    hash: str | None
 
 
 _BODIES = select(
@@ -210,5 +239,6 @@ _BODIES = select(
 
 def document_of(work: Work, pair_id: int) -> Body:
     """The document of a pair of this campaign."""
-    row = work.db.execute(_BODIES.where(pair.c.id == pair_id, work.own(pair))).one()
+    own = _BODIES.where(pair.c.id == pair_id, work.own(pair))
+    row = work.existing(own, "there is no such document in this campaign", _Bytes)
     return Body(row.title, row.url, row.media_type, row.body or b"", row.hash or "")

@@ -12,19 +12,38 @@ from sqlalchemy import case, exists, func, select
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import (
     PLACED_SETS,
+    Assignment,
+    TypedRow,
     answer,
     assignment,
     event,
+    has_grade,
     judging_set,
     place,
     worker,
 )
 from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import lease
+from qrowd.collection.judging.picks import SetRow
 
 
-def lease_review(work: Work, worker_id: int) -> Row | None:
+class ReviewedSet(SetRow):
+    """A set that somebody has judged, and the place in which that was."""
+
+    place_id: int
+
+
+class Agreement(TypedRow):
+    """How many grades of a worker were compared with a reviewer's, and how many are the same."""
+
+    id: int
+    number: int
+    compared: int
+    agreed: int
+
+
+def lease_review(work: Work, worker_id: int) -> Assignment | None:
     """A batch of others' sets to review; None where there is nothing or no money."""
     sets = _to_review(work, worker_id)
     if not sets or not ledger.affordable(work, work.plan.pay_of("review")):
@@ -33,14 +52,14 @@ def lease_review(work: Work, worker_id: int) -> Row | None:
     return lease(work, worker_id, "review", [(row, "review") for row in sets], reviewed)
 
 
-def _to_review(work: Work, worker_id: int) -> list[Row]:
+def _to_review(work: Work, worker_id: int) -> list[ReviewedSet]:
     """Submitted sets of others, never met by this worker and not reviewed yet, the oldest first."""
     mine, review = place.alias(), place.alias()
     met = exists().where(mine.c.worker_id == worker_id, mine.c.set_id == place.c.set_id)
     done = exists().where(review.c.reviews_id == place.c.id)
-    s = judging_set.c
+    s, first = judging_set.c, func.min(place.c.id).label("place_id")
     query = (
-        select(s.id, s.topic_id, s.size, place.c.id.label("place_id"))
+        select(s.id, s.topic_id, s.size, first)
         .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
         .where(
             work.own(assignment),
@@ -50,18 +69,15 @@ def _to_review(work: Work, worker_id: int) -> list[Row]:
             ~met,
             ~done,
         )
-        .order_by(place.c.id)
+        .group_by(s.id, s.topic_id, s.size)
+        .order_by(first)
+        .limit(work.plan.hit.sets)
     )
-    chosen: dict[int, Row] = {}
-    for row in work.db.execute(query):
-        chosen.setdefault(row.id, row)
-        if len(chosen) == work.plan.hit.sets:
-            break
-    return list(chosen.values())
+    return work.rows(query, ReviewedSet)
 
 
-def agreement(work: Work, worker_id: int | None = None) -> list[Row]:
-    """Rows (worker id, number, compared, agreed): reviewed grades that the reviewer left as is."""
+def agreement(work: Work, worker_id: int | None = None) -> list[Agreement]:
+    """How many reviewed grades of each worker, or of one, the reviewer left as they were."""
     judged, review = place.alias(), place.alias()
     first, second = answer.alias(), answer.alias()
     grade, opinion = event.alias(), event.alias()
@@ -80,16 +96,16 @@ def agreement(work: Work, worker_id: int | None = None) -> list[Row]:
         select(worker.c.id, worker.c.number, compared, agreed)
         .select_from(joined)
         .where(work.own(assignment), assignment.c.state.in_(VALID))
-        .where(grade.c.kind == "grade", opinion.c.kind == "grade")
+        .where(has_grade(grade), has_grade(opinion))
         .group_by(worker.c.id, worker.c.number)
         .order_by(worker.c.number)
     )
     if worker_id is not None:
         query = query.where(worker.c.id == worker_id)
-    return work.rows(query)
+    return work.rows(query, Agreement)
 
 
-def settle_review(work: Work, assigned: Row) -> None:
+def settle_review(work: Work, assigned: Assignment) -> None:
     """After a review: tell the organiser of those who agree too little with their reviewers."""
     judged = place.alias()
     query = select(judged.c.worker_id).join_from(judged, place, place.c.reviews_id == judged.c.id)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sqlalchemy import or_, select
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database.schema import assignment, outcome, worker
+from qrowd.collection.database.schema import Assignment, Outcome, assignment, outcome, worker
 from qrowd.collection.database.states import OPEN
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.judging import checks, gold, peer_review
 from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.offer import answers_of
@@ -74,7 +74,7 @@ def review(work: Work, worker_id: int, key: str) -> Finished:
     return _finished(work, by_key(work, worker_id, key))
 
 
-def _finished(work: Work, assigned: Row) -> Finished:
+def _finished(work: Work, assigned: Assignment) -> Finished:
     if assigned.finished_at is None:
         raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
     failed = _failed_checks(work, assigned)
@@ -100,7 +100,7 @@ def give_back(work: Work, worker_id: int, key: str) -> Ended:
     return ended(work, assigned)
 
 
-def ended(work: Work, assigned: Row) -> Ended:
+def ended(work: Work, assigned: Assignment) -> Ended:
     """How a batch ended."""
     failed = _failed_checks(work, assigned)
     earned = assigned.earned + assigned.paid
@@ -111,7 +111,7 @@ def ended(work: Work, assigned: Row) -> Ended:
     return Ended(assigned.state, earned, failed, qualified, max(0, left))
 
 
-def apply_outcome(work: Work, assigned: Row) -> Row:
+def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     """What follows a submission: qualification, review, or the plan's action for failed checks."""
     if assigned.kind == "qualification":
         return move(work, assigned, "accept")
@@ -132,18 +132,17 @@ def apply_outcome(work: Work, assigned: Row) -> Row:
     return move(work, assigned, "accept") if automatic else assigned
 
 
-def _failed_outcomes(work: Work, assigned: Row) -> list[Row]:
+def _failed_outcomes(work: Work, assigned: Assignment) -> list[Outcome]:
     """The stored outcomes of checks that failed."""
     mine = (outcome.c.assignment_id == assigned.id) & outcome.c.set_id.is_not(None)
-    columns = (outcome.c["check"], outcome.c.action)
-    return work.rows(select(*columns).where(mine, outcome.c.passed == 0))
+    return work.rows(select(outcome).where(mine, outcome.c.passed == 0), Outcome)
 
 
-def _failed_checks(work: Work, assigned: Row) -> tuple[str, ...]:
+def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
     return tuple(sorted({row.check for row in _failed_outcomes(work, assigned)}))
 
 
-def _count_failure(work: Work, assigned: Row) -> int:
+def _count_failure(work: Work, assigned: Assignment) -> int:
     failures = int(worker_of(work, assigned.worker_id).failed_hits) + 1
     _set_worker(work, assigned.worker_id, failed_hits=failures)
     return failures
@@ -156,7 +155,7 @@ def _set_worker(work: Work, worker_id: int, **columns: object) -> None:
 # --- qualification --------------------------------------------------------------------------------
 
 
-def _right_share(work: Work, assigned: Row) -> float:
+def _right_share(work: Work, assigned: Assignment) -> float:
     """The share of the counted pairs of a qualification that were right; broken ones left out."""
     rel, right, counted = work.plan.scale.relevant_from, 0, 0
     for row in checks.places_to_judge(work, assigned):
@@ -175,7 +174,7 @@ def _right_share(work: Work, assigned: Row) -> float:
     return right / counted if counted else 1.0
 
 
-def _qualify(work: Work, assigned: Row) -> None:
+def _qualify(work: Work, assigned: Assignment) -> None:
     if _right_share(work, assigned) >= work.plan.qualification.pass_share - 1e-12:
         _set_worker(work, assigned.worker_id, state="qualified")
     elif _tries(work, assigned.worker_id) >= work.plan.qualification.tries:
@@ -194,7 +193,7 @@ def sweep(work: Work) -> int:
     """Do what is due: expire, submit what was finished, give back promises; how many there were."""
     a = assignment.c
     own = select(assignment).where(work.own(assignment)).order_by(a.id)
-    due = work.rows(own.where(a.expires_at <= work.now, a.state.in_(OPEN)))
+    due = work.rows(own.where(a.expires_at <= work.now, a.state.in_(OPEN)), Assignment)
     for assigned in due:
         if assigned.state == "active":
             move(work, assigned, "expire")
@@ -207,7 +206,7 @@ def sweep(work: Work) -> int:
         (a.state == "expired") & (a.expires_at <= late),
         (a.state == "refused") & (a.ended_at <= appeals),
     )
-    lapsed = work.rows(own.where(a.promised > 0, unkept))
+    lapsed = work.rows(own.where(a.promised > 0, unkept), Assignment)
     for assigned in lapsed:
         ledger.release(work, assigned, "lapsed")
     return len(due) + len(lapsed)

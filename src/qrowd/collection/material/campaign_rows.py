@@ -39,7 +39,6 @@ from qrowd.collection.plan.rows import (
     QuestionRow,
     TopicRow,
     gold_parts,
-    pool_parts,
 )
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError, RuleError
@@ -192,7 +191,7 @@ def _add_pool(work: Work, rows: CampaignRows) -> None:
     sets = [
         (topics[name], part)
         for name in sorted(by_topic)
-        for part in pool_parts(work.plan, sorted(by_topic[name]), chance)
+        for part in work.plan.way.cut(work.plan, sorted(by_topic[name]), chance)
     ]
     _add_sets(work, "pool", sets, chance)
     analyze(work.db, "topic", "document", "pair", "member", "judging_set")
@@ -232,7 +231,7 @@ def _add_sets(
 ) -> None:
     """New sets (topic id, pair ids), in a random order so that numbers tell nothing."""
     target = work.plan.sets.target if role == "pool" else 0
-    sole = int(role == "pool" and not work.plan.preferences)
+    sole = int(role == "pool" and work.plan.way.sole)
     mixed = chance.sample(list(sets), len(sets))
     if work.db.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
         work.db.execute(sa.select(sa.func.pg_advisory_xact_lock(NUMBERING)))

@@ -17,6 +17,7 @@ from qrowd.collection.database.schema import (
     assignment,
     event,
     gold,
+    has_grade,
     member,
     note,
     outcome,
@@ -102,7 +103,7 @@ def standing(work: Work, number: int) -> Standing:
 
 def _seconds(work: Work, worker_id: int) -> list[float]:
     """Active seconds of the answers that count, in order."""
-    mine = (event.c.worker_id == worker_id) & (event.c.kind == "grade")
+    mine = (event.c.worker_id == worker_id) & has_grade()
     query = select(event.c.milliseconds).select_from(CURRENT_ANSWERS).where(mine)
     return sorted(milliseconds / 1000 for milliseconds in work.db.scalars(query))
 
@@ -119,7 +120,7 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
         )
     )
     pairs = (
-        (row.expert, str(row.grade) if row.kind == "grade" else row.kind.replace("-", " "))
+        (row.expert, str(row.grade) if row.grade is not None else row.kind.replace("-", " "))
         for row in work.rows(query)
     )
     return dict(Counter(pairs))

@@ -73,9 +73,8 @@ def _parsed(key: Param, text: str) -> Any:
 
 
 def consistent(plan: Plan) -> Plan:
-    """What a change makes necessary elsewhere: couples have two documents, an owner is alone."""
-    if plan.preferences or (plan.ranked and plan.sets.size < 2):
-        plan = set_key(plan, "sets", "size", 2)
+    """What a change makes necessary elsewhere: what the way of judging needs, an owner is alone."""
+    plan = plan.way.settle(plan)
     if plan.owner:
         plan = set_key(plan, "sets", "target", 1)
     longest = max(plan.hit.lease_minutes, plan.hit.longest_minutes)

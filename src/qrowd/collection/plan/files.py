@@ -30,6 +30,7 @@ from qrowd.io.qrels import read_pairs, read_qrels
 from qrowd.io.records import strict_rows
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
+from qrowd.texts import Text
 
 T = TypeVar("T")
 
@@ -101,10 +102,10 @@ class _PlanFiles:
     def required(self, key: str) -> Path:
         name = getattr(self.plan.files, key)
         if not name:
-            raise self._error(key, f"say where the {key} are")
+            raise self._error(key, Text("office.plan.files.where", key=key))
         path: Path = self.file.parent / name
         if not path.exists():
-            raise self._error(key, f"there is no file {path}")
+            raise self._error(key, Text("office.plan.files.lost", path=str(path)))
         return path
 
     def optional(self, key: str, reader: Callable[[Path], list[T]]) -> list[T]:
@@ -116,11 +117,11 @@ class _PlanFiles:
         if files.pool:
             return pool_rows(self.required("pool"))
         if not files.runs:
-            raise self._error("pool", "say which pairs to judge: pool, or runs and depth")
+            raise self._error("pool", Text("office.plan.files.pool"))
         runs = read_runs([str(self.file.parent / name) for name in files.runs])
         return pool_of_runs(runs, files.depth)
 
-    def _error(self, key: str, message: str) -> InputError:
+    def _error(self, key: str, message: Text) -> InputError:
         return Complaint("files", key, message).error(self.plan, self.file)
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts, pool_parts
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
-from qrowd.rendering import thousands
+from qrowd.texts import Text
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Forecast:
     workers_needed: int
     passing: tuple[pass_rates.Passing, ...]
     better_gold: str
-    warnings: tuple[str, ...]
+    warnings: tuple[Complaint, ...]
 
 
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    return [len(part) for n in topics.values() for part in pool_parts(plan, range(n), chance)]
+    return [len(part) for n in topics.values() for part in plan.way.cut(plan, range(n), chance)]
 
 
 def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
@@ -90,26 +90,32 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     if plan.gold_per_hit:
         yield from _too_little_gold(plan, rows)
     if not rows.pool:
-        yield _unmet("files", "pool", "the pool is empty")
+        yield _unmet("files", "pool", Text("office.plan.pool.empty"))
     workers = plan.people.workers
     if 0 < workers < plan.sets.target:
-        yield _unmet("sets", "target", f"is above the number of workers, {workers}")
+        yield _unmet("sets", "target", Text("office.plan.target.workers", workers=workers))
     if plan.owner and plan.hit.second_share > 0 and workers == 1:
-        yield _unmet("hit", "second_share", "needs a second assessor")
+        yield _unmet("hit", "second_share", Text("office.plan.second-share"))
     test = plan.qualification
     sets = len(gold_parts(rows.qualification, plan.sets.size, random.Random(0)))
     if sets < test.sets * test.tries:
-        needed = f"{test.tries} tries of {test.sets} sets need {test.sets * test.tries}"
-        yield _unmet("qualification", "sets", f"{needed}, the file has {sets}")
+        message = Text(
+            "office.plan.qualification.sets",
+            tries=test.tries,
+            sets=test.sets,
+            needed=test.sets * test.tries,
+            there=sets,
+        )
+        yield _unmet("qualification", "sets", message)
     if plan.checks.binary.at_least > 1:
-        yield _unmet("checks.binary", "at_least", "nobody can pass above 1")
-    if plan.ranked and plan.checks.ndcg.at_least > 1:
-        yield _unmet("checks.ndcg", "at_least", "nobody can pass above 1")
+        yield _unmet("checks.binary", "at_least", Text("office.plan.above-one"))
+    if "ndcg" in plan.way.checks and plan.checks.ndcg.at_least > 1:
+        yield _unmet("checks.ndcg", "at_least", Text("office.plan.above-one"))
     if plan.techniques.expertise_share > 0 and not rows.questions:
-        yield _unmet("techniques", "expertise_share", "needs [files] questions")
+        yield _unmet("techniques", "expertise_share", Text("office.plan.questions"))
 
 
-def _unmet(section: str, key: str, message: str) -> Complaint:
+def _unmet(section: str, key: str, message: Text) -> Complaint:
     return Complaint(section, key, message, because="people.workers")
 
 
@@ -117,38 +123,48 @@ def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     sets = len(gold_levels(plan, rows.gold))
     first = plan.gold_per_hit + plan.hit.first_gold
     if sets < first:
-        message = f"a batch needs {first} gold sets, the gold has {sets}"
+        message = Text("office.plan.gold.few", needed=first, there=sets)
         yield Complaint("files" if plan.files.gold else "hit", "gold", message)
     if problem := unpassable(plan, rows.gold):
         yield Complaint("files", "gold", problem)
     workers, needed = plan.people.workers, _batches(plan, rows)
     possible = sets // plan.gold_per_hit * workers
     if workers and needed > possible:
-        message = f"{sets} gold sets let {workers} workers do {thousands(possible)} batches"
-        yield Complaint("files", "gold", f"{message}, {thousands(needed)} are needed")
+        message = Text(
+            "office.plan.gold.workers",
+            sets=sets,
+            workers=workers,
+            possible=possible,
+            needed=needed,
+        )
+        yield Complaint("files", "gold", message)
 
 
-def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> str:
-    """Why these rows cannot be gold (or the qualification) of a campaign; "" if they can."""
+def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
+    """Why these rows cannot be gold (or the qualification) of a campaign; None if they can."""
     for row in rows:
         if row.grade is not None and row.grade not in plan.scale.grades:
-            listed = " ".join(map(str, plan.scale.grades))
-            return f"grade {row.grade} of {row.topic} {row.document} is not on the scale {listed}"
-    return ""
+            return Text(
+                "office.plan.gold.scale",
+                grade=row.grade,
+                topic=row.topic,
+                doc=row.document,
+                scale=" ".join(map(str, plan.scale.grades)),
+            )
+    return None
 
 
-def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> str:
-    """Why nobody could pass one of the gold sets made of these rows; "" if all can be passed."""
+def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
+    """Why nobody could pass one of the gold sets made of these rows; None if all can be passed."""
     if any(row.grade is None for row in rows):
-        return "every gold pair needs a grade"
-    for grades in gold_levels(plan, rows) if plan.ranked else ():
+        return Text("office.plan.gold.ungraded")
+    for grades in gold_levels(plan, rows) if "ndcg" in plan.way.checks else ():
         best = best_ndcg_score(grades, plan.checks.ideal)
         if not best >= plan.checks.ndcg.at_least:
-            reason = (
-                "has no relevant document" if math.isnan(best) else f"reaches {best:.3f} at best"
-            )
-            return f"nobody can pass the NDCG check: gold set {named(grades)} {reason}"
-    return ""
+            if math.isnan(best):
+                return Text("office.plan.ndcg.irrelevant", grades=named(grades))
+            return Text("office.plan.ndcg.best", grades=named(grades), best=f"{best:.3f}")
+    return None
 
 
 # --- cost, time, supply ---------------------------------------------------------------------------
@@ -193,25 +209,27 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
         workers_needed=workers,
         passing=passes,
         better_gold=pass_rates.better_gold(plan, gold) if hidden and gold else "",
-        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *pass_rates.useless(passes)),
+        warnings=(
+            *_warnings(plan, rows, sizes, gold, batches * pay),
+            *filter(None, [pass_rates.useless(passes)]),
+        ),
     )
 
 
 def _warnings(
     plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]], cost: int
-) -> Iterator[str]:
-    topics = Counter(name for name, _ in rows.pool)
-    alone = [name for name, documents in topics.items() if documents < 2]
-    if plan.preferences and alone:
-        yield f"topic {min(alone)} has one document: there is nothing to compare it with"
+) -> Iterator[Complaint]:
+    yield from plan.way.warnings(rows)
     if cost > plan.pay.minor(plan.pay.budget):
-        yield f"the budget ends before the target is reached: {plan.pay.shown(cost)} needed"
+        message = Text("office.plan.budget.target", cost=plan.pay.shown(cost))
+        yield Complaint("pay", "budget", message)
     if not plan.gold_per_hit:
         return
-    strange = {row.topic for row in rows.gold} - set(topics)
+    strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}
     if strange:
-        yield f"topic {min(strange)} has gold and no pool: workers can tell its sets as gold"
+        yield Complaint("files", "gold", Text("office.plan.gold.topic", topic=min(strange)))
     odd = {len(grades) for grades in gold} - set(sizes)
     if odd:
         usual = " or ".join(map(str, sorted(set(sizes))))
-        yield f"gold sets of {min(odd)} documents can be told by their size; pool sets have {usual}"
+        message = Text("office.plan.gold.size", documents=min(odd), usual=usual)
+        yield Complaint("files", "gold", message)

@@ -11,7 +11,7 @@ from qrowd.collection.plan.platforms import OUTCOMES
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
 from qrowd.io.plan_files import find_line
-from qrowd.rendering import thousands
+from qrowd.texts import Text
 
 LARGEST = 10**15  # minor units: far beyond any budget, well within every database
 LONGEST_NAME = 100
@@ -20,11 +20,14 @@ NAME_LACKS = frozenset("/\\?#%") | {chr(code) for code in range(32)}
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with a key. `because` is the key that its default does not go with."""
+    """What is wrong with a key. `because` is the key that its default does not go with.
+
+    Commands make a line of a file of it, the wizard finds the step that asks for the key.
+    """
 
     section: str
     key: str
-    message: str
+    message: Text
     because: str = ""
 
     def error(self, plan: Plan, file: str | Path = "plan") -> InputError:
@@ -38,64 +41,61 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _money, _platform):
+    for part in (_campaign, _scale, _batches, _way, _money, _platform):
         yield from part(plan)
 
 
 def _campaign(plan: Plan) -> Iterator[Complaint]:
     name = plan.campaign.name
     if not name:
-        yield Complaint("campaign", "name", "a campaign needs a name")
+        yield Complaint("campaign", "name", Text("office.plan.name.none"))
     plain = not NAME_LACKS & set(name) and name == name.strip() and not name.startswith(".")
     if not plain or len(name) > LONGEST_NAME:
-        yield Complaint(
-            "campaign",
-            "name",
-            f"it is part of addresses: at most {LONGEST_NAME} characters, none of / \\ ? # %, no "
-            "blank at its ends, no dot at its start",
-        )
+        yield Complaint("campaign", "name", Text("office.plan.name.odd", longest=LONGEST_NAME))
 
 
 def _scale(plan: Plan) -> Iterator[Complaint]:
     grades, labels = plan.scale.grades, plan.scale.labels
     if len(grades) < 2 or list(grades) != sorted(set(grades)):
-        message = "must be two or more whole numbers, the lowest first"
-        yield Complaint("scale", "grades", message)
+        yield Complaint("scale", "grades", Text("office.plan.grades.order"))
     if any(not -128 <= grade <= 127 for grade in grades):
-        yield Complaint("scale", "grades", "must be within -128 and 127")
+        yield Complaint("scale", "grades", Text("office.plan.grades.range"))
     if plan.scale.relevant_from not in grades[1:]:
-        yield Complaint("scale", "relevant_from", "must be one of the grades above the lowest")
+        yield Complaint("scale", "relevant_from", Text("office.plan.relevant-from"))
     if labels and len(labels) != len(grades):
-        message = f"must be {len(grades)} names, one per grade, or none"
-        yield Complaint("scale", "labels", message)
+        yield Complaint("scale", "labels", Text("office.plan.labels", grades=len(grades)))
 
 
 def _batches(plan: Plan) -> Iterator[Complaint]:
     hit, sets = plan.hit, plan.sets
     if plan.gold_per_hit >= hit.sets:
-        message = f"a batch of {hit.sets} sets must have a set that is not gold"
-        yield Complaint("hit", "gold", message)
+        yield Complaint("hit", "gold", Text("office.plan.all-gold", sets=hit.sets))
     if hit.lease_minutes > hit.longest_minutes:
-        message = "must be at least lease_minutes"
+        message = Text("office.plan.longest-minutes")
         yield Complaint("hit", "longest_minutes", message, because="hit.lease_minutes")
-    if plan.preferences and sets.size != 2:
-        yield Complaint("sets", "size", "must be 2 for preferences", because="campaign.way")
-    if plan.ranked and sets.size < 2:
-        yield Complaint("sets", "size", "must be at least 2 to be ranked", because="campaign.way")
     if plan.owner and sets.target != 1:
-        message = "must be 1 where a topic has one owner; second_share has some judged again"
+        message = Text("office.plan.target.owner")
         yield Complaint("sets", "target", message, because="campaign.mode")
-    if plan.preferences and plan.qualification.sets > 0:
-        message = "there is no qualification by preferences: leave it out"
-        yield Complaint("qualification", "sets", message)
     shortest = plan.checks.seconds.at_least * hit.sets * sets.size / 60
     if not plan.owner and shortest > hit.longest_minutes:
-        yield Complaint(
-            "checks.seconds",
-            "at_least",
-            f"nobody can pass: a batch would take {thousands(shortest)} minutes, and is "
-            f"reserved for {hit.longest_minutes:g} at most",
+        message = Text(
+            "office.plan.seconds", minutes=round(shortest), longest=f"{hit.longest_minutes:g}"
         )
+        yield Complaint("checks.seconds", "at_least", message)
+
+
+def _way(plan: Plan) -> Iterator[Complaint]:
+    way, (least, most) = plan.way, plan.way.sizes
+    if not least <= plan.sets.size <= most:
+        name = "office.plan.size.exact" if way.fixed_size else "office.plan.size.least"
+        message = Text(name, size=least, way=way.name)
+        yield Complaint("sets", "size", message, because="campaign.way")
+    if not way.gold and plan.qualification.sets > 0:
+        message = Text("office.plan.qualification.way", way=way.name)
+        yield Complaint("qualification", "sets", message)
+    if plan.scale.cuts and not way.rated:
+        yield Complaint("scale", "cuts", Text("office.plan.cuts.way", way=way.name))
+    yield from way.complaints(plan)
 
 
 def _money(plan: Plan) -> Iterator[Complaint]:
@@ -104,20 +104,20 @@ def _money(plan: Plan) -> Iterator[Complaint]:
     amounts = {name: getattr(pay, name) for name in names}
     for name, amount in amounts.items():
         if amount * 10**pay.digits > LARGEST:
-            yield Complaint("pay", name, "is too large")
+            yield Complaint("pay", name, Text("office.plan.amount.large"))
     for name, amount in amounts.items():
         if amount > 0 and pay.minor(amount) == 0:
-            message = f"is below the smallest amount, {1 / 10**pay.digits:g}"
+            message = Text("office.plan.amount.small", smallest=f"{1 / 10**pay.digits:g}")
             yield Complaint("pay", name, message)
     test = pay.qualification if plan.qualification.sets else 0.0
     if pay.minor(pay.hit) > pay.minor(pay.budget):
-        message = f"is below the pay of one batch, {pay.hit:g}"
+        message = Text("office.plan.budget.batch", pay=f"{pay.hit:g}")
         yield Complaint("pay", "budget", message, because="pay.hit")
     if pay.minor(pay.hit) + pay.minor(test) > pay.minor(pay.budget):
-        message = f"is below the pay of one qualification and one batch, {pay.hit + test:g}"
+        message = Text("office.plan.budget.test", pay=f"{pay.hit + test:g}")
         yield Complaint("pay", "budget", message, because="pay.hit")
     if pay.screen_out > pay.hit:
-        yield Complaint("pay", "screen_out", "is above the pay of a batch")
+        yield Complaint("pay", "screen_out", Text("office.plan.screen-out"))
 
 
 def _platform(plan: Plan) -> Iterator[Complaint]:
@@ -126,27 +126,27 @@ def _platform(plan: Plan) -> Iterator[Complaint]:
     incomplete = [name for name, mark, code in codes if not (mark and code)]
     unknown = [name for name, _, _ in codes if name not in OUTCOMES]
     if incomplete:
-        yield Complaint("platform", "codes", f"must be outcome=code, got {incomplete[0]!r}")
+        message = Text("office.plan.codes.form", code=repr(incomplete[0]))
+        yield Complaint("platform", "codes", message)
     if unknown:
-        message = f"no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
+        outcomes = ", ".join(OUTCOMES)
+        message = Text("office.plan.codes.outcome", outcome=repr(unknown[0]), outcomes=outcomes)
         yield Complaint("platform", "codes", message)
     if problem := _template_problem(platform.redirect):
         yield Complaint("platform", "redirect", problem)
     if platform.jwks and not Path(platform.jwks).is_absolute():
-        message = "must be the whole path of a file on the server: /etc/qrowd/keys.json"
-        yield Complaint("platform", "jwks", message)
+        yield Complaint("platform", "jwks", Text("office.plan.jwks"))
     if platform.jwks and not platform.audience:
-        yield Complaint("platform", "audience", "say whom signed visits are meant for")
+        yield Complaint("platform", "audience", Text("office.plan.audience"))
 
 
-def _template_problem(redirect: str) -> str:
-    """Why an address with {code} and the like cannot be used; "" if it can."""
+def _template_problem(redirect: str) -> Text | None:
+    """Why an address with {code} and the like cannot be used; None if it can."""
     if redirect and not redirect.startswith(("https://", "http://")):
-        return "must begin with https://"
+        return Text("office.plan.redirect.https")
     try:
         names = {name for _, name, _, _ in string.Formatter().parse(redirect) if name is not None}
     except ValueError:
-        return "a { or } has no partner"
+        return Text("office.plan.redirect.braces")
     unknown = sorted(names - {"code", "worker", "session", "study"})
-    listed = "there are {code} {worker} {session} {study}"
-    return f"no {{{unknown[0]}}}; {listed}" if unknown else ""
+    return Text("office.plan.redirect.hole", name=unknown[0]) if unknown else None

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
+from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
 from qrowd.rendering import percent
+from qrowd.texts import Text
 
 HITS = (1, 5, 10)
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
@@ -36,6 +38,11 @@ class Passing:
     survives: tuple[float, ...]
     qualification: float
 
+    @property
+    def kind(self) -> Text:
+        """What that kind of worker is called."""
+        return Text(f"office.crowd.{self.worker.replace(' ', '-')}")
+
 
 def level_of(plan: Plan, grade: int) -> int:
     """A grade counted from the first relevant one; 0: not relevant."""
@@ -47,10 +54,10 @@ _outcomes = lru_cache(maxsize=1024)(outcomes)
 
 def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
     """How often a worker passes the gold checks of a set with these grades."""
-    binary, ndcg = plan.checks.binary, plan.checks.ndcg
+    binary, ndcg, ranked = plan.checks.binary, plan.checks.ndcg, "ndcg" in plan.way.checks
     return _outcomes(grades, worker, ideal=plan.checks.ideal).passing(
         binary=-math.inf if binary.action == "none" else binary.at_least,
-        ndcg=-math.inf if ndcg.action == "none" or not plan.ranked else ndcg.at_least,
+        ndcg=-math.inf if ndcg.action == "none" or not ranked else ndcg.at_least,
     )
 
 
@@ -109,17 +116,20 @@ def margin(plan: Plan, grades: tuple[int, ...]) -> float:
 # --- what that means for a plan -------------------------------------------------------------------
 
 
-def useless(rows: Sequence[Passing]) -> list[str]:
-    """What to say where gold tells nobody apart."""
+def useless(rows: Sequence[Passing]) -> Complaint | None:
+    """What to say where gold tells nobody apart; None where it does."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
     spammers = [row for row in rows if row.worker in SPAMMERS]
     worst = max(spammers, key=lambda row: row.batch, default=None)
     if worst is None or worst.batch < min(0.9, good):
-        return []
-    return [
-        f"everybody passes this gold: {worst.worker!r} passes {percent(worst.batch)} of batches, a "
-        f"good worker {percent(good)}"
-    ]
+        return None
+    message = Text(
+        "office.plan.gold.useless",
+        worker=worst.kind,
+        share=percent(worst.batch),
+        good=percent(good),
+    )
+    return Complaint("files", "gold", message)
 
 
 def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:

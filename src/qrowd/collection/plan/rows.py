@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from qrowd.collection.plan.sections import Plan
-
 T = TypeVar("T")
 Pair: TypeAlias = tuple[str, str]  # the names of a topic and a document
 
@@ -77,13 +75,6 @@ class CampaignRows:
     priorities: Mapping[Pair, float] = field(default_factory=dict)
 
 
-def pool_parts(plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
-    """The sets that what a pool has of one topic is cut into."""
-    if plan.preferences:
-        return couples(items, plan.sets.couples, chance)
-    return cut(items, plan.sets.size, chance)
-
-
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
     """Gold rows in sets: by their `set` where they name one, else cut like the pool's."""
     named: dict[tuple[str, str], list[GoldRow]] = defaultdict(list)
@@ -104,25 +95,3 @@ def cut(items: Sequence[T], size: int, chance: random.Random) -> list[list[T]]:
     mixed = chance.sample(list(items), len(items))
     parts = -(-len(mixed) // size)
     return [mixed[at * len(mixed) // parts : (at + 1) * len(mixed) // parts] for at in range(parts)]
-
-
-def couples(items: Sequence[T], each: int, chance: random.Random) -> list[list[T]]:
-    """Couples in which every item occurs about `each` times, and which connect all of them.
-
-    A ring of the shuffled items, with further rings that skip one, two, ...; each ring adds two
-    couples per item, an odd last one joins opposite items.
-
-    >>> len(couples(range(10), 4, random.Random(1)))
-    20
-    """
-    mixed = chance.sample(list(items), len(items))
-    n = len(mixed)
-    steps = range(1, each // 2 + 1)
-    rings = {frozenset((at, (at + step) % n)) for step in steps for at in range(n)}
-    if each % 2:
-        rings |= {frozenset((at, at + n // 2)) for at in range(n // 2)}
-    return [
-        [mixed[at] for at in sorted(couple)]
-        for couple in sorted(rings, key=sorted)
-        if len(couple) == 2
-    ]

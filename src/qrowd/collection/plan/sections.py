@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import get_type_hints
 
+from qrowd.collection.plan.way import Way
 from qrowd.data.scale import Scale
 from qrowd.registry import Param, param, params_of
 
@@ -41,12 +42,7 @@ class About:
         "order of priorities; one assessor judges a whole topic",
         choices=("crowd", "priorities", "owner"),
     )
-    way: str = param(
-        "grades",
-        "a grade per document; grades, and an order within each grade; "
-        "grades and any order; two documents side by side",
-        choices=("grades", "ranked", "free-ranks", "preferences"),
-    )
+    way: str = param("grades", "how documents are judged", names=Way.names)
     language: str = param("en", "the language of the pages")
     seed: int = param(0, "random seed of what is made from the plan", at_least=0)
     instructions: str = param("", "what workers read before they start")
@@ -66,6 +62,11 @@ class Grades:
     grades: tuple[int, ...] = param((0, 1, 2), "the grades, lowest first")
     labels: tuple[str, ...] = param((), "a name for each grade")
     relevant_from: int = param(1, "the lowest grade that counts as relevant")
+    cuts: tuple[int, ...] = param(
+        (),
+        "where documents get numbers from 0 to 100: the lowest number of each grade above the "
+        "lowest grade; equal parts if empty",
+    )
 
     @property
     def scale(self) -> Scale:
@@ -105,7 +106,7 @@ class Sets:
 
     size: int = param(5, "documents per set at most", at_least=1, at_most=100)
     target: int = param(3, "judgements wanted of every document", at_least=1, at_most=1000)
-    couples: int = param(4, "preferences: couples per document", at_least=2)
+    couples: int = param(4, "where two documents are compared: couples per document", at_least=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,14 +274,9 @@ class Plan:
     text: str = ""
 
     @property
-    def ranked(self) -> bool:
-        """Whether sets are ranked."""
-        return self.campaign.way in ("ranked", "free-ranks")
-
-    @property
-    def preferences(self) -> bool:
-        """Whether two documents are compared."""
-        return self.campaign.way == "preferences"
+    def way(self) -> Way:
+        """How documents are judged."""
+        return Way.named(self.campaign.way)
 
     @property
     def owner(self) -> bool:
@@ -289,8 +285,8 @@ class Plan:
 
     @property
     def gold_per_hit(self) -> int:
-        """Gold sets in a batch: none where topics have owners, or documents are compared."""
-        return 0 if self.owner or self.preferences else self.hit.gold
+        """Gold sets in a batch: none where topics have owners, or the way of judging has none."""
+        return self.hit.gold if self.way.gold and not self.owner else 0
 
     @property
     def counted_per_hit(self) -> int:

@@ -26,12 +26,6 @@ _USES = (
     "To score retrieval systems on these topics and documents, and to study how judgements are "
     "merged. Documents outside of the pool were not judged."
 )
-_WAYS = {
-    "grades": "Each document got a grade.",
-    "ranked": "Each document got a grade, and documents of a set were put in order within grades.",
-    "free-ranks": "Each document got a grade, and documents of a set were put in any order.",
-    "preferences": "Two documents were compared at a time.",
-}
 _CHECKS = {
     "binary": "share of check questions that were right",
     "ndcg": "NDCG on check questions",
@@ -89,6 +83,7 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
         "documents": documents,
         "pairs to judge": rows["pool.tsv"],
         "judgements": rows["judgements.tsv"],
+        **({"numbers from 0 to 100": rows["ratings.tsv"]} if "ratings.tsv" in rows else {}),
         "rows of orders": rows["orders.tsv"],
         "grades by experts": rows["gold.qrels"],
         "runs of systems": sum(name.startswith("runs/") for name in rows),
@@ -116,7 +111,7 @@ def _collection(work: Work) -> list[str]:
     documents = plan.hit.sets * plan.sets.size
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
-        f"{_WAYS[plan.campaign.way]} {plan.sets.target} judgements were wanted of every document; "
+        f"{plan.way.datasheet} {plan.sets.target} judgements were wanted of every document; "
         f"people gave {thousands(progress.held)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
@@ -131,7 +126,7 @@ def _collection(work: Work) -> list[str]:
 
 
 def _checks(plan: Plan) -> list[str]:
-    checks = [(words, getattr(plan.checks, name)) for name, words in _CHECKS.items()]
+    checks = [(_CHECKS[name], getattr(plan.checks, name)) for name in plan.way.checks]
     return [
         f"{words} at least {check.at_least:g} (else: {check.action})"
         for words, check in checks
@@ -155,8 +150,8 @@ def _clarified(work: Work) -> list[str]:
 
 
 def _merging(work: Work, figures: Figures) -> list[str]:
-    if work.plan.preferences:
-        return ["There are no grades to merge; orders.tsv has the preferences."]
+    if not work.plan.way.graded:
+        return ["There are no grades to merge; orders.tsv has what was preferred."]
     return [
         f"merged.qrels and probabilities.tsv were made by the method `{figures.method}`, which was "
         "given the experts' grades in gold.qrels. `qrowd report` on this release shows the "

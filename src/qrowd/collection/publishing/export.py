@@ -4,7 +4,8 @@ judgements.tsv     grades that count
 surplus.tsv        grades beyond a target
 controls.tsv       grades of check questions, repeats, reviews, experts and machines
 other.tsv          "cannot tell" and "broken" instead of a grade
-orders.tsv         rankings that count
+ratings.tsv        numbers that count, as they were given, where the way of judging asks for them
+orders.tsv         rankings that count; of numbers, one order of each assessor and topic
 gold.qrels         experts' grades of the pool
 manifest.json      what was written, with checksums
 """
@@ -29,20 +30,22 @@ from qrowd.collection.database.schema import (
     CURRENT_ANSWERS,
     NAMED_PAIRS,
     PAIR_NAMES,
+    PLACED_ANSWERS,
+    Worker,
     answer,
     assignment,
     decision,
-    document,
     event,
     gold,
+    has_grade,
     member,
     pair,
     place,
-    topic,
     worker,
 )
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.gold import NamedGrade
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.scale import Scale
 from qrowd.io.atomic import write, written
@@ -54,7 +57,7 @@ from qrowd.io.save import save
 if TYPE_CHECKING:
     import polars as pl
 
-    from qrowd.data.arrays import Offsets
+    from qrowd.data.arrays import Floats, Offsets
 
 CHUNK = 50_000  # rows in memory at a time
 CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
@@ -66,8 +69,8 @@ _ANSWERS = {
     "controls.tsv": (*_NAMES, "grade", "seconds", "time", "kind"),
     "other.tsv": (*_NAMES, "said", "seconds", "time"),
 }
-_HEADERS: Mapping[str, tuple[str, ...]] = {
-    **_ANSWERS,
+_RATINGS = {"ratings.tsv": (*_NAMES, "value", "seconds", "time")}
+_OTHERS: Mapping[str, tuple[str, ...]] = {
     "orders.tsv": ("ballot", *_NAMES, "place"),
     "gold.qrels": (),
 }
@@ -91,10 +94,11 @@ def export(
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    headers = {**_ANSWERS, **(_RATINGS if work.plan.way.rated else {}), **_OTHERS}
     with contextlib.ExitStack() as stack:
         files = {
             name: stack.enter_context(_opened(target / name, header))
-            for name, header in _HEADERS.items()
+            for name, header in headers.items()
         }
         for name, frame in _answer_frames(work):
             text = frame.write_csv(separator="\t", include_header=False, quote_style="never")
@@ -126,7 +130,7 @@ def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], in
             .where(work.own(pair), pair.c.in_pool == 1)
             .order_by(*table.primary_key.columns)
         )
-        grades |= {(row.topic, row.doc): row.grade for row in work.rows(query)}
+        grades |= {(row.topic, row.doc): row.grade for row in work.rows(query, NamedGrade)}
     return grades
 
 
@@ -210,22 +214,25 @@ def _streamed(work: Work, query: Select[Any]) -> Result[Any]:
 def _answer_frames(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     """Parts of files (name, rows) in the order of the events.
 
-    Rows come as whole numbers, and get their names from columns here: names that are joined by the
+    Rows come as numbers, and get their names from columns here: names that are joined by the
     database make millions of rows slow.
     """
     import numpy as np
 
     names = _names(work)
     for part in _streamed(work, _answers(work)).partitions(CHUNK):
-        numbers = np.fromiter(chain.from_iterable(part), np.int64).reshape(len(part), -1)
-        for code, file in enumerate(_ANSWERS):
-            rows = numbers[numbers[:, 0] == code]
-            if len(rows):
-                yield file, _frame(file, rows, names)
+        # in this type, whole numbers (of times, too) are exact up to 2**53
+        numbers = np.fromiter(chain.from_iterable(part), np.float64).reshape(len(part), -1)
+        parts = {file: numbers[:, 0] == code for code, file in enumerate(_ANSWERS)}
+        if work.plan.way.rated:  # what was imported counts without a value
+            parts["ratings.tsv"] = parts["judgements.tsv"] & (numbers[:, 2] >= 0)
+        for file, mine in parts.items():
+            if mine.any():
+                yield file, _frame(file, numbers[mine], names)
 
 
 def _answers(work: Work) -> Select[Any]:
-    """Rows of whole numbers: file, grade, said, time taken, time, worker, position, set, kind."""
+    """Rows of numbers: file, grade, value, said, time taken, time, worker, position, set, kind."""
     e, p, a = event.c, place.c, assignment.c
     last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
     joined = (
@@ -233,10 +240,11 @@ def _answers(work: Work) -> Select[Any]:
         .join(place, p.id == e.place_id)
         .join(assignment, a.id == p.assignment_id)
     )
-    control, graded = p.kind.in_(CONTROLS), e.kind == "grade"
+    control, graded = p.kind.in_(CONTROLS), has_grade()
     columns = (
         case((control, 2), (not_(graded), 3), (p.surplus == 1, 1), else_=0),
         func.coalesce(e.grade, 0),
+        func.coalesce(e.value, -1),
         _code(e.kind, SAID),
         e.milliseconds,
         e.at,
@@ -245,7 +253,7 @@ def _answers(work: Work) -> Select[Any]:
         p.set_id,
         _code(p.kind, CONTROLS),
     )
-    counts = and_(not_(control), a.state.in_(VALID), e.kind.in_(("grade", *SAID)))
+    counts = and_(not_(control), a.state.in_(VALID), graded | e.kind.in_(SAID))
     wanted = counts | and_(control, graded, a.finished_at.is_not(None))
     own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
     return select(*columns).select_from(joined).where(own, wanted).order_by(e.id)
@@ -277,7 +285,7 @@ def _names(work: Work) -> _Names:
         .select_from(NAMED_PAIRS.join(member, m.pair_id == pair.c.id))
         .where(work.own(pair))
     )
-    rows = work.rows(query.order_by(m.set_id, m.position))
+    rows = work.db.execute(query.order_by(m.set_id, m.position)).all()
     keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
     people = sorted(_assessors(work).items())
     return _Names(
@@ -291,24 +299,29 @@ def _names(work: Work) -> _Names:
 
 def _assessors(work: Work) -> dict[int, str]:
     """What exports call each worker."""
-    query = select(worker.c.id, worker.c.number, worker.c.name).where(work.own(worker))
-    return {row.id: row.name or f"w{row.number}" for row in work.rows(query)}
+    rows = work.rows(select(worker).where(work.own(worker)), Worker)
+    return {row.id: row.name or f"w{row.number}" for row in rows}
 
 
-def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
+def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
     import numpy as np
     import polars as pl
 
-    _, grade, said, milliseconds, time, worker_id, position, set_id, kind = rows.T
+    _, grade, _, said, milliseconds, time, worker_id, position, set_id, kind = rows.T.astype(
+        np.int64
+    )
     at = np.searchsorted(names.key, set_id * _SPAN + position)
-    took = pl.Series(milliseconds)
-    whole_seconds = (took // 1000).cast(pl.String)  # as text, without a needless ".0"
+    answers: Any = grade
+    if file == "other.tsv":
+        answers = [SAID[code] for code in said.tolist()]
+    elif file == "ratings.tsv":
+        answers = _plain(pl.Series(rows[:, 2]))
     columns = {
         "topic": names.topic[at],
         "doc": names.doc[at],
         "assessor": names.assessor[np.searchsorted(names.worker, worker_id)],
-        "said": grade if file != "other.tsv" else [SAID[code] for code in said.tolist()],
-        "seconds": whole_seconds.zip_with(took % 1000 == 0, (took / 1000).cast(pl.String)),
+        "said": answers,
+        "seconds": _plain(pl.Series(milliseconds) / 1000),
         "time": time,
     }
     if file == "controls.tsv":
@@ -316,39 +329,60 @@ def _frame(file: str, rows: Offsets, names: _Names) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def _plain(numbers: pl.Series) -> pl.Series:
+    """As text, without a needless ".0"."""
+    import polars as pl
+
+    whole = numbers.cast(pl.Int64).cast(pl.String)
+    return whole.zip_with(numbers % 1 == 0, numbers.cast(pl.String))
+
+
+# --- orders ---------------------------------------------------------------------------------------
+
+
 def _ballots(work: Work) -> Iterator[list[tuple[str, ...]]]:
-    """Parts of the rankings that count; a ballot's name is the number of its event."""
-    assessors = _assessors(work)
-    e, p, a = event.c, place.c, assignment.c
-    joined = (
-        CURRENT_ANSWERS.join(place, p.id == answer.c.place_id)
-        .join(assignment, a.id == p.assignment_id)
-        .join(member, member.c.set_id == p.set_id)
-        .join(pair, pair.c.id == member.c.pair_id)
-        .join(topic, topic.c.id == pair.c.topic_id)
-        .join(document, document.c.id == pair.c.document_id)
-    )
-    query = (
-        select(e.id, e.ranking, e.worker_id, member.c.position, *PAIR_NAMES)
-        .select_from(joined)
-        .where(
-            work.own(assignment),
-            answer.c.position == 0,
-            e.kind == "ranking",
-            p.kind == "count",
-            p.surplus == 0,
-            a.state.in_(VALID),
-        )
-        .order_by(e.id, member.c.position)
+    """Parts of the orders that count."""
+    rankings, ratings = work.plan.way.ballots == "set", work.plan.way.ballots == "topic"
+    if not (rankings or ratings):
+        return
+    p, a, assessors = place.c, assignment.c, _assessors(work)
+    query = (_RANKINGS if rankings else _RATED).where(
+        work.own(assignment), a.state.in_(VALID), p.kind == "count", p.surplus == 0
     )
     for part in _streamed(work, query).partitions(CHUNK):
         yield [
             (
-                f"b{row.id}",
+                f"b{row.ballot}",
                 row.topic,
                 row.doc,
                 assessors[row.worker_id],
-                row.ranking.split()[row.position - 1],
+                row.ranking.split()[row.position - 1] if rankings else row.place,
             )
             for row in part
         ]
+
+
+# A ballot is a set's ranking; its name is the number of the event.
+_RANKINGS = (
+    select(event.c.id.label("ballot"), event.c.worker_id, *PAIR_NAMES)
+    .add_columns(event.c.ranking, member.c.position)
+    .select_from(
+        CURRENT_ANSWERS.join(place, place.c.id == answer.c.place_id)
+        .join(assignment, assignment.c.id == place.c.assignment_id)
+        .join(member, member.c.set_id == place.c.set_id)
+        .join(NAMED_PAIRS, pair.c.id == member.c.pair_id)
+    )
+    .where(answer.c.position == 0, event.c.kind == "ranking")
+    .order_by(event.c.id, member.c.position)
+)
+# A ballot is all that an assessor rated of a topic: values are on one scale, whatever the set. Its
+# name is the number of the first event.
+_SAME = (event.c.worker_id, pair.c.topic_id)
+_FIRST = func.min(event.c.id).over(partition_by=_SAME)
+_PLACE = func.dense_rank().over(partition_by=_SAME, order_by=event.c.value.desc())
+_RATED = (
+    select(_FIRST.label("ballot"), event.c.worker_id, *PAIR_NAMES, _PLACE.label("place"))
+    .select_from(PLACED_ANSWERS.join(NAMED_PAIRS, pair.c.id == member.c.pair_id))
+    .where(event.c.kind == "rating")
+    .order_by(_FIRST, _PLACE, event.c.id)
+)

@@ -132,16 +132,17 @@ def _put(path: Path, lines: Iterable[str]) -> int:
     return number
 
 
-# --- judgements and orders ------------------------------------------------------------------------
+# --- judgements, ratings and orders ---------------------------------------------------------------
 
 
 def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
-    """Judgements and orders under new numbers, sorted by them, without times."""
+    """Judgements, ratings and orders under new numbers, sorted by them, without times."""
     import polars as pl
 
     tables = {
         name: pl.read_csv(source / name, separator="\t", infer_schema=False, quote_char=None)
-        for name in ("judgements.tsv", "orders.tsv")
+        for name in ("judgements.tsv", "ratings.tsv", "orders.tsv")
+        if (source / name).is_file()
     }
     assessors = {name for table in tables.values() for name in table["assessor"].unique()}
     numbers = {"assessor": _numbers(work, sorted(assessors))}

@@ -46,10 +46,12 @@ class About(BaseModel):
     state: str
     mode: str
     way: str
+    script: str
     language: str
     grades: list[int]
     labels: list[str]
     relevant_from: int
+    cuts: list[float]
     instructions: str
     examples: list[str]
     documents_per_batch: int
@@ -72,11 +74,13 @@ def about(plan: Plan, state: str) -> About:
         title=plan.campaign.title or plan.campaign.name,
         state=state,
         mode=plan.campaign.mode,
-        way=plan.campaign.way,
+        way=plan.way.name,
+        script=plan.way.script,
         language=plan.campaign.language,
         grades=list(plan.scale.grades),
         labels=list(plan.scale.labels),
         relevant_from=plan.scale.relevant_from,
+        cuts=list(plan.way.cuts(plan)),
         instructions=plan.campaign.instructions,
         examples=list(plan.campaign.examples),
         documents_per_batch=documents,
@@ -149,5 +153,5 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         pairs=expected.pairs,
         batches=expected.batches,
         cost=expected.cost,
-        warnings=list(expected.warnings),
+        warnings=[str(warning.message) for warning in expected.warnings],
     )

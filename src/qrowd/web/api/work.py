@@ -49,6 +49,7 @@ class Answer(BaseModel):
     position: int = Field(0, ge=0, le=1000)
     grade: int | None = Field(None, ge=-128, le=127)
     ranks: list[int] = Field(default=[], max_length=100)
+    value: float | None = Field(None, allow_inf_nan=False)
     seconds: float = Field(0.0, ge=0, lt=1e7, allow_inf_nan=False)
     follows: int | None = Field(None, ge=0, lt=2**62)
     reason: str = Field("", max_length=10_000)
@@ -88,7 +89,7 @@ def next_batch(worker: Worker) -> Next:
 
 @router.post("/answers")
 def save_answer(answer: Answer, worker: Worker) -> Saved:
-    """Save a grade, a ranking, "cannot tell", "broken" or "clear"; the reply follows the commit.
+    """Save a grade, a rating, a ranking, "cannot tell", "broken" or "clear", once committed.
 
     The same key and body again gives the same reply; the same key with another body is a 409.
     """

@@ -8,7 +8,7 @@
     /campaigns                     home: campaigns, drafts, their state    office
     /accounts                      who has an account (administrators)     office
     /drafts/KEY/STEP               the wizard, up to launch                drafts, launch
-    /drafts/KEY/gold/grade         documents to grade, which become gold   drafts
+    /drafts/KEY/gold/grade         documents to grade, which become gold   own_gold
     /campaigns/NAME                on track or not; coverage; money        live
         /quality /systems /gold    what jobs found, check questions        quality
         /workers  /links           workers, one worker; invitations        workers

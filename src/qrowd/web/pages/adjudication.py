@@ -232,7 +232,7 @@ def _document(
 def _seen(work: Work, expert: int, pair_id: int) -> dict[str, Any]:
     """What judges said, and what is alike."""
     votes = cases.votes(work, expert, pair_id)
-    counts = Counter(vote.grade for vote in votes if vote.kind == "grade")
+    counts = Counter(vote.grade for vote in votes if vote.grade is not None)
     usual = max(counts, key=lambda grade: (counts[grade], grade or 0)) if counts else None
     return {
         "votes": votes,

@@ -11,28 +11,31 @@ from typing import Any
 from fastapi import Response
 from markupsafe import Markup
 
-from qrowd.collection.database.store import Row
+from qrowd.collection.database.schema import Job
 from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft, discard
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
 from qrowd.collection.plan.forecast import Forecast
-from qrowd.collection.plan.pass_rates import survival
+from qrowd.collection.plan.pass_rates import HITS, survival
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
-from qrowd.rendering import duration, percent, thousands
+from qrowd.rendering import duration, percent
+from qrowd.texts import Text
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
-from qrowd.web.pages.frame import AdministratorVisit, Confirmation, campaign_address, page_router
+from qrowd.web.pages.frame import (
+    AdministratorVisit,
+    Confirmation,
+    Visit,
+    campaign_address,
+    page_router,
+)
 from qrowd.web.pages.quality import embedded
 
 router = page_router()
-CROWDS = (
-    ("mixed", "A usual crowd", "Half of them are good, a third careless, one in six only clicks."),
-    ("careful", "A careful panel", "Four of five are good, nobody only clicks."),
-    ("rough", "A rough crowd", "A third are good, a third only click."),
-)
+CROWDS = ("mixed", "careful", "rough")  # of robots, as `robots.rehearsal` has them
 SHOWN = 10  # batches in the picture
 MOST_PER_HOUR = 10_000.0
 
@@ -44,12 +47,10 @@ MOST_PER_HOUR = 10_000.0
 def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Who would pass the checks, as a picture and a table."""
     expected = contents.forecast_of(draft)
-    rows = expected.passing if expected else ()
     return visit.show(
         "organiser/passing.html.j2",
-        found=expected,
-        rows=rows,
-        svg=_picture(draft, expected) if expected and rows else "",
+        batches=HITS,
+        svg=_picture(draft, expected) if expected and expected.passing else "",
         useless=everybody_passes(draft),
         **shared(draft, "passing"),
     )
@@ -82,7 +83,7 @@ class Run:
     problem: str
     outdated: bool
     facts: list[tuple[str, str, str]]
-    lines: list[str]
+    lines: list[Text]
 
 
 @router.get("/drafts/{key}/rehearsal")
@@ -92,7 +93,7 @@ def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         row = jobs.of_draft(db, draft.key)
     return visit.show(
         "organiser/rehearsal.html.j2",
-        run=_run(draft, row) if row else None,
+        run=_run(visit, draft, row) if row else None,
         crowds=CROWDS,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
@@ -107,11 +108,11 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         rate = float(visit.text("per_hour", "12").replace(",", "."))
     except ValueError:
         rate = 0.0
-    if crowd not in {name for name, _, _ in CROWDS} or not 0 < rate <= MOST_PER_HOUR:
-        problem = "Say which crowd, and how many come in an hour."
+    if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
+        problem = visit.say("office.rehearsal.which")
         return rehearsal(draft, visit.with_problem(problem, 422))
     if problems(draft):
-        problem = "Something is to be mended before robots can try it."
+        problem = visit.say("office.rehearsal.not-yet")
         return rehearsal(draft, visit.with_problem(problem, 422))
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
@@ -119,7 +120,7 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(draft: Draft, row: Row) -> Run:
+def _run(visit: Visit, draft: Draft, row: Job) -> Run:
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
     return Run(
@@ -127,39 +128,47 @@ def _run(draft: Draft, row: Row) -> Run:
         progress=1.0 if done else float(result.get("progress", 0.0)),
         problem=row.problem or "",
         outdated=done and json.loads(row.parameters)["version"] != draft.version,
-        facts=_facts(result, draft.plan.pay) if done else [],
+        facts=_facts(visit, result, draft.plan.pay) if done else [],
         lines=_lines(result) if done else [],
     )
 
 
-def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
+def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
     """What dry runs found: what it is, the typical value, where it may be."""
-    lines: list[tuple[str, Mapping[str, float], Callable[[float], str]]] = [
-        ("cost", estimate["cost"], lambda amount: pay.shown(round(amount))),
-        ("until the last answer", estimate["hours"], duration),
-        ("of the merged grades are right", estimate["accuracy"], percent),
-    ]
+    shown: dict[str, Callable[[float], str]] = {
+        "cost": lambda amount: pay.shown(round(amount)),
+        "hours": duration,
+        "accuracy": percent,
+    }
     return [
-        (label, shown(span["middle"]), f"95 %: {shown(span['low'])} to {shown(span['high'])}")
-        for label, span, shown in lines
+        (
+            visit.say(f"office.rehearsal.{name}"),
+            show(estimate[name]["middle"]),
+            visit.say(
+                "office.rehearsal.interval",
+                low=show(estimate[name]["low"]),
+                high=show(estimate[name]["high"]),
+            ),
+        )
+        for name, show in shown.items()
     ]
 
 
-def _lines(estimate: Mapping[str, Any]) -> list[str]:
+def _lines(estimate: Mapping[str, Any]) -> list[Text]:
     robots = ", ".join(f"{n} {kind}" for kind, n in estimate["robots"].items())
-    batches = ", ".join(f"{n} {state}" for state, n in estimate["batches"].items()) or "none"
-    tried = f"{estimate['times']} dry runs"
-    if estimate["share"] < 1:
-        tried += (
-            f" on {estimate['topics']} topics ({percent(estimate['share'])} of the documents); "
-        )
-        tried += "cost and time are those of the whole, by proportion"
-    lines = [f"{tried}.", f"Robots: {robots}.", f"Batches: {batches}."]
+    batches = ", ".join(f"{n} {state}" for state, n in estimate["batches"].items())
+    lines = [
+        Text(
+            "office.rehearsal.part" if estimate["share"] < 1 else "office.rehearsal.times",
+            times=estimate["times"],
+            topics=estimate["topics"],
+            share=percent(estimate["share"]),
+        ),
+        Text("office.rehearsal.robots", robots=robots),
+        Text("office.rehearsal.batches", batches=batches or Text("office.rehearsal.no-batches")),
+    ]
     if estimate["done"] < 0.995:
-        lines.append(
-            f"Only {percent(estimate['done'])} of the judgements were reached: people or gold ran "
-            "out, or too much failed the checks."
-        )
+        lines.append(Text("office.rehearsal.unfinished", share=percent(estimate["done"])))
     return lines
 
 
@@ -171,7 +180,6 @@ def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """What will be launched, and what is still to be mended."""
     return visit.show(
         "organiser/launch.html.j2",
-        found=contents.forecast_of(draft),
         lacking=problems(draft),
         warned=warnings(draft),
         **shared(draft, "launch"),
@@ -184,7 +192,7 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
-        return visit.confirm(_confirmation(draft))
+        return visit.confirm(_confirmation(visit, draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
     with visit.store.read(draft.plan.campaign.name) as work:
@@ -193,30 +201,32 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
     discard(draft)
-    message = "Launched. People can start now."
+    message = visit.say("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
 
 
-def _confirmation(draft: Draft) -> Confirmation:
+def _confirmation(visit: Visit, draft: Draft) -> Confirmation:
     expected = contents.forecast_of(draft)
     if expected is None:
         raise RuleError("not-found", "there is nothing to judge yet")
-    money = draft.plan.pay.shown
+    money, say = draft.plan.pay.shown, visit.say
     useless = everybody_passes(draft)
     follows = [
-        f"{thousands(expected.judgements)} judgements in {thousands(expected.batches)} batches "
-        "are offered at once.",
-        "Launching can be taken back until the first batch is given out; after that the campaign "
-        "can be paused and closed.",
-        "Topics, documents, targets and money can be added later; the way of judging and the "
-        "grades stay as they are.",
+        say("office.launch.follows", judgements=expected.judgements, batches=expected.batches),
+        say("office.launch.undo"),
+        say("office.launch.later"),
     ]
     if useless:
-        follows.insert(0, f"Look at the gold again: {useless}.")
-    cost = "Nobody is paid, so this costs nothing."
+        follows.insert(0, say("office.launch.look", problem=useless))
+    cost = say("office.launch.unpaid")
     if draft.plan.pay.hit:
         likely, most = money(expected.likely_cost), money(expected.budget)
-        cost = f"This will cost about {likely}, and {most} at most."
-    title = "Everybody passes the gold. Launch all the same?" if useless else "Launch it?"
-    back = address(draft, "launch")
-    return Confirmation(title, follows, cost, "Launch", back, doubtful=bool(useless))
+        cost = say("office.launch.cost", likely=likely, most=most)
+    return Confirmation(
+        title=say("office.launch.doubt" if useless else "office.launch.sure"),
+        follows=follows,
+        cost=cost,
+        button=say("office.launch.button"),
+        back=address(draft, "launch"),
+        doubtful=useless is not None,
+    )

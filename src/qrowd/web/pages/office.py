@@ -12,6 +12,7 @@ from qrowd.collection.books.notices import notices
 from qrowd.collection.books.progress import coverage
 from qrowd.collection.database.store import Row
 from qrowd.collection.drafts.draft import all_drafts
+from qrowd.collection.drafts.steps import all_steps
 from qrowd.errors import RuleError
 from qrowd.texts import Text
 from qrowd.web import access, accounts
@@ -19,7 +20,6 @@ from qrowd.web.access import as_member
 from qrowd.web.accounts import LEAST_PASSWORD, Guest, Session, no_account_yet
 from qrowd.web.api.campaigns import open_to
 from qrowd.web.files import drafts_in
-from qrowd.web.pages.drafts import STEP_PAGES
 from qrowd.web.pages.frame import (
     AdministratorVisit,
     Anybody,
@@ -225,7 +225,7 @@ def home(visit: Visiting) -> Response:
         "organiser/home.html.j2",
         lines=[_line(visit, row) for row in open_to(visit.signed, visit.store)],
         drafts=drafts,
-        questions=len(STEP_PAGES),
+        steps=all_steps(),
     )
 
 

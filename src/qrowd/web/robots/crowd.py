@@ -74,7 +74,7 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
     """Robots of the setting's kinds, each with a link of its own."""
     number, random = crowd.robots, np.random.default_rng(crowd.seed)
     with store.write(name) as work:
-        grades = work.plan.scale.grades
+        plan, grades = work.plan, work.plan.scale.grades
         entries = [
             {"link": workers.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
         ]
@@ -86,9 +86,8 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
     return [
         Robot(
             f"robot {at}",
-            name,
+            plan,
             entries[at],
-            tuple(grades),
             confusion[at],
             truth,
             children[at],

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Floats
 
 MEDIAN_SECONDS = 19.3  # over all answers
@@ -104,9 +105,8 @@ class Robot:
     """A worker of one kind; `confusion[true, said]` over the grades, or a pattern it repeats."""
 
     name: str
-    campaign: str
+    plan: Plan
     entry: Mapping[str, Any]
-    grades: tuple[int, ...]
     confusion: Floats
     truth: Truth
     random: np.random.Generator
@@ -116,8 +116,17 @@ class Robot:
     pace: float = MEDIAN_SECONDS
     most_batches: int | None = None
     tally: Tally = field(default_factory=Tally)
-    way: str = "grades"
     token: str = ""
+
+    @property
+    def campaign(self) -> str:
+        """The name of the campaign."""
+        return self.plan.campaign.name
+
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """The grades there are, the lowest first."""
+        return self.plan.scale.grades
 
     def live(self) -> Life:
         """Come in, work batch after batch, leave."""
@@ -155,7 +164,7 @@ class Robot:
     def _consent(self) -> Talk[None]:
         about = yield Call("GET", f"/api/campaigns/{self.campaign}/about")
         assert about is not None
-        self.way, terms = about.json()["way"], about.json()["consent"]
+        terms = about.json()["consent"]
         if terms["text"]:
             yield Wait(self.random.exponential(20))
             yield from self._call("POST", "/consent", {"version": terms["version"]})
@@ -229,8 +238,10 @@ class Robot:
         for document in shown["documents"]:
             grade = yield from self._document(shown, document)
             grades.append(grade)
-        if self.way != "grades":
-            yield from self._rank(shown, grades)
+        ranks = self.plan.way.robot_ranks(grades, self.random.random)
+        if ranks:
+            yield Wait(self.random.exponential(10))
+            yield from self._say({"place": shown["key"], "kind": "ranking", "ranks": ranks})
 
     def _document(self, shown: dict[str, Any], document: dict[str, Any]) -> Talk[int]:
         path = f"/sets/{shown['key']}/documents/{document['position']}"
@@ -240,21 +251,24 @@ class Robot:
         digest = hashlib.sha256(body.body).hexdigest()
         true = self.truth.get((shown["topic"]["query"], digest), self.grades[0])
         grade = self._grade(true)
-        if self.way == "preferences":
+        opinion = self._opinion(grade)
+        if not opinion:  # nothing is asked of single documents
             return grade
         answer = {"place": shown["key"], "position": document["position"], "seconds": seconds}
-        yield from self._say({**answer, **self._kind_of(grade), "follows": 0})
+        if self._chance(self.habits.cannot_tell):
+            first: dict[str, Any] = {"kind": "cannot-tell"}
+        elif self._chance(self.habits.broken):
+            first = {"kind": "broken"}
+        else:
+            first = {**opinion, "reason": "it says so"}
+        yield from self._say({**answer, **first, "follows": 0})
         if self._chance(self.habits.change):
             grade = self._grade(true)
-            yield from self._say({**answer, "kind": "grade", "grade": grade, "seconds": 1.0})
+            yield from self._say({**answer, **self._opinion(grade), "seconds": 1.0})
         return grade
 
-    def _kind_of(self, grade: int) -> dict[str, Any]:
-        if self._chance(self.habits.cannot_tell):
-            return {"kind": "cannot-tell"}
-        if self._chance(self.habits.broken):
-            return {"kind": "broken"}
-        return {"kind": "grade", "grade": grade, "reason": "it says so"}
+    def _opinion(self, grade: int) -> dict[str, Any]:
+        return self.plan.way.robot_says(self.plan, grade, self.random.random)
 
     def _grade(self, true: int) -> int:
         if self.pattern:
@@ -277,16 +291,10 @@ class Robot:
         if self._chance(self.habits.lost):
             yield Wait(self.random.exponential(5))
             yield from self._call("POST", "/answers", body)
-        if self._chance(self.habits.second_tab) and body["kind"] == "grade":
+        is_opinion = "position" in body and body["kind"] in self.plan.way.kinds
+        if self._chance(self.habits.second_tab) and is_opinion:
             old = {**body, "key": self.random.bytes(12).hex(), "follows": 0}
             yield from self._call("POST", "/answers", old)
-
-    def _rank(self, shown: dict[str, Any], grades: list[int]) -> Talk[None]:
-        """A ranking by the robot's own grades, ties by chance."""
-        order = sorted(range(len(grades)), key=lambda at: (-grades[at], self.random.random()))
-        ranks = [order.index(at) + 1 for at in range(len(grades))]
-        yield Wait(self.random.exponential(10))
-        yield from self._say({"place": shown["key"], "kind": "ranking", "ranks": ranks})
 
 
 def pace_of(random: np.random.Generator, typical: float = MEDIAN_SECONDS) -> float:

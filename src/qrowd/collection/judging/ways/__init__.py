@@ -1,0 +1,1 @@
+"""Ways of judging, one file for each or for kin; see `plan.way`."""

@@ -1,0 +1,210 @@
+"""A way of judging: what is asked of people, and all that follows from it.
+
+    class Grading(Way):
+        name = "grades"
+        ...
+
+`plan.way` is the way of a plan, `Way.all()` are all of them. Each stands in a file of
+`judging/ways`, a room above this one, which is imported by its name when it is first asked for: a
+new way is a new file there, and nothing else knows its name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+from qrowd.collection.plan.rows import CampaignRows, cut
+from qrowd.errors import RuleError, require_name
+from qrowd.registry import import_modules
+from qrowd.texts import Text
+
+if TYPE_CHECKING:
+    from qrowd.collection.plan.limits import Complaint
+    from qrowd.collection.plan.sections import Plan
+
+T = TypeVar("T")
+HOME = "qrowd.collection.judging.ways"
+GRADED = frozenset({"grade", "rating"})  # kinds of answers that have, or make, a grade
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opinion:
+    """What somebody says of a document, or of a set: one of these, as its kind tells."""
+
+    kind: str
+    grade: int | None = None
+    #: one for each document of a set, 1 is best
+    ranks: tuple[int, ...] = ()
+    #: from 0 to 100
+    value: float | None = None
+
+
+#: what was said of a set so far, by position; 0 is the set's ranking
+Opinions: TypeAlias = Mapping[int, Opinion]
+Chance: TypeAlias = Callable[[], float]  # a random number from 0 to 1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The batches of the campaign that `qrowd serve --try` makes."""
+
+    size: int = 4
+    sets: int = 3
+    gold: int = 1
+
+
+class Way:
+    """What is asked of people. The base asks for one answer for each document."""
+
+    #: stored in plans: permanent
+    name: ClassVar[str]
+    #: the script of the judging page, in `web/static/ways`
+    script: ClassVar[str]
+    #: where it stands in lists
+    order: ClassVar[int]
+    #: the kinds of answers that it takes, beside "cannot tell", "broken" and "clear"
+    kinds: ClassVar[frozenset[str]]
+    #: the checks of a finished batch that apply
+    checks: ClassVar[tuple[str, ...]] = ("binary", "seconds")
+    #: whether there are gold sets and a qualification
+    gold: ClassVar[bool] = True
+    #: the least and the most documents of a set
+    sizes: ClassVar[tuple[int, int]] = (1, 100)
+    #: whether a document is in one set only
+    sole: ClassVar[bool] = True
+    #: what orders are made of: a ballot of each "set"'s ranking, or of a "topic"'s ratings
+    ballots: ClassVar[str] = ""
+    #: keys of the plan that only this way has a use for
+    keys: ClassVar[tuple[str, ...]] = ()
+    trial: ClassVar[Trial] = Trial()
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            _WAYS[cls.name] = cls()
+
+    @staticmethod
+    def all() -> list[Way]:
+        """All ways, the usual one first."""
+        _load()
+        return sorted(_WAYS.values(), key=lambda way: way.order)
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The names of all ways, the usual one first."""
+        return tuple(way.name for way in Way.all())
+
+    @staticmethod
+    def named(name: str) -> Way:
+        """The way of this name."""
+        _load()
+        require_name("way", name, _WAYS)
+        return _WAYS[name]
+
+    @property
+    def graded(self) -> bool:
+        """Whether documents have grades in the end."""
+        return bool(self.kinds & GRADED)
+
+    @property
+    def rated(self) -> bool:
+        """Whether documents have values."""
+        return "rating" in self.kinds
+
+    @property
+    def fixed_size(self) -> bool:
+        """Whether all sets are of one size."""
+        return self.sizes[0] == self.sizes[1]
+
+    # --- words, by their ids ----------------------------------------------------------------------
+
+    @property
+    def title(self) -> Text:
+        """What it is called."""
+        return Text(f"office.way.{self.name}.title")
+
+    @property
+    def means(self) -> Text:
+        """What it is good for."""
+        return Text(f"office.way.{self.name}.means")
+
+    @property
+    def datasheet(self) -> Text:
+        """What was done, in the sentence of a datasheet."""
+        return Text(f"office.way.{self.name}.datasheet")
+
+    # --- plans ------------------------------------------------------------------------------------
+
+    def settle(self, plan: Plan) -> Plan:
+        """What the choice of this way makes of a plan."""
+        least, most = self.sizes
+        size = min(max(plan.sets.size, least), most)
+        scale = plan.scale if self.rated else replace(plan.scale, cuts=())
+        return replace(plan, text="", sets=replace(plan.sets, size=size), scale=scale)
+
+    def complaints(self, plan: Plan) -> Iterator[Complaint]:
+        """What is wrong with a plan in this way of judging, beside what `limits` looks at."""
+        yield from ()
+
+    def warnings(self, rows: CampaignRows) -> Iterator[Complaint]:
+        """What somebody should know of a plan's files before they are judged in this way."""
+        yield from ()
+
+    def cut(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
+        """The sets that what a pool has of one topic is cut into."""
+        return cut(items, plan.sets.size, chance)
+
+    def cuts(self, plan: Plan) -> tuple[float, ...]:
+        """The lowest value of each grade above the lowest, where there are values."""
+        return ()
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def refuse(self, plan: Plan, said: Opinion, size: int, earlier: Callable[[], Opinions]) -> None:
+        """An error where an answer does not fit the plan, or what was said `earlier` of the set.
+
+        Positions and ranks are those of the documents as they are shown.
+        """
+        if said.kind in GRADED | {"ranking"} and said.kind not in self.kinds:
+            asked = " and a ".join(sorted(self.kinds))
+            message = f"this campaign asks for no {said.kind}; send a {asked}"
+            raise RuleError("not-allowed", message)
+        if said.kind == "grade" and said.grade not in plan.scale.grades:
+            listed = ", ".join(map(str, plan.scale.grades))
+            raise RuleError("malformed", f"grade must be one of {listed}")
+
+    def missing(self, plan: Plan, answers: Opinions, size: int) -> str:
+        """What must be mended in a set before its batch is finished; "" if nothing."""
+        left = sum(position not in answers for position in range(1, size + 1))
+        return f"{left} of {size} documents are not judged" if left else ""
+
+    def grade(self, plan: Plan, said: Opinion) -> int | None:
+        """The grade of an answer; None where it has none."""
+        return said.grade
+
+    # --- robots -----------------------------------------------------------------------------------
+
+    def robot_says(self, plan: Plan, grade: int, chance: Chance) -> dict[str, Any]:
+        """What a robot sends of a document that it finds worth a grade; empty: nothing."""
+        return {"kind": "grade", "grade": grade}
+
+    def robot_ranks(self, grades: Sequence[int], chance: Chance) -> list[int]:
+        """How a robot ranks a set whose documents it finds worth these grades; empty: not."""
+        return []
+
+
+_WAYS: dict[str, Way] = {}
+
+
+@cache
+def _load() -> None:
+    import_modules(HOME)
+
+
+def ranks_by(grades: Sequence[int], chance: Chance) -> list[int]:
+    """Ranks by grades, ties by chance."""
+    order = sorted(range(len(grades)), key=lambda at: (-grades[at], chance()))
+    return [order.index(at) + 1 for at in range(len(grades))]

@@ -1,0 +1,87 @@
+"""Documents that the organiser of a draft grades, which become its gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fastapi import Response
+from markupsafe import Markup
+
+from qrowd.collection.drafts import contents, own_gold
+from qrowd.collection.drafts.draft import Draft
+from qrowd.collection.judging.offer import Body
+from qrowd.collection.plan.rows import GoldRow, TopicRow
+from qrowd.data.documents import Documents
+from qrowd.errors import InputError
+from qrowd.io.documents import read_documents
+from qrowd.web.pages.drafts import OpenDraft, address, shared
+from qrowd.web.pages.frame import AdministratorVisit, Visit, page_router
+from qrowd.web.pages.judging import kind_of
+from qrowd.web.sanitiser import reader_of_html, reader_of_text, text_of
+
+router = page_router()
+LONGEST_SHEET = 20_000  # characters of a document that are shown to be graded
+LONGEST_REASON = 2_000
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A document to grade."""
+
+    name: str
+    title: str
+    html: Markup
+
+
+@lru_cache(maxsize=2)
+def _documents(path: str) -> Documents:
+    return read_documents(path)
+
+
+@router.get("/drafts/{key}/gold/grade")
+def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
+    """Documents of one topic to grade."""
+    ready = bool(draft.plan.files.documents and contents.pool_of(draft))
+    pairs = own_gold.proposed(draft) if ready else []
+    topics = {row.name: row for row in contents.rows_of(draft, "topics")}
+    scale = draft.plan.scale
+    return visit.show(
+        "organiser/grade.html.j2",
+        topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
+        sheets=[_sheet(visit, draft, document) for _, document in pairs],
+        labels=scale.names,
+        done=len(own_gold.graded(draft)),
+        sets=own_gold.sets_made(draft),
+        **shared(draft, "gold"),
+    )
+
+
+@router.post("/drafts/{key}/gold/grade")
+def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
+    """Keep the grades, and propose the next documents."""
+    topic, allowed = visit.text("topic"), {str(grade) for grade in draft.plan.scale.grades}
+    pool = {document for name, document in contents.pool_of(draft) if name == topic}
+    rows = []
+    for name in visit.texts("document"):
+        grade, reason = visit.text(f"grade-{name}"), visit.text(f"reason-{name}")
+        if name in pool and grade in allowed:
+            rows.append(GoldRow(topic, name, int(grade), reason[:LONGEST_REASON]))
+    try:
+        own_gold.keep(draft, rows, visit.signed.name, visit.store.clock())
+    except InputError as error:
+        return sheets(draft, visit.with_problem(error, 422))
+    return visit.go(f"{address(draft, 'gold')}/grade", message=visit.say("office.grade.kept"))
+
+
+def _sheet(visit: Visit, draft: Draft, name: str) -> Sheet:
+    documents = _documents(str(draft.folder / draft.plan.files.documents))
+    if name not in documents.index:
+        return Sheet(name, "", Markup("<p>{}</p>").format(visit.say("office.grade.no-text")))
+    document = documents[name]
+    media = document.media or "text/plain"
+    body = Body(document.title, document.url, media, documents.read_bytes(name), "")
+    marked_up = kind_of(body) == "html"
+    text = text_of(body.content, marked_up=marked_up)[:LONGEST_SHEET]
+    page = reader_of_html(text) if marked_up else reader_of_text(text)
+    return Sheet(name, document.title, Markup(page))
