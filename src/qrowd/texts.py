@@ -75,6 +75,12 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
 
 
+def language_names() -> list[tuple[str, str]]:
+    """The languages, and what each calls itself; English first."""
+    names = sorted(languages(), key=lambda name: (name != FALLBACK, name))
+    return [(name, catalogue(name)["language"]) for name in names]
+
+
 def language_of(*wanted: str, among: Collection[str] | None = None) -> str:
     """The first language that there is; `de-AT` finds `de`."""
     there = languages() if among is None else among

@@ -70,7 +70,7 @@ class Visit:
     form: FormData = field(default_factory=FormData)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     status: int = 200  # of the page that is shown
-    problem: str = ""  # what is wrong with the form that was sent
+    problem: Text | str = ""  # what is wrong with the form that was sent
 
     @property
     def forgery(self) -> str:
@@ -128,9 +128,10 @@ class Visit:
         text = said if isinstance(said, Text) else Text(said, **values)
         return text.say(self.language)
 
-    def with_problem(self, error: QrowdError | str, status: int) -> Self:
+    def with_problem(self, error: QrowdError | Text, status: int) -> Self:
         """The same visit, for the page of a form that is shown again with what is wrong."""
-        return replace(self, problem=str(error), status=status)
+        problem = error if isinstance(error, Text) else str(error)
+        return replace(self, problem=problem, status=status)
 
     def show(self, template: str, **data: Any) -> HTMLResponse:
         """A page."""

@@ -109,11 +109,9 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     except ValueError:
         rate = 0.0
     if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
-        problem = visit.say("office.rehearsal.which")
-        return rehearsal(draft, visit.with_problem(problem, 422))
+        return rehearsal(draft, visit.with_problem(Text("office.rehearsal.which"), 422))
     if problems(draft):
-        problem = visit.say("office.rehearsal.not-yet")
-        return rehearsal(draft, visit.with_problem(problem, 422))
+        return rehearsal(draft, visit.with_problem(Text("office.rehearsal.not-yet"), 422))
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
         jobs.ask_for_draft(db, visit.store.clock(), draft.key, wanted)

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from qrowd import rendering
-from qrowd.texts import Text, listed
+from qrowd.texts import Text, language_names, listed
 
 FOLDER = Path(__file__).parents[1]
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -39,6 +39,7 @@ def templates() -> jinja2.Environment:
         "ago": ago,
         "listed": listed,
     }
+    environment.globals["language_names"] = language_names
     return environment
 
 
