@@ -45,6 +45,13 @@ def _ways() -> tuple[str, ...]:
 @opt.with_default(
     "--processes", default=1, type=click.IntRange(1, 64), help="How many processes answer requests."
 )
+@opt.with_default(
+    "--log-level",
+    type=click.Choice(("debug", "info", "warning", "error")),
+    default="warning",
+    help="What is logged to stderr: info has every request, job and act.",
+)
+@opt.choice("--log-format", choices=("text", "json"), help="How events are logged, one a line.")
 @opt.switch(
     "--try",
     "trial",
@@ -65,6 +72,8 @@ def command(
     port: int,
     address: str,
     processes: int,
+    log_level: str,
+    log_format: str,
     trial: bool,
     way: str,
     language: str,
@@ -97,7 +106,7 @@ def command(
         from qrowd.web.trial import make_trial
 
         with TemporaryDirectory(prefix="qrowd-try-") as temporary:
-            settings = Settings.of_folder(Path(temporary), "", public)
+            settings = Settings.of_folder(Path(temporary), "", public, log_level, log_format)
             say(f"qrowd: judge here: {make_trial(settings, way, language)}")
             say("qrowd: stop with Ctrl-C")
             serve(settings, host, port)
@@ -105,7 +114,7 @@ def command(
     folder = Path(place)
     if folder.is_file():
         folder, database = folder.resolve().parent, database or str(folder)
-    settings = Settings.of_folder(folder, database, public)
+    settings = Settings.of_folder(folder, database, public, log_level, log_format)
     _welcome(settings)
     serve(settings, host, port, processes)
 

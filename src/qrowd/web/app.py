@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import secrets
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +17,7 @@ import qrowd
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError
+from qrowd.texts import Text
 from qrowd.web import access, problems
 from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work
 from qrowd.web.api import workers as api_workers
@@ -30,8 +34,11 @@ from qrowd.web.pages import (
     releases,
     workers,
 )
+from qrowd.web.pages.frame import Visit
 from qrowd.web.pages.templates import FOLDER
 from qrowd.web.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 API = (
     accounts.router,
@@ -62,7 +69,9 @@ DESCRIPTION = """
 Send `Authorization: Bearer TOKEN`. A token comes from `/api/campaigns/{name}/enter` (a worker's
 link), `/api/sign-in` (an account) or `/api/campaigns/{name}/tokens` (a program, with scopes).
 Every error is `{"error": {"code": ..., "message": ...}}`: a short name for programs, a sentence for
-people. Times are milliseconds since 1970, money is in minor units (cents).
+people. One that nobody foresaw (500, `unforeseen`) also has the `id` of the request, as in the
+header `X-Request-Id` of every response and in the server's log. Times are milliseconds since 1970,
+money is in minor units (cents).
 """
 SMALL_BODY = 2**20  # of somebody who is not signed in
 LARGEST_BODY = 64 * 2**20
@@ -106,9 +115,11 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
 
 
 class Guard:
-    """Refuses bodies that are too large; puts the safety headers on every response.
+    """Refuses bodies that are too large; puts the safety headers on every response; logs requests.
 
-    Plain ASGI: Starlette's `BaseHTTPMiddleware` costs a task and a stream for every request.
+    Errors that nobody foresaw are answered here, since Starlette would answer them outside of all
+    middleware, without these headers. Plain ASGI: Starlette's `BaseHTTPMiddleware` costs a task and
+    a stream for every request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -119,16 +130,57 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        began, request_id, status = time.perf_counter(), secrets.token_hex(4), 0
 
         async def send_safely(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                headers["X-Request-Id"] = request_id
             await send(message)
 
-        answer = await _refused(Request(scope)) or self.app
-        await answer(scope, receive, send_safely)
+        try:
+            answer = await _refused(Request(scope)) or self.app
+            await answer(scope, receive, send_safely)
+        except Exception:
+            failure = {"id": request_id, "route": _route(scope)}
+            _log.error("unforeseen error", exc_info=True, extra=failure)
+            if status:  # the response has begun: the server cuts it off
+                raise
+            answer = await run_in_threadpool(_unforeseen, Request(scope), request_id)
+            await answer(scope, receive, send_safely)
+        finally:
+            level = logging.WARNING if status >= 500 else logging.INFO
+            if _log.isEnabledFor(level):
+                event = {
+                    "id": request_id,
+                    "method": scope["method"],
+                    "route": _route(scope),
+                    "status": status,
+                    "ms": round((time.perf_counter() - began) * 1000),
+                }
+                _log.log(level, "request", extra=event)
+
+
+def _route(scope: Scope) -> str:
+    """The template of the address: the address itself holds names, links and tickets."""
+    mounted = scope.get("root_path") or "none"
+    return str(getattr(scope.get("route"), "path", mounted))
+
+
+def _unforeseen(request: Request, request_id: str) -> Response:
+    """What somebody is told after an error that nobody foresaw: browsers get a page."""
+    text = Text("problem.unforeseen", id=request_id)
+    if "text/html" in request.headers.get("Accept", ""):
+        with suppress(Exception):  # what failed may be what pages need
+            if request.url.path.startswith("/judge/"):
+                return judging.show_problem(request, text, 500)
+            visit = Visit(request, access.store_of(request), access.settings_of(request))
+            return visit.show_problem(500, visit.say(text))
+    return problems.refusal("unforeseen", str(text), 500, id=request_id)
 
 
 async def _refused(request: Request) -> Response | None:

@@ -7,19 +7,28 @@ that dies leaves it to the next one.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
-from qrowd.collection.database.schema import job
-from qrowd.collection.database.store import Row, Store, Work, new_id
+from qrowd.collection.database.schema import Job, job
+from qrowd.collection.database.store import Store, Work, new_id
 from qrowd.errors import RuleError
 
 KINDS = ("decisions", "export", "merge", "quality", "release", "systems")
 LEASE = 10 * 60_000
 MOST_ATTEMPTS = 3
+_log = logging.getLogger(__name__)
+
+
+class FinishedJob(Job):
+    """A job that ended with a result."""
+
+    finished_at: int
+    result: str
 
 
 @dataclass(frozen=True)
@@ -44,17 +53,17 @@ def ask(work: Work, kind: str, parameters: Mapping[str, Any]) -> int:
     return waiting or work.insert(job, kind=kind, parameters=text, made_at=work.now)
 
 
-def state_of(work: Work, number: int) -> Row:
+def state_of(work: Work, number: int) -> Job:
     """A job of this campaign."""
     query = select(job).where(work.own(job), job.c.id == number)
-    return work.existing(query, "there is no such job")
+    return work.existing(query, "there is no such job", Job)
 
 
 def latest(work: Work, kind: str) -> Finding | None:
     """The newest finished result of a kind."""
     query = select(job).where(_own(work, kind), job.c.state == "done")
     newest_first = query.order_by(job.c.finished_at.desc(), job.c.id.desc())
-    row = work.row(newest_first.limit(1))
+    row = work.row(newest_first.limit(1), FinishedJob)
     if row is None:
         return None
     return Finding(
@@ -67,9 +76,10 @@ def latest(work: Work, kind: str) -> Finding | None:
     )
 
 
-def newest(work: Work, kind: str) -> Row | None:
+def newest(work: Work, kind: str) -> Job | None:
     """The newest job of a kind, whatever its state."""
-    return work.row(select(job).where(_own(work, kind)).order_by(job.c.id.desc()).limit(1))
+    query = select(job).where(_own(work, kind)).order_by(job.c.id.desc()).limit(1)
+    return work.row(query, Job)
 
 
 def _own(work: Work, kind: str) -> ColumnElement[bool]:
@@ -93,10 +103,12 @@ def ask_for_draft(db: Connection, now: int, draft: str, parameters: Mapping[str,
     return new_id(db.execute(row))
 
 
-def of_draft(db: Connection, draft: str) -> Row | None:
+def of_draft(db: Connection, draft: str) -> Job | None:
     """The newest dry run of a draft."""
     query = select(job).where(_rehearsals(draft)).order_by(job.c.id.desc()).limit(1)
-    return db.execute(query).one_or_none()
+    rows: Any = db.execute(query)
+    row: Job | None = rows.one_or_none()
+    return row
 
 
 def _rehearsals(draft: str) -> ColumnElement[bool]:
@@ -106,7 +118,7 @@ def _rehearsals(draft: str) -> ColumnElement[bool]:
 # --- for the process that does them ---------------------------------------------------------------
 
 
-def take(store: Store) -> Row | None:
+def take(store: Store) -> Job | None:
     """Lease the oldest job that waits, or whose process died."""
     now = store.clock()
     dead = (job.c.state == "running") & (job.c.leased_until < now)
@@ -114,13 +126,18 @@ def take(store: Store) -> Row | None:
         # jobs whose process died again and again are not tried for ever
         problem = f"the process that ran it died {MOST_ATTEMPTS} times"
         given_up = update(job).where(dead, job.c.attempts >= MOST_ATTEMPTS)
-        db.execute(given_up.values(state="failed", finished_at=now, problem=problem))
+        lost = db.execute(
+            given_up.values(state="failed", finished_at=now, problem=problem)
+        ).rowcount
         free = select(job).where(or_(job.c.state == "waiting", dead))
         oldest = free.order_by(job.c.made_at, job.c.id).limit(1)
-        row = db.execute(oldest.with_for_update(skip_locked=True)).one_or_none()
+        rows: Any = db.execute(oldest.with_for_update(skip_locked=True))
+        row: Job | None = rows.one_or_none()
         if row is not None:
             leased = {"leased_until": now + LEASE, "attempts": row.attempts + 1}
             db.execute(update(job).where(job.c.id == row.id).values(state="running", **leased))
+    if lost:
+        _log.warning("jobs given up", extra={"jobs": lost})
     return row
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -29,6 +30,7 @@ class Problem(BaseModel):
 
     code: str
     message: str
+    id: str = ""  # of the request, where nobody foresaw the error: its traceback is in the log
 
 
 class Refusal(BaseModel):
@@ -39,7 +41,7 @@ class Refusal(BaseModel):
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": HTTPStatus(status).phrase}
-    for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
+    for status in (400, 401, 403, 404, 409, 413, 422, 429, 500, 503)
 }
 
 
@@ -62,10 +64,13 @@ def sentence_of(error: QrowdError) -> str:
     return error.message if isinstance(error, StoreError) else str(error)
 
 
-def refusal(code: str, message: str, status: int) -> JSONResponse:
+def refusal(
+    code: str, message: str, status: int, headers: Mapping[str, str] | None = None, **more: str
+) -> JSONResponse:
     """An error as a response."""
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+    if status == 401:
+        headers = {"WWW-Authenticate": "Bearer"}
+    return JSONResponse({"error": {"code": code, "message": message, **more}}, status, headers)
 
 
 def install(app: FastAPI) -> None:
@@ -78,7 +83,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return refusal(code, str(error.detail), error.status_code)
+        return refusal(code, str(error.detail), error.status_code, error.headers)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import socket
 import sys
 import threading
-from contextlib import suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Self
@@ -18,25 +18,30 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from qrowd.collection.database.opening import open_store
+from qrowd.web import logs
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
-_VARIABLES = {"folder": "QROWD_FOLDER", "database": "QROWD_DATABASE", "address": "QROWD_ADDRESS"}
+# settings that several processes learn from the environment: QROWD_FOLDER, ...
+_SHARED = ("folder", "database", "address", "log_level", "log_format")
+_log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
     """Serve until interrupted or terminated."""
+    logs.set_up(settings.log_level, settings.log_format)
     # uvicorn ends on SIGTERM, then raises it again: the process for jobs has to be ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     open_store(settings.database, new=True).close()  # made once, before anybody asks
-    quiet = {"log_level": "warning", "access_log": False, "server_header": False}
+    # what uvicorn logs of requests, and of sockets that stay open, has their whole addresses
+    quiet = {"log_config": None, "access_log": False, "ws": "none", "server_header": False}
     with JobsProcess(settings):
         if processes == 1:
             uvicorn.run(make_app(settings), host=host, port=port, **quiet)  # type: ignore[arg-type]
             return
-        for field, variable in _VARIABLES.items():
-            os.environ[variable] = str(getattr(settings, field))
+        for field in _SHARED:
+            os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
         name = "qrowd.web.server:app_of_environment"
         config = uvicorn.Config(
             name,
@@ -62,8 +67,10 @@ def listening_socket(config: uvicorn.Config) -> socket.socket:
 
 def app_of_environment() -> FastAPI:
     """The application of one of several processes, which learn their settings this way."""
-    folder, database, address = (os.environ[variable] for variable in _VARIABLES.values())
-    return make_app(Settings.of_folder(Path(folder), database, address))
+    folder, *others = (os.environ[f"QROWD_{field.upper()}"] for field in _SHARED)
+    settings = Settings.of_folder(Path(folder), *others)
+    logs.set_up(settings.log_level, settings.log_format)
+    return make_app(settings)
 
 
 class JobsProcess:
@@ -98,12 +105,23 @@ class JobsProcess:
 
     def _keep(self) -> None:
         while not self.over.wait(AGAIN_AFTER):
-            if not self.process.is_alive():
-                with suppress(OSError):  # no memory, say: tried again
-                    self._start()
+            if self.process.is_alive():
+                continue
+            _log.warning("jobs process ended", extra={"exit": self.process.exitcode})
+            try:
+                self._start()
+            except Exception:  # no memory, say: tried again
+                _log.warning("jobs process did not start", exc_info=True)
+            else:
+                _log.warning("jobs process started again")
 
 
 def _do_jobs(settings: Settings, stop: Event) -> None:
-    from qrowd.web.tasks import work_forever  # the whole library: only this process needs it
+    logs.set_up(settings.log_level, settings.log_format)
+    try:
+        from qrowd.web.tasks import work_forever  # the whole library: only this process needs it
 
-    work_forever(settings, stop)
+        work_forever(settings, stop)
+    except Exception:  # its message would be printed otherwise
+        _log.error("jobs process failed", exc_info=True)
+        sys.exit(1)

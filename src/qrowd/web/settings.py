@@ -25,9 +25,18 @@ class Settings:
     secret: str
     address: str = "http://127.0.0.1:8000"
     secure_cookies: bool = False
+    log_level: str = "warning"
+    log_format: str = "text"
 
     @classmethod
-    def of_folder(cls, folder: Path, database: str = "", address: str = "") -> Settings:
+    def of_folder(
+        cls,
+        folder: Path,
+        database: str = "",
+        address: str = "",
+        log_level: str = "warning",
+        log_format: str = "text",
+    ) -> Settings:
         """The settings of a server whose data are in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         where = address or cls.address
@@ -37,6 +46,8 @@ class Settings:
             secret_of(folder),
             where.rstrip("/"),
             where.startswith("https:"),
+            log_level,
+            log_format,
         )
 
 

@@ -8,6 +8,7 @@ that are over, asks again for what pages show, and draws pictures of documents.
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import threading
 import time
@@ -17,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from polars.exceptions import PolarsError
 from sqlalchemy import func, select
 
 import qrowd as q
@@ -33,7 +33,7 @@ from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
-from qrowd.errors import QrowdError, RuleError
+from qrowd.errors import RuleError
 from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
@@ -47,11 +47,7 @@ SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
 REFRESH = 15 * 60_000
 METHOD = "auto"  # what pages are shown first
-# What a job may raise on files and figures that nobody foresaw: it fails, the process goes on.
-ERRORS = (
-    *(QrowdError, PolarsError, OSError, EOFError, RuntimeError, MemoryError),
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
-)
+_log = logging.getLogger(__name__)
 
 Parameters = Mapping[str, Any]
 Task = Callable[[CampaignFiles, Parameters], dict[str, Any]]
@@ -149,13 +145,17 @@ def _release(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 def _rehearsal(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """A dry run of a draft, by robots."""
     draft = open_draft(drafts_in(files.folder), parameters["draft"], parameters["version"])
-    estimate = try_out(
-        parse_plan(plan_of(draft)),
-        read_plan_files(draft.plan, draft.plan_path),
-        crowd=parameters["crowd"],
-        per_hour=parameters["per_hour"],
-        progress=files.progress,
-    )
+    logging.disable(logging.INFO)  # requests and acts of robots, in a campaign that is thrown away
+    try:
+        estimate = try_out(
+            parse_plan(plan_of(draft)),
+            read_plan_files(draft.plan, draft.plan_path),
+            crowd=parameters["crowd"],
+            per_hour=parameters["per_hour"],
+            progress=files.progress,
+        )
+    finally:
+        logging.disable(logging.NOTSET)
     return asdict(estimate)
 
 
@@ -191,15 +191,21 @@ def run_one(store: Store, folder: Path) -> bool:
     row = jobs.take(store)
     if row is None:
         return False
+    kind, began = row.kind.split()[0], time.monotonic()
+    event: dict[str, Any] = {"kind": kind, "number": row.id, "campaign": row.campaign_id or 0}
+    _log.info("job start", extra=event)
     tell = partial(jobs.tell_progress, store, row.id)
     try:
         files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
-        task = TASKS[row.kind.split()[0]]
-        result = json.dumps(plain(task(files, json.loads(row.parameters))))
-    except ERRORS as error:
+        result = json.dumps(plain(TASKS[kind](files, json.loads(row.parameters))))
+    except Exception as error:  # whatever it is, the process goes on
+        event["seconds"] = round(time.monotonic() - began, 3)
+        _log.warning("job failed", exc_info=True, extra=event)
         jobs.fail(store, row.id, f"{type(error).__name__}: {error}")
     else:
         jobs.finish(store, row.id, result)
+        event["seconds"] = round(time.monotonic() - began, 3)
+        _log.info("job done", extra=event)
     return True
 
 
@@ -241,6 +247,8 @@ def _refresh(work: Work, kind: str) -> bool:
     if last is not None:
         if last.state in ("waiting", "running"):
             return False
+        assert last.finished_at is not None
+        assert last.leased_until is not None
         since, parameters = last.finished_at, json.loads(last.parameters)
         took = since - (last.leased_until - jobs.LEASE)
     counted = work.own(assignment) & assignment.c.state.in_(VALID)
@@ -284,17 +292,20 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
-    swept, undrawn = 0.0, list[str]()
+    swept, pause, undrawn = 0.0, PAUSE, list[str]()
     server = multiprocessing.parent_process()
     while not ended.is_set() and (server is None or server.is_alive()):
         try:
             if time.monotonic() - swept > SWEEP_EVERY:
-                sweep_all(store)
-                refresh_all(store, settings.folder)
+                due, asked = sweep_all(store), refresh_all(store, settings.folder)
                 undrawn = undrawn_documents(store, settings.folder)
+                _log.debug("sweep", extra={"due": due, "asked": asked, "undrawn": len(undrawn)})
                 swept = time.monotonic()
             busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
-        except ERRORS:  # the database is busy or away, or a file has just been removed: try again
-            busy = False
+        except Exception:  # the database is busy or away, a file was just removed: try again
+            _log.warning("jobs loop failed", exc_info=True)
+            busy, pause = False, min(2 * pause, SWEEP_EVERY)  # not a traceback every moment
+        else:
+            pause = PAUSE
         if not busy:
-            ended.wait(PAUSE)
+            ended.wait(pause)

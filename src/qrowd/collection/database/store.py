@@ -302,12 +302,14 @@ def engine_of(url: str) -> sa.Engine:
     """A pool of connections that are set up for campaigns."""
     if url.startswith("sqlite"):
         wait = {"timeout": BUSY_MS / 1000, "check_same_thread": False}
-        engine = sa.create_engine(url, connect_args=wait, poolclass=QueuePool, pool_size=5)
+        engine = sa.create_engine(
+            url, connect_args=wait, poolclass=QueuePool, pool_size=5, hide_parameters=True
+        )
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        return sa.create_engine(url, pool_size=5, pool_pre_ping=True)
+        return sa.create_engine(url, pool_size=5, pool_pre_ping=True, hide_parameters=True)
     except ModuleNotFoundError:
         raise MissingExtraError.needed("PostgreSQL", "postgres") from None
 

@@ -13,6 +13,7 @@ conflict, and nothing is done. An act is undone only while nothing later changed
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ from qrowd.collection.database.schema import audit
 from qrowd.collection.database.store import Row, Work
 from qrowd.collection.record.act import checked, known_acts, subject_of
 from qrowd.errors import RuleError, UnknownNameError
+
+_log = logging.getLogger(__name__)
 
 
 def launch(work: Work, who: str) -> int:
@@ -57,7 +60,7 @@ def record(
     work: Work, who: str, name: str, details: Mapping[str, Any], undoes: int | None = None
 ) -> int:
     """Write an act down; its number."""
-    return work.insert(
+    number = work.insert(
         audit,
         at=work.now,
         who=who,
@@ -65,6 +68,8 @@ def record(
         details=json.dumps(details, sort_keys=True),
         undoes=undoes,
     )
+    _log.info("act", extra={"act": name, "number": number, "campaign": work.campaign})
+    return number
 
 
 def undo(work: Work, who: str, number: int) -> int:

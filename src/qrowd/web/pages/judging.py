@@ -25,7 +25,7 @@ from qrowd.collection.judging.offer import Body
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
-from qrowd.texts import language_of, worker_words
+from qrowd.texts import Text, language_of, worker_words
 from qrowd.web import pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
@@ -69,10 +69,7 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         with store.read(name) as work:
             plan, campaign = work.plan, about(work.plan, work.state)
     except RuleError as error:
-        language = language_of(lang)
-        template = templates().get_template("problem.html.j2")
-        page = template.render(language=language, texts=worker_words(language), message=str(error))
-        return HTMLResponse(page, status_of(error))
+        return show_problem(request, Text("problem.campaign"), status_of(error), str(error))
     language = language_of(lang, campaign.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(
@@ -86,6 +83,17 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         minutes=max(1, round(campaign.minutes_per_batch)),
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
+
+
+def show_problem(request: Request, text: Text, status: int, more: str = "") -> HTMLResponse:
+    """A page that says what happened, instead of the one that was asked for."""
+    wanted = request.headers.get("Accept-Language", "").split(",")[0]
+    language = language_of(request.query_params.get("lang", ""), wanted)
+    template = templates().get_template("problem.html.j2")
+    page = template.render(
+        language=language, texts=worker_words(language), lead=text.say(language), message=more
+    )
+    return HTMLResponse(page, status)
 
 
 def policy(plan: Plan) -> str:
