@@ -18,7 +18,7 @@ def launched(database: str, plan: str, material: CampaignRows) -> Store:
     parsed = parse_plan(plan)
     create_campaign(store, parsed, material)
     with store.write(parsed.campaign.name) as work:
-        audit.launch(work, "benchmark")
+        audit.perform(work, "benchmark", "launch")
     return store
 
 

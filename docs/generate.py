@@ -14,6 +14,7 @@ import click
 
 import qrowd
 from qrowd import registry
+from qrowd.cli.campaign.office import ActCommand
 from qrowd.cli.main import command as qrowd_command
 
 HERE = Path(__file__).parent
@@ -159,7 +160,8 @@ def _command(path: str, verb: click.Command, context: click.Context) -> str:
     anchor = path.replace(" ", "-")
     usage = " ".join(["qrowd", path, *verb.collect_usage_pieces(context)])
     parts = [f"## `{path}` {{ #{anchor} }}", _help(verb), f"```text\n{usage}\n```"]
-    return "\n\n".join([*parts, _options(verb, context)]).strip()
+    acts = _table("act", verb.acts()) if isinstance(verb, ActCommand) else ""
+    return "\n\n".join(filter(None, [*parts, acts, _options(verb, context)]))
 
 
 def _help(verb: click.Command) -> str:
@@ -173,8 +175,12 @@ def _help(verb: click.Command) -> str:
 
 def _options(verb: click.Command, context: click.Context) -> str:
     records = [record for p in verb.get_params(context) if (record := p.get_help_record(context))]
+    return _table("option", records)
+
+
+def _table(noun: str, records: list[tuple[str, str]]) -> str:
     rows = [f"| `{_cell(names)}` | {_cell(help)} |" for names, help in records]
-    return "\n".join(["| option | meaning |", "|---|---|", *rows]) if rows else ""
+    return "\n".join([f"| {noun} | meaning |", "|---|---|", *rows]) if rows else ""
 
 
 # --- the library ----------------------------------------------------------------------------------

@@ -136,14 +136,14 @@ def make_site(
     url: str, plan: str = PLAN, made: CampaignRows | None = None, *, start: bool = True
 ) -> Site:
     """A campaign in a new database, running."""
-    from qrowd.collection.record.audit import launch
+    from qrowd.collection.record.audit import perform
 
     clock = Clock()
     store = open_store(url, clock=clock, seed=next(_seeds), new=True)
     create_campaign(store, parse_plan(plan), made or material())
     site = Site(store, clock, parse_plan(plan).campaign.name)
     if start:
-        site.work(launch, "organiser")
+        site.work(perform, "organiser", "launch")
     return site
 
 

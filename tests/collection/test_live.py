@@ -13,11 +13,12 @@ from qrowd.collection.books.progress import by_topic_and_votes, counts, status
 from qrowd.collection.database.schema import judging_set, note, worker
 from qrowd.collection.judging import gold, submission
 from qrowd.collection.office import worker_record
-from qrowd.collection.office.acts import consequence
+from qrowd.collection.office.acts.workers import ScreenOut
 from qrowd.collection.office.pace import day_of, pace_of, spent_of
 from qrowd.collection.office.todo import needs
 from qrowd.collection.plan.sections import DAY, Pay
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
 
 PAY = Pay()
@@ -178,10 +179,10 @@ COSTS = [
 def test_costs_are_told_first(site: Site, act: str, details: dict[str, Any], cost: int) -> None:
     site.next(site.worker("ann"))
     with site.store.read("tiny") as work:
-        told = consequence(work, act, details)
+        told = act_named(act).of(details).foretell(work)
         assert told.cost == cost
-        assert told.question.endswith("?")
-        words = told.price(work)
+        assert str(told.question).endswith("?")
+        words = str(told.price(work))
     usual = "This costs" if cost >= 0 else "This gives back 0.80 EUR"
     assert words.startswith("Up to 105.00 EUR" if act == "fund" else usual)
 
@@ -190,9 +191,9 @@ def test_what_screening_out_is_told_to_give_back_it_gives_back(site: Site) -> No
     site.next(site.worker("ann"))
     before = site.work(ledger.balance)
     with site.store.read("tiny") as work:
-        cost = consequence(work, "screen out", {"worker": 1}).cost
+        cost = ScreenOut(worker=1).foretell(work).cost
     site.work(audit.perform, "o", "screen out", {"worker": 1})
     after = site.work(ledger.balance)
     assert before.free - after.free == cost
-    with site.store.read("tiny") as work, pytest.raises(RuleError, match="say target"):
-        consequence(work, "raise target", {})
+    with pytest.raises(RuleError, match="raise target needs target"):
+        act_named("raise target").of({})

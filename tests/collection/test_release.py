@@ -143,7 +143,7 @@ def test_a_clarification_is_undone(site: Site) -> None:
     site.work(audit.undo, "ada", second)
     assert narrative() == before
     for text in ("", "x" * 3000, "a\0b"):
-        with pytest.raises(RuleError, match="1 to 2,000"):
+        with pytest.raises(RuleError, match=r"1 to 2,000|without zeros"):
             site.work(audit.perform, "ada", clarification.ACT, {"topic": "t0", "text": text})
     with pytest.raises(RuleError, match="no topic 'x'"):
         site.work(audit.perform, "ada", clarification.ACT, {"topic": "x", "text": "a"})
@@ -177,7 +177,7 @@ def test_a_release_is_asked_twice_and_never_replaces_one(site: Site, tmp_path: P
     for where in ("out", "out.zip"):
         with pytest.raises(RuleError, match=r"not empty|already"):
             made(site, tmp_path / where)
-    with site.store.write("tiny") as work, pytest.raises(RuleError, match="function of its own"):
+    with site.store.write("tiny") as work, pytest.raises(RuleError, match="qrowd campaign release"):
         audit.perform(work, "ada", "release", sure=True)
 
 

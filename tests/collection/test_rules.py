@@ -21,6 +21,7 @@ from qrowd.collection.judging.offer import Offer, body_of
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure, extension
+from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, QuestionRow
 from qrowd.collection.plan.toml import parse_plan
@@ -396,7 +397,7 @@ def test_workers_review_workers(made: Any) -> None:
 def test_experts_judge_a_random_sample(made: Any) -> None:
     site = made()
     site.whole(site.worker("ann"))
-    assert site.work(expert_sample.draw_sample, 4) == 4
+    assert len(site.work(expert_sample.draw_sample, 4)) == 4
     rows = site.work(expert_sample.to_judge)
     assert len(rows) == 4
     for number, row in enumerate(rows):
@@ -423,7 +424,8 @@ def test_a_refusal_is_appealed_and_won(made: Any) -> None:
     assert site.work(ledger.balance).promised == 100
     asked = site.work(appeals.appeal_refusal, ann, offer.key, "I worked well")
     assert asked == site.work(appeals.appeal_refusal, ann, offer.key, "I worked well")
-    site.work(appeals.answer_appeal, "o", asked, won=True, reply="you are right")
+    answered = {"appeal": asked, "won": True, "reply": "you are right"}
+    site.work(audit.perform, "o", "answer appeal", answered)
     assert state_of(site, offer.key).state == "accepted"
     assert site.work(ledger.balance).owed == 100
 
@@ -436,17 +438,18 @@ def test_disagreeing_with_gold_gets_an_answer(made: Any) -> None:
     missed = site.work(submission.finish, ann, offer.key).missed[0]
     asked = site.work(appeals.disagree, ann, missed.place, missed.position, "look again")
     assert [row.id for row in site.work(appeals.open_appeals)] == [asked]
-    site.work(appeals.answer_appeal, "o", asked, won=False, reply="see line 3")
+    answered = {"appeal": asked, "won": False, "reply": "see line 3"}
+    site.work(audit.perform, "o", "answer appeal", answered)
     assert site.work(appeals.appeals_of, ann)[0].reply == "see line 3"
 
 
 def test_a_raised_target_is_lowered_to_what_is_held(made: Any) -> None:
     site = made()
-    act = site.work(extension.raise_target, "o", 4)
+    act = site.work(audit.perform, "o", "raise target", {"target": 4})
     site.work(audit.undo, "o", act)
     with refused("conflict"):
         site.work(audit.undo, "o", act)
-    act = site.work(extension.raise_target, "o", 1)
+    act = site.work(audit.perform, "o", "raise target", {"target": 1})
     with site.store.read("tiny") as work:
         cost = extension.cost_of_target(work, 3)
     assert (cost.judgements, cost.pairs, cost.amount) == (2 * 21, 21, 900)
@@ -455,10 +458,10 @@ def test_a_raised_target_is_lowered_to_what_is_held(made: Any) -> None:
 def test_an_extension_can_be_withdrawn(made: Any) -> None:
     site = made()
     more = CampaignRows(documents=[DocumentRow("n1", b"x", "p 1")], pool=[("t0", "n1")])
-    done = site.work(extension.extend, "o", more)
-    assert (done.pairs, done.sets) == (1, 1)
+    number = site.work(audit.perform, "o", Extend(rows=more))
     with site.store.read("tiny") as work:
-        number = audit.acts(work)[0].id
+        stored = audit.details_of(audit.act_numbered(work, number))
+        assert (stored["pairs"], stored["sets"]) == (1, 1)
         last = work.db.scalar(select(func.max(judging_set.c.id)))
     for name in ("ann", "bob", "cat", "dan", "eve", "fay"):
         site.next(site.worker(name))  # among them somebody who gets the new set
@@ -626,11 +629,11 @@ def test_two_campaigns_extended_at_once_share_no_set(site: Site) -> None:
 
     def extend_other() -> None:
         with site.store.write("other") as work:
-            extension.extend(work, "o", new_document(topic, "one"))
+            audit.perform(work, "o", Extend(rows=new_document(topic, "one")))
 
     with ThreadPoolExecutor() as threads:
         with site.store.write(site.name) as work:
-            extension.extend(work, "o", new_document(topic, "two"))
+            audit.perform(work, "o", Extend(rows=new_document(topic, "two")))
             second = threads.submit(extend_other)
             wait([second], timeout=0.3)  # it would have taken the same numbers by now
             assert not second.done()

@@ -66,7 +66,7 @@ class Storm(RuleBasedStateMachine):
         self.plan = parse_plan(text)
         create_campaign(self.store, self.plan, SMALL)
         self.site = Site(self.store, self.clock, self.plan.campaign.name)
-        self.site.work(audit.launch, "organiser")
+        self.site.work(audit.perform, "organiser", "launch")
         self.workers = [self.site.worker(f"p{at}") for at in range(4)]
         self.sent: list[tuple[int, events.Said]] = []
         self.offers: dict[int, Offer] = {}

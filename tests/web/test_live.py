@@ -311,7 +311,9 @@ def test_odd_addresses_and_answers(office: Server) -> None:
         {"act": "bonus", "worker": "x"},
         {"act": "bonus", "worker": "1"},
         {"act": "fund", "amount": "nan"},
-        {"act": "settle"},
+        {"act": "settle", "workers": "1 x"},
+        {"act": "extend"},
+        {"act": "prioritise", "priorities": "a b 1"},
         {"act": "refuse", "assignment": "99"},
     ):
         for sure in ("", "yes"):

@@ -17,7 +17,7 @@ from tests.web.serving import Server
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.plan.changes import set_key
-from qrowd.collection.record.act import checked
+from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
 from qrowd.web import tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
@@ -231,7 +231,7 @@ def test_numbers_of_thousands_of_digits(wizard: Wizard) -> None:
     drawn = ada.post("/campaigns/tiny/decisions/sample", size="9" * 5_000)
     assert "a whole number from 1 on" in words(drawn)
     with pytest.raises(RuleError, match="must be a whole number"):
-        checked("raise target", {"target": "9" * 5_000})
+        act_named("raise target").of({"target": "9" * 5_000})
     for page in ("workers/99999999999999999999", "acts?before=99999999999999999999"):
         found = ada.get(f"/campaigns/tiny/{page}")
         assert (found.status_code, "There is no such number" in words(found)) == (404, True)

@@ -11,7 +11,7 @@ from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, Topic
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.plan.way import Way
-from qrowd.collection.record.audit import launch
+from qrowd.collection.record.audit import perform
 from qrowd.web.api.workers import link_for
 from qrowd.web.settings import Settings
 
@@ -89,5 +89,5 @@ def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:
     with open_store(settings.database, new=True) as store:
         create_campaign(store, plan, rows)
         with store.write(plan.campaign.name) as work:
-            launch(work, "trial")
+            perform(work, "trial", "launch")
             return link_for(work, settings, "you", 1)

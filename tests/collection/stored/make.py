@@ -60,7 +60,7 @@ from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.office import erasure, extension
+from qrowd.collection.office import erasure
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow, TopicRow
@@ -299,7 +299,7 @@ def panel(store: Store, clock: Clock, folder: Path) -> None:
     won = site.batch(cat)
     site.act("refuse", assignment=won)
     number = site.work(appeals.appeal_refusal, cat, _key(site, won), "so did I")
-    site.work(appeals.answer_appeal, "ada", number, won=True, reply="you are right")
+    site.act("answer appeal", appeal=number, won=True, reply="you are right")
     dan = site.worker("dan")
     site.act("accept", assignment=(kept := site.batch(dan)))
     site.act("exclude", assignment=kept)
@@ -307,7 +307,7 @@ def panel(store: Store, clock: Clock, folder: Path) -> None:
     lost = site.worker("lost")
     site.act("refuse", assignment=(third := site.batch(lost)))
     number = site.work(appeals.appeal_refusal, lost, _key(site, third), "why?")
-    site.work(appeals.answer_appeal, "ada", number, won=False, reply="see the reasons")
+    site.act("answer appeal", appeal=number, won=False, reply="see the reasons")
 
     _missed_gold(site)
     _workers_stopped(site)
@@ -433,9 +433,9 @@ def _extended(site: Stage) -> None:
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "because", "", "g") for at, name in enumerate(names[3:])],
     )
-    site.work(extension.extend, "ada", new)
+    site.act("extend", rows=new)
     met = CampaignRows(documents=[DocumentRow("met", b"met", "page 2")], pool=[("t2", "met")])
-    site.work(extension.extend, "ada", met)
+    site.act("extend", rows=met)
     site.act("prioritise", priorities=[["t2", "met", 9.0], ["t0", "d0-1", 2.0]])
     site.begin(site.worker("ned"), 2)
 

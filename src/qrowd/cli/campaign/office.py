@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ import click
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json
-from qrowd.errors import RuleError, UnknownNameError, UsageError
+from qrowd.errors import MissingExtraError, RuleError, UsageError
 from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
@@ -78,7 +79,26 @@ def _status_text(plan: Plan, state: Status) -> str:
     )
 
 
-@click.command()
+class ActCommand(click.Command):
+    """Its help lists the acts, which are imported when it is asked for."""
+
+    def acts(self) -> list[tuple[str, str]]:
+        """Every act with its details, and what it does."""
+        from qrowd.collection.record.act import all_acts
+
+        return [(act.command or act.usage(), act.summary()) for act in all_acts().values()]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The acts before the options."""
+        with formatter.section("Acts"):
+            if find_spec("sqlalchemy") is None:
+                formatter.write_text(str(MissingExtraError.needed("the list of acts", "serve")))
+            else:
+                formatter.write_dl(self.acts())
+        super().format_options(ctx, formatter)
+
+
+@click.command(cls=ActCommand)
 @opt.database
 @click.argument("act", required=False)
 @click.argument("details", nargs=-1, metavar="[KEY=VALUE]...")
@@ -95,38 +115,33 @@ def act(
 ) -> None:
     """Launch, pause, resume or close a campaign, raise a target, send a bonus, and more.
 
-    Acts: launch, pause, resume, close; `raise target` target=5 [topic=T]; `retire gold` set=N;
-    fund amount=CENTS; `screen out`, stop worker=N; accept, exclude, refuse assignment=N; bonus
-    worker=N amount=CENTS; message worker=N text=...; settle [workers=1,2]. Each may have a
-    reason=... Amounts are in cents (the currency's smallest unit). Asks before doing what cannot
-    be undone.
+    Each act may have a reason=... Amounts are in cents (the currency's smallest unit), workers are
+    numbers such as 7 or w7. Asks before doing what cannot be undone.
 
     \b
     Examples:
       qrowd campaign act campaign.db pause
       qrowd campaign act campaign.db "raise target" target=4
     """
-    from qrowd.collection.office.acts import ACTS
     from qrowd.collection.record import audit
+    from qrowd.collection.record.act import act_named
 
     if (act is None) == (undone is None):
         raise UsageError("say what to do, or --undo NUMBER")
-    if act is not None and act not in ACTS:
-        raise UnknownNameError.among("act", act, ACTS)
     for detail in details:
         if "=" not in detail:
             raise UsageError(f"expected KEY=VALUE, got {detail!r}")
     values = dict(detail.split("=", 1) for detail in details)
-    final = act is not None and ACTS[act].undo is None
-    if final and not confirmed(f"{act} cannot be undone. Do it?", yes):
+    wanted = act_named(act).of(values) if act is not None else None
+    if wanted and wanted.final and not confirmed(f"{act} cannot be undone. Do it?", yes):
         return
     with opened(database) as store, store.write(store.only(name)) as work:
-        if undone is not None:
-            number = audit.undo(work, user(), undone)
+        if wanted is None:
+            number = audit.undo(work, user(), int(undone or 0))
             say(f"act {number}: act {undone} is undone")
             return
-        number = audit.perform(work, user(), str(act), values, sure=final)
-    say(f"act {number}: {act}" + ("" if final else f"; undo it with --undo {number}"))
+        number = audit.perform(work, user(), wanted, sure=True)
+    say(f"act {number}: {act}" + ("" if wanted.final else f"; undo it with --undo {number}"))
 
 
 @click.command()
@@ -253,10 +268,15 @@ def review(
     """
     from qrowd.collection.adjudication import expert_sample
     from qrowd.collection.plan.files import gold_rows
+    from qrowd.collection.record import audit
 
     with opened(database) as store, store.write(store.only(name)) as work:
         if sample is not None:
-            say(f"{expert_sample.draw_sample(work, sample)} judgements drawn")
+            try:
+                number = audit.perform(work, user(), "draw sample", {"size": sample})
+                say(f"act {number}: {audit.said_of(work, number)}")
+            except RuleError as error:  # none is left: the list below is whole all the same
+                say(str(error))
         for row in gold_rows(decide) if decide else ():
             if row.grade is not None:
                 pair = expert_sample.pair_named(work, row.topic, row.document)

@@ -68,7 +68,7 @@ def new(plan: str, database: str, launch: bool) -> None:
         create_campaign(store, read, rows)
         if launch:
             with store.write(read.campaign.name) as work:
-                audit.launch(work, user())
+                audit.perform(work, user(), "launch")
     outcome = forecast(read, rows)
     say(
         f"campaign {read.campaign.name!r} in {database}: {thousands(outcome.pairs)} pairs, "
@@ -151,12 +151,11 @@ def extend(
                 number = audit.perform(work, user(), "fund", {"amount": amount})
                 say(f"act {number}: {plan.pay.shown(amount)} added")
             if grows:
-                added = extension.extend(work, user(), rows)
-                say(
-                    f"{added.topics} topics, {added.documents} documents, {added.pairs} pairs added"
-                )
+                number = audit.perform(work, user(), "extend", {"rows": rows})
+                say(f"act {number}: {audit.said_of(work, number)}")
             if target is not None:
-                say(f"act {extension.raise_target(work, user(), target)}: target {target}")
+                number = audit.perform(work, user(), "raise target", {"target": target})
+                say(f"act {number}: target {target}")
             if ranks:
                 audit.perform(work, user(), "prioritise", {"priorities": ranks})
                 say(f"{thousands(len(ranks))} priorities set")

@@ -13,7 +13,9 @@ from sqlalchemy import select
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     PAIR_NAMES,
-    answer,
+    Appeal,
+    Assignment,
+    TypedRow,
     appeal,
     event,
     gold,
@@ -22,17 +24,35 @@ from qrowd.collection.database.schema import (
     with_pairs,
     worker,
 )
-from qrowd.collection.database.store import Row, Work
-from qrowd.collection.judging.assignments import by_id, by_key, move, undo_details
+from qrowd.collection.database.schema import answer as answer_table
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.assignments import by_id, by_key
 from qrowd.collection.judging.offer import place_and_position
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import DAY
-from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
 
 LONGEST = 10_000  # characters of what is written by hand
 APPEALS_BY_WORKERS = appeal.join(worker, worker.c.id == appeal.c.worker_id)
+
+
+class NumberedAppeal(Appeal):
+    """An appeal and its worker's number."""
+
+    number: int
+
+
+class DisputedQuestion(TypedRow):
+    """A check question: the expert's grade and reason, and what the worker said of it."""
+
+    topic: str
+    doc: str
+    set_id: int
+    expert: int
+    reason: str
+    grade: int | None
+    kind: str | None
 
 
 def appeal_refusal(work: Work, worker_id: int, key: str, words: str) -> int:
@@ -45,7 +65,7 @@ def appeal_refusal(work: Work, worker_id: int, key: str, words: str) -> int:
     return _open(work, worker_id, words, kind="refusal", assignment_id=refused.id)
 
 
-def in_time(work: Work, assigned: Row) -> bool:
+def in_time(work: Work, assigned: Assignment) -> bool:
     """Whether the refusal of a batch can still be appealed."""
     until = (assigned.ended_at or 0) + work.plan.pay.appeal_days * DAY
     return bool(assigned.state == "refused" and work.now <= until)
@@ -88,48 +108,51 @@ def _open(work: Work, worker_id: int, words: str, **about: Any) -> int:
     return number
 
 
-def open_appeals(work: Work) -> list[Row]:
+def open_appeals(work: Work) -> list[NumberedAppeal]:
     """Appeals without a reply, the oldest first."""
     query = select(appeal, worker.c.number).select_from(APPEALS_BY_WORKERS)
     waiting = query.where(work.own(worker), appeal.c.answered_at.is_(None))
-    return work.rows(waiting.order_by(appeal.c.id))
+    return work.rows(waiting.order_by(appeal.c.id), NumberedAppeal)
 
 
-def appeals_of(work: Work, worker_id: int) -> list[Row]:
+def appeals_of(work: Work, worker_id: int) -> list[Appeal]:
     """A worker's own appeals with their replies."""
     mine = select(appeal).where(appeal.c.worker_id == worker_id)
-    return work.rows(mine.order_by(appeal.c.id))
+    return work.rows(mine.order_by(appeal.c.id), Appeal)
 
 
-def disputed_question(work: Work, row: Row) -> Row:
-    """The check question that an appeal is about: set, topic, doc, the expert's grade, the own."""
-    own_answer = (answer.c.place_id == place.c.id) & (answer.c.position == appeal.c.position)
+def disputed_question(work: Work, number: int) -> DisputedQuestion:
+    """The check question that an appeal is about."""
+    answered = answer_table.c
+    own_answer = (answered.place_id == place.c.id) & (answered.position == appeal.c.position)
     joined = (
         with_pairs(appeal)
         .join(gold, gold.c.pair_id == pair.c.id)
-        .outerjoin(answer, own_answer)
-        .outerjoin(event, event.c.id == answer.c.event_id)
+        .outerjoin(answer_table, own_answer)
+        .outerjoin(event, event.c.id == answered.event_id)
     )
     grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
     query = select(*PAIR_NAMES, place.c.set_id, *grades).select_from(joined)
-    return work.db.execute(query.where(appeal.c.id == row.id)).one()
+    missing = f"appeal {number} is about no check question"
+    return work.existing(query.where(appeal.c.id == number), missing, DisputedQuestion)
 
 
-def answer_appeal(work: Work, who: str, number: int, *, won: bool, reply: str) -> int:
-    """Reply to an appeal; a refusal whose appeal is won is accepted, held where open, and paid.
-
-    The number of the act, for undo.
-    """
-    query = select(appeal).select_from(APPEALS_BY_WORKERS)
-    own = query.where(appeal.c.id == number, work.own(worker))
-    row = work.existing(own, f"there is no appeal {number}")
+def answer(work: Work, number: int, *, won: bool, reply: str) -> Appeal:
+    """Reply to an appeal, which is given back as it was; what follows from it is the act's."""
+    row = appeal_numbered(work, number)
     if row.answered_at is not None:
         raise RuleError("conflict", "this appeal was answered already")
-    same = appeal.c.id == number
-    work.update(appeal, same, answered_at=work.now, won=int(won), reply=reply)
-    details: dict[str, Any] = {"appeal": number, "won": won}
-    if won and row.kind == "refusal":
-        refused = by_id(work, row.assignment_id)
-        move(work, refused, "restore")
-        details["batch"] = undo_details(refused)
-    return audit.record(work, who, "answer appeal", details)
+    work.update(appeal, appeal.c.id == number, answered_at=work.now, won=int(won), reply=reply)
+    return row
+
+
+def reopen(work: Work, number: int) -> None:
+    """An appeal is without a reply again."""
+    work.update(appeal, appeal.c.id == number, answered_at=None, won=None, reply="")
+
+
+def appeal_numbered(work: Work, number: int) -> Appeal:
+    """An appeal of this campaign by its number."""
+    query = select(appeal).select_from(APPEALS_BY_WORKERS)
+    own = query.where(appeal.c.id == number, work.own(worker))
+    return work.existing(own, f"there is no appeal {number}", Appeal)

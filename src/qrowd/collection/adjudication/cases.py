@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Select, and_, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
-from qrowd.collection.adjudication.appeals import LONGEST, answer_appeal, disputed_question
+from qrowd.collection.adjudication.appeals import LONGEST, disputed_question
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -256,7 +256,7 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    question = disputed_question(work, row)
+    question = disputed_question(work, number)
     return Disagreement(
         number=number,
         pair=row.pair,
@@ -279,7 +279,7 @@ def answer_disagreement(
     refuse_before_own(work, expert_number, row.pair)
     if not reply.strip() or len(reply) > LONGEST or "\0" in reply:
         raise RuleError("malformed", f"an answer has 1 to {thousands(LONGEST)} characters")
-    answer_appeal(work, who, number, won=right, reply=reply)
+    perform(work, who, "answer appeal", {"appeal": number, "won": right, "reply": reply})
     open_set = select(judging_set.c.open).where(judging_set.c.id == row.set_id)
     if right and work.db.scalar(open_set):
         perform(work, who, "retire gold", {"set": row.set_id})

@@ -6,9 +6,9 @@ changes what workers said: exports give it as gold.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, and_, func, select
@@ -63,28 +63,11 @@ class ErrorRate:
 STANDING = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
 
 
-def draw_sample(work: Work, size: int | None = None) -> int:
-    """Add random judgements to the sample, up to `size` (default: the planned share); how many."""
-    return len(_drawn(work, size))
+def draw_sample(work: Work, size: int | None = None) -> list[tuple[int, int]]:
+    """Add random judgements to the sample, up to `size` (default: the planned share).
 
-
-def draw(work: Work, details: dict[str, Any]) -> dict[str, Any]:
-    """The act of drawing: `size`, or the planned share."""
-    size = details.get("size")
-    drawn = _drawn(work, None if size is None else int(size))
-    if not drawn:
-        raise RuleError("conflict", "there are no further judgements to draw")
-    return {"drawn": [list(judgement) for judgement in drawn]}
-
-
-def put_back(work: Work, details: dict[str, Any]) -> None:
-    """What was drawn is no longer in the sample; decisions on it stay."""
-    for place_id, position in details["drawn"]:
-        work.delete(sampled, sampled.c.place_id == place_id, sampled.c.position == position)
-
-
-def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
-    """The judgements that are added, each a place and a position in it."""
+    Those that are added, each a place and a position in it.
+    """
     a = answer.c
     query = select(a.place_id, a.position).select_from(PLACED_ANSWERS).where(_counted(work))
     judgements = [(row.place_id, row.position) for row in work.rows(query.order_by(a.event_id))]
@@ -97,6 +80,12 @@ def _drawn(work: Work, size: int | None) -> list[tuple[int, int]]:
     rows = [{"place_id": number, "position": at, "at": work.now} for number, at in drawn]
     work.insert_all(sampled, rows)
     return drawn
+
+
+def put_back(work: Work, drawn: Iterable[tuple[int, int]]) -> None:
+    """What was drawn is no longer in the sample; decisions on it stay."""
+    for place_id, position in drawn:
+        work.delete(sampled, sampled.c.place_id == place_id, sampled.c.position == position)
 
 
 def _counted(work: Work) -> ColumnElement[bool]:

@@ -51,7 +51,7 @@ def launch(store: Store, draft: Draft, who: str) -> int:
     """Make the campaign and start it; the number of the act, for undo."""
     number = make(store, draft)
     with store.write(number) as work:
-        return audit.launch(work, who)
+        return audit.perform(work, who, "launch")
 
 
 def problems(draft: Draft) -> list[Problem]:

@@ -21,24 +21,24 @@ ACT = "clarify topic"
 LONGEST = 2_000
 
 
-def clarify(work: Work, details: dict[str, Any]) -> dict[str, Any]:
-    """Add `text` to the instructions of `topic`, with the day."""
-    words = " ".join(str(details["text"]).split())
+def clarify(work: Work, name: str, text: str) -> dict[str, Any]:
+    """Add a text to the instructions of a topic, with the day; both as they are recorded."""
+    words = " ".join(text.split())
     if not words or len(words) > LONGEST or "\0" in words:
         raise RuleError("malformed", f"a clarification has 1 to {thousands(LONGEST)} characters")
-    row = topic_named(work, str(details["topic"]))
+    row = topic_named(work, name)
     added = f"Clarified on {day(work.now)}: {words}"
     narrative = f"{row.narrative}\n\n{added}" if row.narrative else added
     work.update(topic, topic.c.id == row.id, narrative=narrative)
     return {"text": words, "added": added}
 
 
-def take_back(work: Work, details: dict[str, Any]) -> None:
+def take_back(work: Work, name: str, added: str) -> None:
     """Remove the paragraph; what was added later stays."""
-    row = topic_named(work, str(details["topic"]))
+    row = topic_named(work, name)
     parts = str(row.narrative).split("\n\n")
-    if details["added"] in parts:
-        last = len(parts) - 1 - parts[::-1].index(details["added"])
+    if added in parts:
+        last = len(parts) - 1 - parts[::-1].index(added)
         del parts[last]
     work.update(topic, topic.c.id == row.id, narrative="\n\n".join(parts))
 

@@ -23,12 +23,15 @@ TRIED = 10  # answers to a gold set before its rate says something
 MISSED = 0.5  # of those who tried it: a gold set that so many miss is perhaps wrong
 LONG_AGO = 2 * DAY
 NAMED = 20  # workers in a sentence
-LOOK = Text("office.need.button.look")
+LOOK = Text("office.need.look")
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something to decide: what it is, the act that answers it, or the page to look at."""
+    """Something to decide: what it is, the act that answers it, or the page to look at.
+
+    `button` is what leads to the page; an act has words of its own.
+    """
 
     text: Text
     act: str = ""
@@ -52,28 +55,20 @@ def needs(work: Work, pace: Pace) -> list[Need]:
     ]
 
 
-def _need(what: str, button: str = "look", **more: Any) -> Need:
-    return Need(Text(f"office.need.{what}"), button=Text(f"office.need.button.{button}"), **more)
-
-
 _BY_VERDICT = {
-    "draft": _need("draft", "launch", act="launch"),
-    "paused": _need("paused", "resume", act="resume"),
-    "done": _need("done", "close", act="close"),
-    "nobody works": _need("nobody-works", page="/workers"),
-    "nobody yet": _need("nobody-yet", page="/workers"),
+    "draft": Need(Text("office.need.draft"), "launch"),
+    "paused": Need(Text("office.need.paused"), "resume"),
+    "done": Need(Text("office.need.done"), "close"),
+    "nobody works": Need(Text("office.need.nobody-works"), page="/workers"),
+    "nobody yet": Need(Text("office.need.nobody-yet"), page="/workers"),
 }
 
 
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:
     if pace.state in ("running", "paused") and pace.missing:
         lacks = work.plan.pay.shown(pace.missing)
-        yield Need(
-            Text("office.need.budget", share=spaced_percent(pace.affordable), amount=lacks),
-            "fund",
-            {"amount": pace.missing},
-            button=Text("office.need.button.fund", amount=lacks),
-        )
+        text = Text("office.need.budget", share=spaced_percent(pace.affordable), amount=lacks)
+        yield Need(text, "fund", {"amount": pace.missing})
 
 
 def _appeals(work: Work) -> Iterator[Need]:
@@ -84,7 +79,7 @@ def _appeals(work: Work) -> Iterator[Need]:
         text = Text("office.need.appeals", n=n)
         if work.now - oldest > LONG_AGO:
             text = Text("office.need.appeals-old", n=n, days=(work.now - oldest) // DAY)
-        yield Need(text, page="/appeals", button=Text("office.need.button.answer"))
+        yield Need(text, page="/appeals", button=Text("office.need.answer"))
 
 
 def _by_hand(work: Work) -> Iterator[Need]:
@@ -111,8 +106,7 @@ def _gold(work: Work) -> Iterator[Need]:
             tried=row.tried,
             check=Text(f"office.check.{row.check}"),
         )
-        retire = Text("office.need.button.retire")
-        yield Need(text, "retire gold", {"set": number}, "/gold", retire)
+        yield Need(text, "retire gold", {"set": number}, "/gold")
 
 
 def _forgetting(work: Work) -> Iterator[Need]:

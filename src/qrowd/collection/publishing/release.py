@@ -45,6 +45,16 @@ _TEXTS = ("query", "description", "narrative", "category", "language")
 
 
 @dataclass(frozen=True)
+class ReleaseFiles:
+    """What the record keeps of a release."""
+
+    sha256: str
+    judgements: int
+    method: str
+    file: str
+
+
+@dataclass(frozen=True)
 class Released:
     """A release that was made: how many rows each file has; the manifest's checksum."""
 
@@ -80,15 +90,11 @@ def release(
         if path.suffix == ".zip":
             _pack(folder, path)
         sha = sha256_of(folder / MANIFEST)
-    details = {
-        "sha256": sha,
-        "judgements": rows["judgements.tsv"],
-        "method": figures.method,
-        "file": path.name,
-    }
+    judgements = rows["judgements.tsv"]
+    files = ReleaseFiles(sha, judgements, figures.method, path.name)
     with store.write(name) as work:
-        act = audit.record(work, who, "release", details)
-    return Released(rows, sha, rows["judgements.tsv"], act)
+        act = audit.perform(work, who, "release", {"files": files}, sure=True)
+    return Released(rows, sha, judgements, act)
 
 
 def releases(work: Work) -> list[Row]:

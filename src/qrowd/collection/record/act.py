@@ -1,149 +1,263 @@
-"""What an act of an organiser is: what it does, what it must be told, what it would cost.
+"""What an act of an organiser is: one class, which nothing else knows by its name.
 
-    checked("raise target", {"target": "5"}) -> {"target": 5}
+    class Bonus(Act):
+        \"\"\"Owe a worker more than their batches earn.\"\"\"      # in help and in the interface
 
-The acts themselves stand in `office.acts`, a room above this one.
+        name = "bonus"                                         # stored in the record: permanent
+        on = ("worker",)
+        scope = "pay"
+        subject = "bonus {worker}"
+        adds = True
+        worker: int = detail(WorkerNumber())
+        amount: int = detail(Money())
+
+        def do(self, work: Work) -> Details: ...
+
+        @staticmethod
+        def undo(work: Work, stored: Stored) -> None: ...
+
+The record, pages, the interface, the command line, its help and undo come from that. What an act
+says stands in `web/texts` under `office.act.bonus.`: `name`, `question`, `follows`, `button`,
+`done`, and for a form `title`, `look` and `detail.amount` for each of its fields. Acts stand in the
+package `office.acts`, in a room above this one: its modules are imported by their names.
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
+from qrowd.collection.plan.sections import Pay
+from qrowd.collection.record.details import Detail, Kind, Line, detail, details_of
 from qrowd.errors import RuleError, UnknownNameError
+from qrowd.texts import Text
 
-Details = dict[str, Any]
-Reader = Callable[[str, Any], Any]  # of a detail's name and of what was sent for it
+Details = dict[str, Any]  # what is added to the record
+Stored = Mapping[str, Any]  # details of the record, of any version
 
-LARGEST = 2**53  # details are JSON, whose numbers are exact up to here
+_ACTS: dict[str, type[Act]] = {}
 
 
 @dataclass(frozen=True)
 class Consequence:
     """A question, its answer's name, what follows, and what it costs in minor units.
 
-    A negative cost gives money back. `final` acts cannot be undone.
+    A negative cost gives money back.
     """
 
-    question: str
-    button: str
-    follows: tuple[str, ...] = ()
+    question: Text
+    button: Text
+    follows: tuple[Text, ...] = ()
     cost: int = 0
-    final: bool = False
-    words: str = ""  # instead of the cost's
+    words: Text | None = None  # instead of the cost's
 
-    def price(self, work: Work) -> str:
+    def price(self, work: Work) -> Text:
         """The cost in words, beside what is free."""
         shown, free = work.plan.pay.shown, ledger.balance(work).free
-        if self.words:
+        if self.words is not None:
             return self.words
         if not self.cost:
-            return "This costs nothing."
+            return Text("office.price.nothing")
         if self.cost < 0:
-            return f"This gives back {shown(-self.cost)}."
-        missing = self.cost - free
-        lacks = f"; {shown(missing)} more would be needed" if missing > 0 else ""
-        return f"This costs {shown(self.cost)}; {shown(free)} are free{lacks}."
+            return Text("office.price.back", amount=shown(-self.cost))
+        values = {"amount": shown(self.cost), "free": shown(free)}
+        if self.cost <= free:
+            return Text("office.price.cost", **values)
+        return Text("office.price.short", missing=shown(self.cost - free), **values)
 
 
-Undo = Callable[[Work, Details], object]
-Foretell = Callable[[Work, Details], Consequence]
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(detail,))
+class _Declared:
+    """Lets each subclass be a frozen dataclass, and one with a name be found by it."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+        if "name" in vars(cls) and issubclass(cls, Act):
+            for name in details_of(cls).keys() & vars(Act).keys() - {"reason"}:
+                raise TypeError(f"{cls.__name__}: no detail can be called {name}, as acts have it")
+            _ACTS[cls.name] = cls
 
 
-@dataclass(frozen=True)
-class Act:
-    """Something that an organiser can do."""
+class Act(_Declared):
+    """Something that an organiser can do; its fields are the details that are recorded."""
 
-    #: changes the campaign, returns what `undo` needs; None where a function of its own does it
-    do: Callable[[Work, Details], Details] | None
-    #: None: it cannot be taken back, and must be asked for twice
-    undo: Undo | None = None
-    #: what would follow and what it would cost; None: no page asks for it
-    foretell: Foretell | None = None
-    #: the details that it must have
-    needed: Mapping[str, Reader] = field(default_factory=dict)
+    name: ClassVar[str]
+    #: where its button stands: campaign, worker, batch, gold, topic, appeal, money, debts
+    on: ClassVar[tuple[str, ...]] = ()
+    #: the states of what it is on in which it is possible; (): in all
+    states: ClassVar[tuple[str, ...]] = ()
+    #: what somebody must be allowed: manage, pay, people
+    scope: ClassVar[str] = "manage"
     #: what it changes, "" for its name: it is undone only while no later act changed the same
-    subject: str = ""
-    #: the details that it may have; a reason is always allowed
-    optional: Mapping[str, Reader] = field(default_factory=dict)
+    subject: ClassVar[str] = ""
     #: acts of this name add up (a bonus and another one), so each of them can be undone
-    adds: bool = False
+    adds: ClassVar[bool] = False
+    #: it cannot be undone, and must be asked for twice
+    final: ClassVar[bool] = False
+    #: the page and the command that do it, where details are too much or not enough
+    page: ClassVar[str] = ""
+    command: ClassVar[str] = ""
+    #: what `do` adds to the record and people want to read there
+    results: ClassVar[tuple[tuple[str, Kind], ...]] = ()
 
+    reason: str = detail(Line(), default="", asked=False)
 
-def known_acts() -> Mapping[str, Act]:
-    """All acts by their names. They stand in a room above this one, hence the import by name."""
-    acts: Mapping[str, Act] = importlib.import_module("qrowd.collection.office.acts").ACTS
-    return acts
+    def do(self, work: Work) -> Details:
+        """Change the campaign; what `undo` needs to know besides the fields."""
+        raise NotImplementedError
 
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        """Bring back the state before, from what the record has."""
+        raise NotImplementedError
 
-def subject_of(name: str, details: Mapping[str, Any]) -> str:
-    """What an act changes, as a name: "worker 7", "state"; "" for what is not in the list."""
-    act = known_acts().get(name)
-    return (act.subject or name).format_map(defaultdict(str, details)) if act else ""
+    def foretell(self, work: Work) -> Consequence:
+        """What would follow and what it would cost."""
+        return self.ask(work, self.says("follows"))
 
+    # --- what it says -----------------------------------------------------------------------------
 
-# --- details --------------------------------------------------------------------------------------
+    @classmethod
+    def says(cls, part: str, **values: Any) -> Text:
+        """One of its texts."""
+        return Text(f"office.act.{cls.name.replace(' ', '-')}.{part}", **values)
 
+    def ask(
+        self, work: Work, *follows: Text, cost: int = 0, price: Text | None = None, **values: Any
+    ) -> Consequence:
+        """The consequence whose question and button say its details and `values`."""
+        pay = work.plan.pay
+        values = self.shown({name: getattr(self, name) for name in self.details()}, pay) | values
+        question, button = self.says("question", **values), self.says("button", **values)
+        return Consequence(question, button, follows, cost, price)
 
-def checked(name: str, details: Mapping[str, Any]) -> Details:
-    """The details of an act, each as what it should be; an error names the one that is not."""
-    act = known_acts().get(name)
-    if act is None or act.do is None:
-        return dict(details)
-    readers: dict[str, Reader] = {**act.needed, **act.optional, "reason": as_text}
-    missing = [detail for detail in act.needed if detail not in details]
-    if missing:
-        raise RuleError("bad-value", f"{name} needs {' and '.join(missing)}")
-    for detail in details:
-        if detail not in readers:
-            error = UnknownNameError.among(f"detail of {name}", detail, readers)
-            raise RuleError("bad-value", str(error))
-    return {detail: readers[detail](detail, value) for detail, value in details.items()}
+    @classmethod
+    def shown(cls, stored: Stored, pay: Pay) -> dict[str, Any]:
+        """Of what the record has, that which people read."""
+        kinds = {name: each.kind for name, each in cls.details().items()} | dict(cls.results)
+        return {
+            name: kind.shown(stored[name], pay) for name, kind in kinds.items() if name in stored
+        }
 
+    # --- its details ------------------------------------------------------------------------------
 
-def as_number(name: str, value: Any) -> int:
-    """A whole number, which may come as text."""
-    text = str(value).strip()
-    digits = text.removeprefix("-")
-    plain = digits.isascii() and digits.isdecimal() and len(digits) < 19
-    if not plain or abs(int(text)) > LARGEST:
-        raise RuleError("bad-value", f"{name} must be a whole number, got {value!r:.100}")
-    return int(text)
+    @classmethod
+    def details(cls) -> dict[str, Detail]:
+        """Its fields by their names."""
+        return details_of(cls)
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The act with these details from outside; an error names the one that is not right."""
+        details = cls.details()
+        for name in values:
+            if name not in details:
+                error = UnknownNameError.among(f"detail of {cls.name}", name, details)
+                raise RuleError("bad-value", str(error))
+        missing = [each.name for each in details.values() if each.required]
+        missing = [name for name in missing if name not in values]
+        if missing and cls.command:
+            raise RuleError("not-allowed", f"{cls.name} has a command of its own: {cls.command}")
+        if missing:
+            raise RuleError("bad-value", f"{cls.name} needs {' and '.join(missing)}")
+        return cls(**{name: details[name].kind.read(name, value) for name, value in values.items()})
 
-def as_worker(name: str, value: Any) -> int:
-    """A worker's number: 7 or "w7"."""
-    return as_number(name, str(value).removeprefix("w"))
+    @classmethod
+    def of_form(cls, text: Callable[[str], str], pay: Pay) -> Self:
+        """The act that a form wants; `text` gives what a field holds, "" for nothing."""
+        details = cls.details()
+        return cls.of(
+            {
+                name: each.kind.read_form(name, text(name), pay)
+                for name, each in details.items()
+                if text(name)
+            }
+        )
 
-
-def as_workers(name: str, value: Any) -> list[int]:
-    """Workers' numbers: a list, or text with commas."""
-    numbers = value.split(",") if isinstance(value, str) else value
-    if not isinstance(numbers, list | tuple):
-        raise RuleError("bad-value", f"{name} must be numbers of workers, got {value!r}")
-    return [as_worker(name, number) for number in numbers]
-
-
-def as_text(name: str, value: Any) -> str:
-    """Text and nothing else."""
-    if not isinstance(value, str):
-        raise RuleError("bad-value", f"{name} must be text, got {value!r}")
-    return value
-
-
-def as_priorities(name: str, value: Any) -> list[list[Any]]:
-    """Rows of topic, document, number."""
-    try:
-        rows: list[list[Any]] = [
-            [str(topic), str(doc), float(priority)] for topic, doc, priority in value
+    @classmethod
+    def inputs(cls, known: Collection[str]) -> list[Detail]:
+        """What a form asks for, where these details are known."""
+        return [
+            each
+            for name, each in cls.details().items()
+            if each.asked and each.kind.input and name not in known
         ]
-    except (TypeError, ValueError):
-        raise RuleError("bad-value", f"{name} must be rows of topic, doc, number") from None
-    if not all(abs(priority) < LARGEST for _, _, priority in rows):
-        raise RuleError("bad-value", f"{name} must be finite numbers")
-    return rows
+
+    def form(self, pay: Pay) -> dict[str, str]:
+        """Its details as a form sends them."""
+        return {
+            name: self.details()[name].kind.form(value, pay)
+            for name, value in self.recorded().items()
+        }
+
+    def recorded(self) -> Details:
+        """The details that are written down: those that were said."""
+        return {
+            name: getattr(self, name)
+            for name, each in self.details().items()
+            if each.recorded and (each.required or getattr(self, name) != getattr(type(self), name))
+        }
+
+    @classmethod
+    def subject_of(cls, stored: Stored) -> str:
+        """What an act with these details changes, as a name: "worker 7", "state"."""
+        return (cls.subject or cls.name).format_map(defaultdict(str, stored))
+
+    @classmethod
+    def usage(cls) -> str:
+        """It and its details, as the command line is told: `bonus worker=N amount=CENTS`."""
+        signs = [
+            f"{name}={each.kind.sign}" if each.required else f"[{name}={each.kind.sign}]"
+            for name, each in cls.details().items()
+            if name != "reason"
+        ]
+        name = f'"{cls.name}"' if " " in cls.name else cls.name
+        return " ".join([name, *signs])
+
+    @classmethod
+    def summary(cls) -> str:
+        """What it does, in one sentence: the first line of its docstring."""
+        return (cls.__doc__ or "").partition("\n")[0]
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+
+@cache
+def _import_acts() -> None:
+    package = importlib.import_module("qrowd.collection.office.acts")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+    by_module = sorted(_ACTS.values(), key=lambda act: act.__module__)  # whoever imported first
+    _ACTS.clear()
+    _ACTS.update({act.name: act for act in by_module})
+
+
+def all_acts() -> dict[str, type[Act]]:
+    """All acts by their names."""
+    _import_acts()
+    return _ACTS
+
+
+def act_named(name: str) -> type[Act]:
+    """The act of this name."""
+    acts = all_acts()
+    if name not in acts:
+        raise UnknownNameError.among("act", name, acts)
+    return acts[name]
+
+
+def offered(on: str, state: str, scopes: Collection[str]) -> list[type[Act]]:
+    """The acts on something in a state, for somebody who is allowed so much."""
+    return [
+        act
+        for act in all_acts().values()
+        if on in act.on and act.scope in scopes and (not act.states or state in act.states)
+    ]

@@ -1,13 +1,13 @@
 """What organisers did: each act is written down with what it changed, and most can be undone.
 
-    launch(work, who)                     an act of its own
     perform(work, who, "raise target", {"target": 5})
+    perform(work, who, RaiseTarget(target=5))
     undo(work, who, number)               a new act that takes back an earlier one
 
-`office.acts.ACTS` is the whole list. An act without an undo (message, settle, forget, release;
-launch after the first lease) must be asked twice: `sure=True`. Two people may act at once: `seen`
-is the number of the last act that somebody knew of; an act on the same thing after it is a
-conflict, and nothing is done. An act is undone only while nothing later changed the same thing.
+`act.all_acts()` is the whole list. A final act (message, settle, release) must be asked twice:
+`sure=True`. Two people may act at once: `seen` is the number of the last act that somebody knew of;
+an act on the same thing after it is a conflict, and nothing is done. An act is undone only while
+nothing later changed the same thing.
 """
 
 from __future__ import annotations
@@ -19,41 +19,34 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from qrowd.collection.database.schema import audit
-from qrowd.collection.database.store import Row, Work
-from qrowd.collection.record.act import checked, known_acts, subject_of
-from qrowd.errors import RuleError, UnknownNameError
+from qrowd.collection.database.schema import Audit, audit
+from qrowd.collection.database.store import Work
+from qrowd.collection.record.act import Act, Stored, act_named, all_acts
+from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 _log = logging.getLogger(__name__)
-
-
-def launch(work: Work, who: str) -> int:
-    """Start a draft."""
-    return perform(work, who, "launch")
 
 
 def perform(
     work: Work,
     who: str,
-    name: str,
+    wanted: Act | str,
     details: Mapping[str, Any] | None = None,
     *,
     sure: bool = False,
     seen: int | None = None,
 ) -> int:
-    """Do the act of this name and write it down; its number, for `undo`."""
-    acts = known_acts()
-    if name not in acts:
-        raise UnknownNameError.among("act", name, acts)
-    act = acts[name]
-    if act.undo is None and not sure:
-        raise RuleError("ask-twice", f"{name} cannot be undone; confirm it")
-    wanted = checked(name, details or {})
-    refuse_unseen(work, name, wanted, seen)
-    if act.do is None:
-        raise RuleError("not-allowed", "this act has a function of its own")
-    changed = act.do(work, wanted)
-    return record(work, who, name, {**wanted, **changed})
+    """Do an act, or the one of this name with these details, and write it down.
+
+    Its number, for `undo`.
+    """
+    act = act_named(wanted).of(details or {}) if isinstance(wanted, str) else wanted
+    if act.final and not sure:
+        raise RuleError("ask-twice", f"{act.name} cannot be undone; confirm it")
+    said = act.recorded()
+    _refuse_unseen(work, act.subject_of(said), seen)
+    return record(work, who, act.name, {**said, **act.do(work)})
 
 
 def record(
@@ -77,11 +70,11 @@ def undo(work: Work, who: str, number: int) -> int:
     row = act_numbered(work, number)
     if work.count(audit, audit.c.undoes == number):
         raise RuleError("conflict", f"act {number} was undone already")
-    act = known_acts().get(row.act)
-    if act is None or act.undo is None:
+    act = all_acts().get(row.act)
+    if act is None or act.final:
         raise RuleError("not-allowed", f"{row.act} cannot be undone")
-    details = json.loads(row.details)
-    later = [] if act.adds else _later(work, number, subject_of(row.act, details))
+    stored = details_of(row)
+    later = [] if act.adds else _later(work, number, act.subject_of(stored))
     if later:
         last = later[-1]
         raise RuleError(
@@ -89,15 +82,13 @@ def undo(work: Work, who: str, number: int) -> int:
             f"act {last.id} ({last.act}, by {last.who}) came after it and changed the same; "
             "undo that first",
         )
-    act.undo(work, details)
+    act.undo(work, stored)
     return record(work, who, f"undo {row.act}"[:40], {"act": number}, number)
 
 
-def refuse_unseen(work: Work, name: str, details: Mapping[str, Any], seen: int | None) -> None:
+def _refuse_unseen(work: Work, subject: str, seen: int | None) -> None:
     """A conflict where somebody acted on the same thing after the act `seen`."""
-    if seen is None:
-        return
-    since = _later(work, seen, subject_of(name, details), undone=True)
+    since = [] if seen is None else _later(work, seen, subject, undone=True)
     if since:
         last = since[-1]
         raise RuleError(
@@ -112,24 +103,37 @@ def last_act(work: Work) -> int:
     return work.number(select(func.max(audit.c.id)).where(work.own(audit)))
 
 
-def act_numbered(work: Work, number: int) -> Row:
+def act_numbered(work: Work, number: int) -> Audit:
     """An act of this campaign by its number."""
     query = select(audit).where(work.own(audit), audit.c.id == number)
-    return work.existing(query, f"there is no act {number} in this campaign")
+    return work.existing(query, f"there is no act {number} in this campaign", Audit)
 
 
-def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Row]:
+def details_of(row: Audit) -> Stored:
+    """The details of an act in the record."""
+    stored: Stored = json.loads(row.details)
+    return stored
+
+
+def said_of(work: Work, number: int) -> Text:
+    """What is said to whoever has just done this act."""
+    row = act_numbered(work, number)
+    act = act_named(row.act)
+    return act.says("done", **act.shown(details_of(row), work.plan.pay))
+
+
+def acts(work: Work, limit: int = 100, before: int | None = None) -> list[Audit]:
     """What was done, the newest first; `before` is the number of the last one known."""
     query = select(audit).where(work.own(audit))
     if before is not None:
         query = query.where(audit.c.id < before)
-    return work.rows(query.order_by(audit.c.id.desc()).limit(limit))
+    return work.rows(query.order_by(audit.c.id.desc()).limit(limit), Audit)
 
 
-def reversible(work: Work, rows: list[Row]) -> set[int]:
+def reversible(work: Work, rows: list[Audit]) -> set[int]:
     """The numbers of those acts that can still be undone, as far as other acts tell."""
-    acts = known_acts()
-    able = [row for row in rows if row.act in acts and acts[row.act].undo is not None]
+    acts = all_acts()
+    able = [row for row in rows if row.act in acts and not acts[row.act].final]
     if not able:
         return set()
     since = _since(work, min(row.id for row in able))
@@ -145,22 +149,23 @@ def reversible(work: Work, rows: list[Row]) -> set[int]:
     }
 
 
-def _since(work: Work, number: int) -> list[Row]:
+def _since(work: Work, number: int) -> list[Audit]:
     """The acts from a number on, the oldest first."""
     since = (audit.c.id >= number) & work.own(audit)
-    return work.rows(select(audit).where(since).order_by(audit.c.id))
+    return work.rows(select(audit).where(since).order_by(audit.c.id), Audit)
 
 
-def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> list[Row]:
+def _later(work: Work, number: int, subject: str, *, undone: bool = False) -> list[Audit]:
     """Acts after one on the same thing, the oldest first; with `undone`, also undos and undone."""
     rows = _since(work, number + 1)
     if not undone:
         taken_back = {row.undoes for row in rows}
         rows = [row for row in rows if row.undoes is None and row.id not in taken_back]
-    return [row for row in rows if subject and _subject(work, row) == subject]
+    return [row for row in rows if _subject(work, row) == subject]
 
 
-def _subject(work: Work, row: Row) -> str:
-    """What an act changed; of an undo, what the act it undoes changed."""
+def _subject(work: Work, row: Audit) -> str:
+    """What an act changed, "" for one that is not known; of an undo, what it brought back."""
     source = row if row.undoes is None else act_numbered(work, row.undoes)
-    return subject_of(source.act, json.loads(source.details))
+    act = all_acts().get(source.act)
+    return act.subject_of(details_of(source)) if act else ""

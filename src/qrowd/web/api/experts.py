@@ -132,7 +132,7 @@ def writing(expert: Member) -> Iterator[tuple[Work, int]]:
 def draw(wanted: SampleWanted, expert: Expert) -> Made:
     """Draw random judgements to judge again; how many."""
     with expert.write() as work:
-        return Made(number=expert_sample.draw_sample(work, wanted.size))
+        return Made(number=len(expert_sample.draw_sample(work, wanted.size)))
 
 
 @router.get("/sample")

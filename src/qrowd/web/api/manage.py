@@ -4,7 +4,6 @@ of a campaign: topics, documents, pairs, runs, gold.
 
 from __future__ import annotations
 
-import json
 import pathlib
 import tempfile
 from typing import Annotated, Any
@@ -17,11 +16,12 @@ from qrowd.collection.books.progress import Status, status
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added
 from qrowd.collection.office import extension
-from qrowd.collection.office.acts import ACTS
+from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.office.extension import Cost
 from qrowd.collection.plan.files import read_extension
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import act_named, all_acts
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
 from qrowd.web.files import keep_upload
@@ -33,9 +33,18 @@ extensions = APIRouter(prefix="/api/campaigns/{name}", tags=["extensions"], resp
 Number = Annotated[int, Path(ge=1, lt=2**62)]
 Upload = Annotated[UploadFile | None, File()]
 UPLOADS = ("topics", "documents", "pool", "runs", "gold")
-MONEY = ("fund", "bonus", "settle")
-PEOPLE = ("message",)
-SCOPES = {**dict.fromkeys(MONEY, "pay"), **dict.fromkeys((*PEOPLE, "answer appeal"), "people")}
+ADDRESSES = {"manage": "/acts", "pay": "/money", "people": "/messages"}  # of acts, by scope
+
+
+def _list_acts(schema: dict[str, Any]) -> None:
+    """Describe every act with its details; called when the interface is described."""
+    lines = [
+        f"- POST {ADDRESSES[act.scope]}: `{act.usage()}`. {act.summary()}"
+        for act in all_acts().values()
+        if all(each.kind.outside for each in act.details().values())
+    ]
+    about = "The acts, with their details; a reason may be said of each. Amounts in minor units."
+    schema["description"] = "\n".join([about, "", *lines])
 
 
 class ActWanted(BaseModel):
@@ -44,7 +53,7 @@ class ActWanted(BaseModel):
     `seen` is the number of the last act that was known: a later one on the same is a conflict.
     """
 
-    act: str = Field(max_length=40)
+    act: str = Field(max_length=40, json_schema_extra=_list_acts)
     details: dict[str, Any] = Field(default={}, max_length=20)
     sure: bool = False
     seen: int | None = Field(None, ge=0, lt=2**62)
@@ -103,7 +112,10 @@ class Extended(BaseModel):
     added: Added | None
 
 
-def _perform(member: Member, wanted: ActWanted) -> Done:
+def _perform(member: Member, wanted: ActWanted, scope: str) -> Done:
+    act = act_named(wanted.act)
+    if act.scope != scope:
+        raise RuleError("no-access", f"{act.name} has another address: {ADDRESSES[act.scope]}")
     with member.write() as work:
         number = audit.perform(
             work, member.name, wanted.act, wanted.details, sure=wanted.sure, seen=wanted.seen
@@ -113,26 +125,20 @@ def _perform(member: Member, wanted: ActWanted) -> Done:
 
 @router.post("/acts", status_code=201)
 def perform(wanted: ActWanted, member: Manager) -> Done:
-    """Launch, pause, resume, close, raise a target, prioritise, screen out, exclude, refuse, ..."""
-    if wanted.act in (*MONEY, *PEOPLE):
-        raise RuleError("no-access", f"{wanted.act} has an address of its own: /money, /messages")
-    return _perform(member, wanted)
+    """Change the campaign, its sets, workers or batches."""
+    return _perform(member, wanted, "manage")
 
 
 @router.post("/money", status_code=201)
 def spend(wanted: ActWanted, member: Payer) -> Done:
-    """Add to the budget, give a bonus, settle what is owed."""
-    if wanted.act not in MONEY:
-        raise RuleError("bad-value", f"act must be one of {', '.join(MONEY)}")
-    return _perform(member, wanted)
+    """Change the budget, owe money to people, pay it."""
+    return _perform(member, wanted, "pay")
 
 
 @router.post("/messages", status_code=201)
 def write(wanted: ActWanted, member: Keeper) -> Done:
-    """Write to a worker."""
-    if wanted.act not in PEOPLE:
-        raise RuleError("bad-value", f"act must be one of {', '.join(PEOPLE)}")
-    return _perform(member, wanted)
+    """Write to a worker, or answer one."""
+    return _perform(member, wanted, "people")
 
 
 @router.get("/acts")
@@ -140,15 +146,16 @@ def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> l
     """What was done, the newest first."""
     with member.read() as work:
         rows = audit.acts(work, limit)
+    undoable = {name for name, act in all_acts().items() if not act.final}
     return [
         ActDone(
             number=row.id,
             at=row.at,
             who=row.who,
             act=row.act,
-            details=json.loads(row.details),
+            details=dict(audit.details_of(row)),
             undoes=row.undoes,
-            reversible=row.act in ACTS and ACTS[row.act].undo is not None,
+            reversible=row.act in undoable,
         )
         for row in rows
     ]
@@ -167,9 +174,10 @@ def take_back(work: Work, member: Member, number: int) -> int:
     return audit.undo(work, member.name, number)
 
 
-def scope_of(act: str) -> str:
-    """What a token must allow for an act."""
-    return SCOPES.get(act, "manage")
+def scope_of(name: str) -> str:
+    """What a token must allow for an act of the record."""
+    act = all_acts().get(name)
+    return act.scope if act else "manage"
 
 
 @router.get("/status")
@@ -239,7 +247,11 @@ def extend(
         rows = extension_in(folder, depth)
     with member.write() as work:
         cost = extension.cost_of_pool(work, rows)
-        added = extension.extend(work, member.name, rows) if sure else None
+        added = None
+        if sure:
+            number = audit.perform(work, member.name, Extend(rows=rows))
+            stored = audit.details_of(audit.act_numbered(work, number))
+            added = Added(**{name: stored[name] for name, _ in Extend.results})
     return Extended(cost=cost, added=added)
 
 

@@ -13,6 +13,7 @@ from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.store import Work
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers as people
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Member, Payer, Reader, TheSettings
 from qrowd.web.api.own import Appeal
@@ -120,8 +121,8 @@ def link_for(work: Work, settings: Settings, person: str, days: float) -> str:
     return f"{page}?link={people.make_link(work, person, days)}"
 
 
-@router.get("/appeals")
-def open_appeals(member: Keeper) -> list[AppealLine]:
+@router.get("/appeals", response_model=list[AppealLine])
+def open_appeals(member: Keeper) -> list[appeals.NumberedAppeal]:
     """Appeals without an answer."""
     with member.read() as work:
         return appeals.open_appeals(work)
@@ -131,7 +132,7 @@ def open_appeals(member: Keeper) -> list[AppealLine]:
 def answer_appeal(number: Number, answer: AppealAnswer, member: Keeper) -> None:
     """Answer an appeal; a refusal whose appeal is won is accepted and paid."""
     with member.write() as work:
-        appeals.answer_appeal(work, member.name, number, won=answer.won, reply=answer.reply)
+        audit.perform(work, member.name, "answer appeal", {"appeal": number, **answer.model_dump()})
 
 
 @router.post("/workers/{number}/forget", status_code=204)

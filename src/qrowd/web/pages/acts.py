@@ -4,7 +4,6 @@ more pool, topics, runs, gold.
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import time
@@ -15,14 +14,23 @@ from fastapi import Response
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
-from qrowd.collection.database.schema import assignment, outcome, worker
-from qrowd.collection.database.store import Row, Work
-from qrowd.collection.office import extension
-from qrowd.collection.office.acts import ACTS, consequence
-from qrowd.collection.plan.rows import CampaignRows
+from qrowd.collection.adjudication.appeals import NumberedAppeal
+from qrowd.collection.database.schema import (
+    Assignment,
+    Audit,
+    Outcome,
+    assignment,
+    outcome,
+    worker,
+)
+from qrowd.collection.database.store import Work
+from qrowd.collection.office.acts.sets import Extend
+from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import Act, Consequence, act_named, all_acts
 from qrowd.errors import QrowdError, RuleError
 from qrowd.rendering import thousands
+from qrowd.texts import Text
 from qrowd.web.api.manage import UPLOADS, extension_in, scope_of, take_back
 from qrowd.web.files import keep_upload
 from qrowd.web.pages.frame import (
@@ -37,44 +45,17 @@ from qrowd.web.pages.frame import (
 )
 
 router = page_router()
-WHOLE = ("worker", "target", "set", "assignment", "appeal")
-WORDS = ("topic", "text", "reply")
-MESSAGES = {
-    "launch": "Launched: workers can begin.",
-    "pause": "Paused: nobody gets a new batch.",
-    "resume": "Running again.",
-    "close": "Closed.",
-    "raise target": "The target is set.",
-    "retire gold": "The gold set is retired.",
-    "fund": "The budget is changed.",
-    "screen out": "Screened out.",
-    "stop": "This worker gets no more batches.",
-    "accept": "Accepted.",
-    "exclude": "Excluded.",
-    "refuse": "Refused.",
-    "bonus": "The bonus is owed.",
-    "message": "Sent.",
-    "settle": "Marked as paid.",
-    "answer appeal": "Answered.",
-}
 PAGE = 100  # lines
-MOST_WORDS = 300  # characters of an act's details
-# details that only undoing wants to know
-QUIET = (
-    "before",
-    "batches",
-    "batch",
-    "promised",
-    "earned",
-    "paid",
-    "ended_at",
-    "priorities",
-    "drawn",
-    "added",
-)
+MOST_WORDS = 300  # characters of a detail
 STAGED_SECONDS = 86_400
 DEPTH = "20"
 DEEPEST = 10_000
+
+
+class WaitingBatch(Assignment):
+    """A batch and its worker's number."""
+
+    number: int
 
 
 # --- an act ---------------------------------------------------------------------------------------
@@ -83,53 +64,35 @@ DEEPEST = 10_000
 @router.post("/campaigns/{name}/act")
 def act(name: str, visit: Visiting) -> Response:
     """Ask first, with what it costs; then do it."""
-    wanted = visit.text("act")
-    if wanted not in MESSAGES:
-        raise RuleError("not-found", f"there is no act {wanted!r} here")
-    inside = visit.enter(name, scope_of(wanted))
+    kind = act_named(visit.text("act"))
+    inside = visit.enter(name, kind.scope)
     with inside.read() as work:
-        details = _details(inside, work)
-        foretold = consequence(work, wanted, details)
-        price = foretold.price(work)
-    if not inside.sure:
-        title, follows, button = foretold.question, foretold.follows, foretold.button
-        confirmation = Confirmation(title, follows, price, button, inside.back(), foretold.final)
-        return inside.confirm(confirmation)
-    with inside.write() as work:
-        number = _perform(work, inside, wanted, details)
-    undo = number if ACTS[wanted].undo is not None else None
-    return inside.go(inside.back(), message=MESSAGES[wanted], undo=undo)
+        wanted = kind.of_form(inside.text, work.plan.pay)
+        if not inside.sure:
+            return inside.confirm(_question(inside, work, wanted, inside.back()))
+    return _done(inside, wanted, inside.back())
 
 
-def _details(visit: Visit, work: Work) -> dict[str, Any]:
-    """What the form says of the act, as the act wants it; amounts in minor units."""
-    details: dict[str, Any] = {}
-    try:
-        for key in WHOLE:
-            if visit.text(key):
-                details[key] = int(visit.text(key))
-        if visit.text("amount"):
-            details["amount"] = work.plan.pay.minor(float(visit.text("amount").replace(",", ".")))
-        if visit.text("workers"):
-            details["workers"] = [int(number) for number in visit.text("workers").split()]
-    except (ValueError, OverflowError):
-        raise RuleError("bad-value", "give a number, such as 2 or 2.50") from None
-    details |= {key: visit.text(key) for key in WORDS if visit.text(key)}
-    if visit.text("won"):
-        details["won"] = visit.text("won") == "yes"
-    return details
+def _question(visit: CampaignVisit, work: Work, act: Act, back: str) -> Confirmation:
+    """What is asked before an act."""
+    foretold: Consequence = act.foretell(work)
+    return Confirmation(
+        visit.say(foretold.question),
+        [visit.say(text) for text in foretold.follows],
+        visit.say(foretold.price(work)),
+        visit.say(foretold.button),
+        back,
+        act.final,
+    )
 
 
-def _perform(work: Work, visit: CampaignVisit, act: str, details: dict[str, Any]) -> int:
-    name, seen = visit.member.name, visit.number("seen")
-    if act == "answer appeal":
-        audit.refuse_unseen(work, act, details, seen)
-        won, reply = details.get("won", False), details.get("reply", "")
-        return appeals.answer_appeal(work, name, details["appeal"], won=won, reply=reply)
-    try:
-        return audit.perform(work, name, act, details, sure=True, seen=seen)
-    except KeyError as missing:
-        raise RuleError("bad-value", f"say {missing.args[0]}") from None
+def _done(visit: CampaignVisit, act: Act, back: str) -> Response:
+    """Do an act, for somebody who was asked and is sure."""
+    with visit.write() as work:
+        seen = visit.number("seen")
+        number = audit.perform(work, visit.member.name, act, sure=True, seen=seen)
+        said = audit.said_of(work, number)
+    return visit.go(back, message=visit.say(said), undo=None if act.final else number)
 
 
 # --- the record -----------------------------------------------------------------------------------
@@ -141,24 +104,40 @@ def record(visit: ReaderVisit, before: int | None = None) -> Response:
     with visit.read() as work:
         rows = audit.acts(work, PAGE, before)
         able = audit.reversible(work, rows)
-        data = visit.top(work, "/acts")
+        pay, data = work.plan.pay, visit.top(work, "/acts")
     lines = [
-        (row, _words(row), row.id in able and scope_of(row.act) in visit.member.scopes)
+        (
+            row,
+            name_of(row.act),
+            _details(row, pay),
+            row.id in able and scope_of(row.act) in visit.member.scopes,
+        )
         for row in rows
     ]
     older = rows[-1].id if len(rows) == PAGE else None
     return visit.show("organiser/acts.html.j2", lines=lines, older=older, **data)
 
 
-def _words(row: Row) -> str:
-    """The details of an act in a few words."""
-    details: dict[str, Any] = json.loads(row.details)
-    words = ", ".join(
-        f"{key} {value}"
-        for key, value in details.items()
-        if key not in QUIET and not key.startswith(("after_", "last_"))
-    )
-    return words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]}…"
+def name_of(name: str) -> Text | str:
+    """What an act of the record is called."""
+    undone = name.removeprefix("undo ")
+    act = all_acts().get(undone)
+    called = act.says("name") if act else undone
+    return called if undone == name else Text("office.acts.undone", act=called)
+
+
+def _details(row: Audit, pay: Pay) -> list[Text | str]:
+    """The details of an act that people want to read."""
+    act, stored = all_acts().get(row.act), audit.details_of(row)
+    if act is None:
+        return [f"{name} {value}" for name, value in stored.items()]
+    shown = act.shown(stored, pay)
+    return [Text(f"office.detail.{name}", value=_cut(value)) for name, value in shown.items()]
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else ""
+    return f"{text[:MOST_WORDS]}…" if len(text) > MOST_WORDS else value
 
 
 @router.post("/campaigns/{name}/acts/{number}/undo")
@@ -167,7 +146,7 @@ def undo(number: int, visit: ManagerVisit) -> Response:
     with visit.write() as work:
         undone = audit.act_numbered(work, number).act
         take_back(work, visit.member, number)
-    return visit.go(visit.back(), message=f"Taken back: {undone}.")
+    return visit.go(visit.back(), message=visit.say("office.acts.taken-back", act=name_of(undone)))
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -186,11 +165,12 @@ def open_appeals(visit: KeeperVisit) -> Response:
     return visit.show("organiser/appeals.html.j2", **data)
 
 
-def _about(work: Work, row: Row) -> dict[str, Any]:
+def _about(work: Work, row: NumberedAppeal) -> dict[str, Any]:
     """What an appeal is about: the batch, or the check question with both grades."""
     if row.kind != "refusal":
-        return {"question": appeals.disputed_question(work, row)}
-    return {"batch": work.row(select(assignment).where(assignment.c.id == row.assignment_id))}
+        return {"question": appeals.disputed_question(work, row.id)}
+    query = select(assignment).where(assignment.c.id == row.assignment_id)
+    return {"batch": work.row(query, Assignment)}
 
 
 @router.get("/campaigns/{name}/batches")
@@ -201,10 +181,10 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
         joined = assignment.join(worker, worker.c.id == a.worker_id)
         query = select(assignment, worker.c.number).select_from(joined)
         mine = query.where(work.own(assignment), a.state == "submitted", a.id > after)
-        rows = work.rows(mine.order_by(a.id).limit(PAGE))
-        checks: dict[int, list[Row]] = {row.id: [] for row in rows}
+        rows = work.rows(mine.order_by(a.id).limit(PAGE), WaitingBatch)
+        checks: dict[int, list[Outcome]] = {row.id: [] for row in rows}
         outcomes = select(outcome).where(outcome.c.assignment_id.in_(checks))
-        for check in work.rows(outcomes.order_by(outcome.c.id)):
+        for check in work.rows(outcomes.order_by(outcome.c.id), Outcome):
             checks[check.assignment_id].append(check)
         data = visit.top(work, "/workers")
     return visit.show("organiser/batches.html.j2", rows=rows, checks=checks, page=PAGE, **data)
@@ -232,7 +212,7 @@ def extend(visit: ManagerVisit) -> Response:
         _stage(visit, folder)
         rows = extension_in(folder, _depth(visit))
         with visit.read() as work:
-            confirmation = _extension(work, rows, visit.address("/extend"))
+            confirmation = _question(visit, work, Extend(rows=rows), visit.address("/extend"))
     except QrowdError as error:
         shutil.rmtree(folder, ignore_errors=True)
         return extension_form(visit.with_problem(error, 422))
@@ -260,34 +240,14 @@ def _stage(visit: Visit, folder: Path) -> None:
         keep_upload(folder / kind, name, file)
 
 
-def _extension(work: Work, rows: CampaignRows, back: str) -> Confirmation:
-    cost, shown = extension.cost_of_pool(work, rows), work.plan.pay.shown
-    topics, documents = len({topic for topic, _ in rows.pool}), len(list(rows.documents))
-    follows = [
-        f"{thousands(cost.pairs)} new pairs of {thousands(topics)} topics: "
-        f"{thousands(cost.judgements)} judgements in about {thousands(cost.batches)} batches.",
-        f"{thousands(len(rows.topics))} topics, {thousands(documents)} documents and "
-        f"{thousands(len(rows.gold))} gold pairs were sent; what is here already stays as it "
-        "is.",
-        "They make new sets; sets that are there do not change.",
-    ]
-    short = cost.amount - cost.free
-    lacks = f"; {shown(short)} more would be needed" if short > 0 else ""
-    price = f"This costs {shown(cost.amount)}; {shown(cost.free)} are free{lacks}."
-    return Confirmation("Add this to the campaign?", follows, price, "Add it", back)
-
-
 def _add(visit: CampaignVisit) -> Response:
     key = visit.text("key")
     folder = visit.storage.staged / (key if key.isalnum() else "none")
     if not any(folder.glob("*/*")):
         raise RuleError("conflict", "the files are not here any more; choose them again")
-    rows = extension_in(folder, _depth(visit))
-    with visit.write() as work:
-        added = extension.extend(work, visit.member.name, rows, visit.number("seen"))
-        number = audit.last_act(work)
+    extension = Extend(rows=extension_in(folder, _depth(visit)))
+    page = _done(visit, extension, visit.address())
     for path in sorted((folder / "runs").glob("*")):
         shutil.move(path, visit.storage.runs / path.name)
     shutil.rmtree(folder, ignore_errors=True)
-    message = f"Added: {thousands(added.pairs)} pairs in {thousands(added.sets)} sets."
-    return visit.go(visit.address(), message=message, undo=number)
+    return page

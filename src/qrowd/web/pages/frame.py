@@ -235,6 +235,7 @@ class CampaignVisit(Visit):
             "tabs": TABS,
             "seen": audit.last_act(work),
             "pay": work.plan.pay,
+            "plan": work.plan,
             "scopes": self.member.scopes,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastapi import Response
@@ -11,16 +12,17 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
-from qrowd.collection.office.acts import consequence
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import Act, act_named
 from qrowd.quality.suspicion import SUSPICIOUS
-from qrowd.rendering import records, thousands
+from qrowd.rendering import records
 from qrowd.texts import Text
+from qrowd.web.pages.acts import name_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
-from qrowd.web.pages.templates import interval, number, percent
+from qrowd.web.pages.templates import UNKNOWN, number, percent
 
 router = page_router()
 TOPICS = 200  # lines of a page
@@ -37,25 +39,41 @@ class Tile:
     age: int | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The act that answers a need, what its button says, and what it costs."""
+
+    act: Act
+    button: str
+    price: str
+
+
 @router.get("/campaigns/{name}")
 def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
         ahead = pace_of(work)
         findings = {kind: last_job(work, kind) for kind in ("quality", "systems")}
-        todo = [
-            (need, consequence(work, need.act, need.details).price(work) if need.act else "")
-            for need in needs(work, ahead)
-        ]
+        todo = [(need, _answer(visit.say, work, need)) for need in needs(work, ahead)]
         data = {
             "ahead": ahead,
-            "needs": todo + [(need, "") for need in _from_jobs(findings)],
-            "tiles": _tiles(work, findings),
-            "target": work.plan.sets.target,
-            "acts": audit.acts(work, 5),
+            "needs": todo + [(need, None) for need in _from_jobs(findings)],
+            "tiles": _tiles(visit.say, work, findings),
+            "acts": [(row, name_of(row.act)) for row in audit.acts(work, 5)],
             **visit.top(work, ""),
         }
     return visit.show("organiser/live.html.j2", **data)
+
+
+Say = Callable[..., str]  # as `Visit.say`
+
+
+def _answer(say: Say, work: Work, need: Need) -> Answer | None:
+    if not need.act:
+        return None
+    act = act_named(need.act).of(need.details)
+    foretold = act.foretell(work)
+    return Answer(act, say(foretold.button), say(foretold.price(work)))
 
 
 def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
@@ -64,57 +82,66 @@ def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
     quality = findings["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPICIOUS)
     if doubted:
-        text = Text("office.need.doubted", n=doubted)
+        text = Text("office.live.careless", n=doubted)
         todo.append(Need(text, page="/workers?order=suspicion"))
     for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
-            text = Text(f"office.need.failed.{kind}", problem=last.problem)
+            text = Text(f"office.live.failed.{kind}", problem=last.problem)
             todo.append(Need(text, page=f"/{kind}"))
     return todo
 
 
-def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
+def _tiles(say: Say, work: Work, findings: dict[str, LastJob]) -> list[Tile]:
     workers = counts(work, worker)
-    states = ", ".join(f"{thousands(n)} {state}" for state, n in workers.items())
+    states = ", ".join(
+        say("office.worker.count", n=n, state=Text(f"office.worker.state.{state}"))
+        for state, n in workers.items()
+    )
+    figure = number(sum(workers.values()))
+    words = states or say("office.tile.workers.none")
     return [
-        _coverage_tile(work),
-        _quality_tile(findings["quality"]),
-        _systems_tile(findings["systems"]),
-        Tile("/workers", "Workers", number(sum(workers.values())), states or "none yet"),
+        _coverage_tile(say, work),
+        _quality_tile(say, findings["quality"]),
+        _systems_tile(say, findings["systems"]),
+        Tile("/workers", say("office.tile.workers"), figure, words),
     ]
 
 
-def _coverage_tile(work: Work) -> Tile:
+def _coverage_tile(say: Say, work: Work) -> Tile:
     topics = by_topic_and_votes(work)
-    done = sum(topic.held >= topic.wanted for topic in topics)
     documents = sum(sum(topic.by_votes.values()) for topic in topics) or 1
-    held = sum(topic.held for topic in topics)
-    wanted = sum(topic.wanted for topic in topics)
-    figure = f"{held / documents:.1f} of {round(wanted / documents, 1):g}"
-    part = f"{thousands(done)} of {thousands(len(topics))}"
-    words = f"judgements of a document; {part} topics have all of theirs"
-    return Tile("/coverage", "Coverage", figure, words)
+    held = f"{sum(topic.held for topic in topics) / documents:.1f}"
+    wanted = f"{round(sum(topic.wanted for topic in topics) / documents, 1):g}"
+    done = sum(topic.held >= topic.wanted for topic in topics)
+    return Tile(
+        "/coverage",
+        say("office.tile.coverage"),
+        say("office.tile.coverage.figure", held=held, wanted=wanted),
+        say("office.tile.coverage.words", done=done, topics=len(topics)),
+    )
 
 
-def _quality_tile(last: LastJob) -> Tile:
+def _quality_tile(say: Say, last: LastJob) -> Tile:
+    title = say("office.tile.quality")
     if last.result is None:
-        return Tile("/quality", "Quality", "–", "not worked out yet")
+        return Tile("/quality", title, UNKNOWN, say("office.tile.quality.none"))
     rows = {row["coefficient"]: row for row in records(last.result["agreement"])}
     alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
     if alpha is None:
-        return Tile("/quality", "Quality", "–", "agreement cannot be told", last.age)
-    ends = str(interval(alpha)).partition(" ")[2]
-    words = f"Krippendorff's alpha {ends}: agreement, 1 is perfect"
-    return Tile("/quality", "Quality", number(alpha["value"], 2), words, last.age)
+        return Tile("/quality", title, UNKNOWN, say("office.tile.quality.unknown"), last.age)
+    low, high = number(alpha["low"], 2), number(alpha["high"], 2)
+    words = say("office.tile.quality.words", low=low, high=high)
+    return Tile("/quality", title, number(alpha["value"], 2), words, last.age)
 
 
-def _systems_tile(last: LastJob) -> Tile:
+def _systems_tile(say: Say, last: LastJob) -> Tile:
+    title = say("office.tile.systems")
     if last.result is None:
-        return Tile("/systems", "Systems", "–", "no scores yet: add runs")
+        return Tile("/systems", title, UNKNOWN, say("office.tile.systems.none"))
     first = last.result["measures"][0]
     best = next(row for row in last.result["systems"] if row["measure"] == first)
-    words = f"leads by {first}; the best one with {percent(best['best'])}"
-    return Tile("/systems", "Systems", str(best["run"]), words, last.age)
+    words = say("office.tile.systems.words", measure=first, share=percent(best["best"]))
+    return Tile("/systems", title, str(best["run"]), words, last.age)
 
 
 @router.get("/campaigns/{name}/coverage")
@@ -123,7 +150,6 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
     with visit.read() as work:
         topics, ahead = by_topic_and_votes(work), pace_of(work)
         quality, data = last_job(work, "quality"), visit.top(work, "/coverage")
-        target = work.plan.sets.target
     total = sum((Counter(topic.by_votes) for topic in topics), Counter[int]())
     part = Part.of(len(topics), page, TOPICS)
     return visit.show(
@@ -134,7 +160,6 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         page=part.page,
         pages=part.pages,
         ahead=ahead,
-        target=target,
         pictures=drawn(visit.storage, quality, "votes", "workload"),
         **data,
     )
@@ -160,4 +185,4 @@ def dealt_with(number: int, visit: ManagerVisit) -> Response:
     """Take a notice off the list."""
     with visit.write() as work:
         notices.dealt_with(work, number)
-    return visit.go(own_address(visit.text("back")), message="Taken off the list.")
+    return visit.go(own_address(visit.text("back")), message=visit.say("office.live.off-the-list"))

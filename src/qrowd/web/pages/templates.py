@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from qrowd import rendering
+from qrowd.collection.record.act import offered
 from qrowd.texts import Text, language_names, listed
 
 FOLDER = Path(__file__).parents[1]
@@ -40,6 +41,7 @@ def templates() -> jinja2.Environment:
         "listed": listed,
     }
     environment.globals["language_names"] = language_names
+    environment.globals["offered"] = offered
     return environment
 
 

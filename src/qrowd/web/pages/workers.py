@@ -15,8 +15,16 @@ from qrowd.collection.office import worker_record
 from qrowd.collection.people import workers as people
 from qrowd.errors import RuleError
 from qrowd.quality.assessors import ABOUT, MAIN
+from qrowd.texts import Text
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
-from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
+from qrowd.web.pages.frame import (
+    CampaignVisit,
+    Confirmation,
+    KeeperVisit,
+    Part,
+    ReaderVisit,
+    page_router,
+)
 from qrowd.web.pages.quality import last_job
 from qrowd.web.pages.templates import interval
 
@@ -25,13 +33,13 @@ if TYPE_CHECKING:
 
 router = page_router()
 PAGE = 100
-# how the table can be ordered: the column of the assessors' table, and its words
+# how the table can be ordered, and the column of the assessors' table
 ORDERS = {
-    "number": ("", "number"),
-    "suspicion": ("informedness", "most suspicious first"),
-    "judgements": ("judgements", "busiest first"),
-    "accuracy": ("accuracy", "worst on check questions first"),
-    "seconds": ("seconds", "fastest first"),
+    "number": "",
+    "suspicion": "informedness",
+    "judgements": "judgements",
+    "accuracy": "accuracy",
+    "seconds": "seconds",
 }
 
 
@@ -45,7 +53,7 @@ def workers(visit: ReaderVisit, page: int = 1, order: str = "number", state: str
         states = counts(work, worker)
         total = states.get(state, 0) if state else sum(states.values())
         part = Part.of(total, page, PAGE)
-        numbers = _ranked(file, ORDERS[order][0], part.start) if order != "number" else []
+        numbers = _ranked(file, ORDERS[order], part.start) if order != "number" else []
         if numbers:
             state = ""
         else:
@@ -104,12 +112,12 @@ def _ranked(file: Path, column: str, start: int) -> list[int]:
     return ordered.slice(start, PAGE).collect()["number"].to_list()
 
 
-def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, str, Any]:
+def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, Text | str, Any]:
     """A line of the evidence: what, what it means, the value (with its interval)."""
     ends = {end: evidence.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
         return name, ABOUT[name], evidence[name]
-    means = ABOUT[name].partition(" (")[0] + "; 95 % interval"
+    means = Text("office.worker.interval", meaning=ABOUT[name].partition(" (")[0])
     return name, means, interval({"value": evidence[name], **ends})
 
 
@@ -124,7 +132,8 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
     evidence = _evidence(visit.storage.results / "assessors.tsv", [number]).get(number, {})
     first = (*MAIN, "informedness", "reference")
     facts = [_fact(evidence, name) for name in ABOUT if evidence.get(name) is not None]
-    answers = [*map(str, scale.grades), "cannot tell", "broken"]
+    grades = [str(grade) for grade in scale.grades]
+    answers = [*grades, "cannot tell", "broken"]
     return visit.show(
         "organiser/worker.html.j2",
         found=record,
@@ -133,9 +142,10 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
         job=job,
         facts=[fact for fact in facts if fact[0] in first],
         more=[fact for fact in facts if fact[0] not in first],
-        known=evidence,
+        evidence=evidence,
         labels=dict(zip(scale.grades, scale.labels, strict=False)),
         grades=scale.grades,
+        shown_grades=grades,
         said=[answer for answer in answers if any(key[1] == answer for key in record.confusion)],
         people="people" in visit.member.scopes,
         **data,
@@ -169,25 +179,30 @@ def forget(number: int, visit: KeeperVisit) -> Response:
     page = visit.address(f"/workers/{number}")
     void = visit.text("void") == "yes"
     if not visit.sure:
-        return visit.confirm(_forgetting(number, void, page))
+        return visit.confirm(_forgetting(visit, number, void, page))
     try:
         erase(visit.member, number, void=void, despite=visit.text("despite") == "yes")
     except RuleError as error:
         if error.code != "released":
             raise
-        title, follows = "A release has these answers", [f"{error}."]
-        once_more = Confirmation(title, follows, button="Forget and void", back=page, final=True)
+        once_more = Confirmation(
+            visit.say("office.worker.forget-released"),
+            [f"{error}."],
+            button=visit.say("office.worker.forget-despite"),
+            back=page,
+            final=True,
+        )
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
-    return visit.go(page, message="Forgotten.")
+    return visit.go(page, message=visit.say("office.worker.forgotten"))
 
 
-def _forgetting(number: int, void: bool, back: str) -> Confirmation:
-    follows = [
-        "Name, address, platform's id, visits, messages, reasons and marked passages are erased.",
-        "The answers are void, and their places open again."
-        if void
-        else "The answers stay, under a number that means nothing.",
-        "Earlier backups are yours to erase.",
-    ]
-    title, cost = f"Forget the person behind w{number}?", "This costs nothing."
-    return Confirmation(title, follows, cost, "Forget", back, final=True)
+def _forgetting(visit: CampaignVisit, number: int, void: bool, back: str) -> Confirmation:
+    follows = ("forget-erased", "forget-voids" if void else "forget-keeps", "forget-backups")
+    return Confirmation(
+        visit.say("office.worker.forget-question", worker=f"w{number}"),
+        [visit.say(f"office.worker.{part}") for part in follows],
+        visit.say("office.price.nothing"),
+        visit.say("office.worker.forget-button"),
+        back,
+        final=True,
+    )

@@ -115,7 +115,7 @@ def judge(
     """Let robots do a campaign itself (a draft is launched first); its clock must be `clock`."""
     with store.write(name) as work:
         if work.state == "draft":
-            audit.launch(work, "robots")
+            audit.perform(work, "robots", "launch")
         truth = truth_of(work, crowd.truth)
         grades, began = by_content(work, truth), work.now
         files = CampaignFiles(store, folder, work.campaign)

@@ -1,0 +1,71 @@
+"""Appeals of workers and samples for experts."""
+
+from __future__ import annotations
+
+from qrowd.collection.adjudication import appeals, expert_sample
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging.assignments import by_id, move, undo_details
+from qrowd.collection.office.acts.batches import take_back
+from qrowd.collection.people.workers import worker_of
+from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.collection.record.details import Identifier, Number, Rows, Words, YesNo, detail
+from qrowd.errors import RuleError
+
+
+class AnswerAppeal(Act):
+    """Answer a worker's appeal; a refusal whose appeal is won is accepted, and paid."""
+
+    name = "answer appeal"
+    on = ("appeal",)
+    scope = "people"
+    subject = "appeal {appeal}"
+    appeal: int = detail(Identifier())
+    won: bool = detail(YesNo())
+    # not in the record, which keeps what is erased with a person
+    reply: str = detail(Words(), default="", recorded=False)
+
+    def do(self, work: Work) -> Details:
+        row = appeals.answer(work, self.appeal, won=self.won, reply=self.reply)
+        if not self.won or row.assignment_id is None or row.kind != "refusal":
+            return {}
+        refused = by_id(work, row.assignment_id)
+        move(work, refused, "restore")
+        return {"batch": undo_details(refused)}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        appeals.reopen(work, int(stored["appeal"]))
+        if stored.get("batch"):
+            take_back(work, stored["batch"], "refuse again")
+
+    def foretell(self, work: Work) -> Consequence:
+        row = appeals.appeal_numbered(work, self.appeal)
+        author = f"w{worker_of(work, row.worker_id).number}"
+        follows, cost = [self.says("follows", worker=author)], 0
+        if self.won and row.assignment_id is not None and row.kind == "refusal":
+            batch = by_id(work, row.assignment_id)
+            follows.append(self.says("accepted", pay=work.plan.pay.shown(batch.pay)))
+            cost = 0 if batch.promised else batch.pay
+        elif self.won:
+            follows.append(self.says("gold"))
+        verdict = self.says("right" if self.won else "stays")
+        return self.ask(work, *follows, cost=cost, worker=author, verdict=verdict)
+
+
+class DrawSample(Act):
+    """Draw judgements at random for experts to judge again, up to `size` or the planned share."""
+
+    name = "draw sample"
+    adds = True
+    results = (("drawn", Rows()),)
+    size: int | None = detail(Number(low=1), default=None)
+
+    def do(self, work: Work) -> Details:
+        drawn = expert_sample.draw_sample(work, self.size)
+        if not drawn:
+            raise RuleError("conflict", "there are no further judgements to draw")
+        return {"drawn": drawn}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        expert_sample.put_back(work, stored["drawn"])

@@ -1,0 +1,93 @@
+"""Money: the budget, a bonus, what is owed and paid."""
+
+from __future__ import annotations
+
+from qrowd.collection.books import ledger
+from qrowd.collection.database.store import Work
+from qrowd.collection.people.workers import worker_by_number
+from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.collection.record.details import Money, WorkerNumber, WorkerNumbers, detail
+from qrowd.errors import RuleError
+
+
+class Fund(Act):
+    """Add to the budget, or take out what is free of it (a negative amount)."""
+
+    name = "fund"
+    on = ("campaign", "money")
+    scope = "pay"
+    adds = True
+    amount: int = detail(Money(), hint=True)
+
+    def do(self, work: Work) -> Details:
+        ledger.fund(work, self.amount)
+        return {}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        ledger.fund(work, -int(stored["amount"]))
+
+    def foretell(self, work: Work) -> Consequence:
+        shown = work.plan.pay.shown
+        total = shown(ledger.balance(work).budget + self.amount)
+        part = "add" if self.amount > 0 else "take-out"
+        return self.ask(
+            work,
+            self.says("follows", total=total),
+            price=self.says("price", total=total),
+            change=self.says(part, amount=shown(abs(self.amount))),
+        )
+
+
+class Bonus(Act):
+    """Owe a worker more than the batches earn."""
+
+    name = "bonus"
+    on = ("worker",)
+    scope = "pay"
+    subject = "bonus {worker}"
+    adds = True
+    worker: int = detail(WorkerNumber())
+    amount: int = detail(Money())
+
+    def do(self, work: Work) -> Details:
+        ledger.bonus(work, worker_by_number(work, self.worker).id, self.amount)
+        return {}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        worker_id, amount = worker_by_number(work, int(stored["worker"])).id, int(stored["amount"])
+        due = {row.id: row.amount for row in ledger.owed(work)}
+        if due.get(worker_id, 0) < amount:
+            raise RuleError("not-allowed", "this bonus was paid already")
+        ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=worker_id)
+
+    def foretell(self, work: Work) -> Consequence:
+        worker_by_number(work, self.worker)
+        return self.ask(work, self.says("follows"), cost=self.amount)
+
+
+class Settle(Act):
+    """Mark as paid what all workers are owed, or those of `workers`."""
+
+    name = "settle"
+    on = ("debts",)
+    scope = "pay"
+    final = True
+    results = (("amount", Money()),)
+    workers: list[int] = detail(WorkerNumbers(), default=())
+
+    def do(self, work: Work) -> Details:
+        numbers = self._numbers(work)
+        ids = [worker_by_number(work, number).id for number in numbers]
+        return {"workers": numbers, "amount": ledger.settle(work, ids)}
+
+    def foretell(self, work: Work) -> Consequence:
+        numbers = set(self._numbers(work))
+        amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
+        total = work.plan.pay.shown(sum(amounts))
+        marked = self.says("marked", n=len(amounts), total=total)
+        return self.ask(work, marked, self.says("follows"), total=total)
+
+    def _numbers(self, work: Work) -> list[int]:
+        return list(self.workers) or [row.number for row in ledger.owed(work)]

@@ -1,0 +1,214 @@
+"""What is judged: targets, priorities, gold sets, instructions of a topic, more of everything."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, and_, case, select
+
+from qrowd.collection.database.schema import (
+    NAMED_PAIRS,
+    PAIR_NAMES,
+    JudgingSet,
+    TypedRow,
+    judging_set,
+    pair,
+)
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging import gold
+from qrowd.collection.material import campaign_rows, clarification
+from qrowd.collection.office.extension import cost_of_pool, cost_of_target, pool_sets
+from qrowd.collection.plan.forecast import gold_problem, unpassable
+from qrowd.collection.plan.rows import CampaignRows
+from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.collection.record.details import (
+    Identifier,
+    Inside,
+    Line,
+    Number,
+    Priorities,
+    Words,
+    detail,
+)
+from qrowd.errors import RuleError
+
+
+class RaiseTarget(Act):
+    """Ask for more (or fewer) judgements of every document, or of those of one topic."""
+
+    name = "raise target"
+    on = ("campaign", "topic")
+    target: int = detail(Number(low=0, high=1000), suggest=lambda plan: plan.sets.target + 1)
+    topic: str = detail(Line(), default="", hint=True)
+
+    def do(self, work: Work) -> Details:
+        sets, s = pool_sets(work, self.topic), judging_set.c
+        before: list[list[int]] = []  # first set, last set, target; neighbours with equal ones
+        for number, target in work.db.execute(select(s.id, s.target).where(sets).order_by(s.id)):
+            if before and before[-1][2] == target:
+                before[-1][1] = number
+            else:
+                before.append([number, number, target])
+        if not before:
+            raise RuleError("not-found", "there is no open set of that topic")
+        _set_target(work, self.target, sets)
+        return {"before": before}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        sets = pool_sets(work, stored.get("topic", ""))
+        for first, last, target in stored["before"]:
+            _set_target(work, int(target), and_(sets, judging_set.c.id.between(first, last)))
+
+    def foretell(self, work: Work) -> Consequence:
+        cost = cost_of_target(work, self.target, self.topic)
+        where = self.says("topic", topic=self.topic) if self.topic else self.says("every-topic")
+        return self.ask(
+            work,
+            self.says("wanted", target=self.target, where=where),
+            self.says("more", pairs=cost.pairs, judgements=cost.judgements, batches=cost.batches),
+            self.says("follows"),
+            cost=cost.amount,
+        )
+
+
+def _set_target(work: Work, target: int, sets: ColumnElement[bool]) -> None:
+    held = judging_set.c.held
+    never_below_held = case((held > target, held), else_=target)
+    work.update(judging_set, sets, target=never_below_held)
+
+
+class Extend(Act):
+    """Add topics, documents, gold and pool; the new pairs get sets of their own."""
+
+    name = "extend"
+    on = ("campaign",)
+    adds = True
+    page = "/extend"
+    command = "qrowd campaign extend"
+    results = tuple((name, Number()) for name in ("topics", "documents", "pairs", "sets"))
+    rows: CampaignRows = detail(Inside(of=CampaignRows), recorded=False)
+
+    def do(self, work: Work) -> Details:
+        problem = gold_problem(work.plan, self.rows.gold) or unpassable(work.plan, self.rows.gold)
+        if problem:
+            raise RuleError("bad-value", f"gold: {problem}")
+        before = {f"after_{name}": last for name, last in campaign_rows.highest(work).items()}
+        added = campaign_rows.add(work, self.rows)
+        after = {f"last_{name}": last for name, last in campaign_rows.highest(work).items()}
+        return {**vars(added), **before, **after}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        campaign_rows.withdraw(work, stored)
+
+    def foretell(self, work: Work) -> Consequence:
+        rows, cost = self.rows, cost_of_pool(work, self.rows)
+        return self.ask(
+            work,
+            self.says(
+                "pairs",
+                pairs=cost.pairs,
+                topics=len({topic for topic, _ in rows.pool}),
+                judgements=cost.judgements,
+                batches=cost.batches,
+            ),
+            self.says(
+                "sent",
+                topics=len(rows.topics),
+                documents=len(list(rows.documents)),
+                gold=len(rows.gold),
+            ),
+            self.says("follows"),
+            cost=cost.amount,
+        )
+
+
+class RetireGold(Act):
+    """Give a gold set to nobody any more."""
+
+    name = "retire gold"
+    on = ("gold",)
+    states = ("in use",)
+    subject = "set {set}"
+    set: int = detail(Identifier())
+
+    def do(self, work: Work) -> Details:
+        _use_gold(work, self.set, in_use=False)
+        return {}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        _use_gold(work, int(stored["set"]), in_use=True)
+
+    def foretell(self, work: Work) -> Consequence:
+        _gold_set(work, self.set)
+        left = gold.supply(work) - 1
+        each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
+        return self.ask(work, self.says("follows"), self.says("left", n=left, batches=each))
+
+
+def _use_gold(work: Work, number: int, *, in_use: bool) -> None:
+    row = _gold_set(work, number)
+    if bool(row.open) == in_use:
+        state = "in use" if in_use else "retired"
+        raise RuleError("conflict", f"gold set {row.id} is {state} already")
+    work.update(judging_set, judging_set.c.id == row.id, open=int(in_use))
+
+
+def _gold_set(work: Work, number: int) -> JudgingSet:
+    is_gold = (judging_set.c.id == number) & (judging_set.c.role != "pool")
+    query = select(judging_set).where(work.own(judging_set), is_gold)
+    return work.existing(query, f"there is no gold set {number}", JudgingSet)
+
+
+class NamedPriority(TypedRow):
+    """A pair that has a priority."""
+
+    topic: str
+    doc: str
+    priority: float
+
+
+class Prioritise(Act):
+    """Let some pairs be judged before others: a higher number comes first."""
+
+    name = "prioritise"
+    command = "qrowd campaign extend --priorities FILE"
+    results = (("found", Number()),)
+    priorities: list[tuple[str, str, float]] = detail(Priorities())
+
+    def do(self, work: Work) -> Details:
+        query = select(*PAIR_NAMES, pair.c.priority).select_from(NAMED_PAIRS)
+        rows = work.rows(query.where(work.own(pair), pair.c.priority != 0), NamedPriority)
+        before = {(row.topic, row.doc): row.priority for row in rows}
+        wanted = {(topic, doc): priority for topic, doc, priority in self.priorities}
+        return {
+            "found": campaign_rows.set_priorities(work, wanted),
+            "before": [[*names, before.get(names, 0.0)] for names in wanted],
+        }
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        before = {(topic, doc): priority for topic, doc, priority in stored["before"]}
+        campaign_rows.set_priorities(work, before)
+
+
+class ClarifyTopic(Act):
+    """Add a dated paragraph to a topic's instructions, for those who judge it from now on."""
+
+    name = clarification.ACT
+    on = ("topic",)
+    subject = "topic {topic}"
+    adds = True
+    topic: str = detail(Line())
+    text: str = detail(Words())
+
+    def do(self, work: Work) -> Details:
+        return clarification.clarify(work, self.topic, self.text)
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        clarification.take_back(work, stored["topic"], stored["added"])
+
+    def foretell(self, work: Work) -> Consequence:
+        clarification.topic_named(work, self.topic)
+        return self.ask(work, self.says("follows"))

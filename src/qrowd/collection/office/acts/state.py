@@ -1,0 +1,98 @@
+"""The campaign's state: launch, pause, resume, close."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from sqlalchemy import select
+
+from qrowd.collection.books import ledger
+from qrowd.collection.database.schema import assignment, campaign
+from qrowd.collection.database.states import OPEN
+from qrowd.collection.database.store import Work
+from qrowd.collection.office.pace import pace_of
+from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.errors import RuleError
+
+
+class StateAct(Act):
+    """Lets a campaign in one of `states` have another."""
+
+    on = ("campaign",)
+    subject = "state"
+    becomes: ClassVar[str]
+
+    def do(self, work: Work) -> Details:
+        return {"before": _set_state(work, self.becomes, self.states)}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        before = stored["before"]
+        if before == "draft" and work.count(assignment, work.own(assignment)):
+            raise RuleError("not-allowed", "work was given out already; pause the campaign instead")
+        _set_state(work, before, ("draft", "running", "paused", "closed"))
+
+
+def _set_state(work: Work, state: str, sources: Collection[str]) -> str:
+    """Another state; the one before."""
+    own = campaign.c.id == work.campaign
+    before = str(work.db.scalar(select(campaign.c.state).where(own)))
+    if before not in sources:
+        raise RuleError("wrong-state", f"this campaign is {before}")
+    work.update(campaign, own, state=state)
+    return before
+
+
+class Launch(StateAct):
+    """Let workers begin."""
+
+    name = "launch"
+    states = ("draft",)
+    becomes = "running"
+
+    def foretell(self, work: Work) -> Consequence:
+        shown, pace = work.plan.pay.shown, pace_of(work)
+        expected, budget = shown(pace.expected), shown(pace.budget)
+        return self.ask(
+            work,
+            self.says("wanted", n=pace.wanted),
+            self.says("expected", expected=expected, budget=budget),
+            self.says("follows"),
+            cost=pace.expected,
+        )
+
+
+class Pause(StateAct):
+    """Give nobody a new batch; open ones can be finished."""
+
+    name = "pause"
+    states = ("running",)
+    becomes = "paused"
+
+    def foretell(self, work: Work) -> Consequence:
+        n = work.count(assignment, work.own(assignment), assignment.c.state.in_(OPEN))
+        return self.ask(work, self.says("follows"), self.says("open", n=n))
+
+
+class Resume(StateAct):
+    """Give workers batches again."""
+
+    name = "resume"
+    states = ("paused",)
+    becomes = "running"
+
+    def foretell(self, work: Work) -> Consequence:
+        free = work.plan.pay.shown(ledger.balance(work).free)
+        return self.ask(work, self.says("follows"), self.says("free", free=free))
+
+
+class Close(StateAct):
+    """End a campaign; open batches can be finished, appeals and payments go on."""
+
+    name = "close"
+    states = ("running", "paused")
+    becomes = "closed"
+
+    def foretell(self, work: Work) -> Consequence:
+        return self.ask(work, self.says("follows"), self.says("open"))
