@@ -140,7 +140,7 @@ class Visit:
         text = page.render(visit=self, t=self.say, told=told, problem=self.problem, **data)
         return HTMLResponse(text, self.status, headers=_headers(self.nonce))
 
-    def show_problem(self, status: int, message: str) -> HTMLResponse:
+    def show_problem(self, status: int, message: Text | str) -> HTMLResponse:
         """A page that says what happened, instead of the one that was asked for."""
         visit = replace(self, status=status)
         return visit.show("organiser/problem.html.j2", message=message, missing=status == 404)

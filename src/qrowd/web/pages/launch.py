@@ -21,7 +21,7 @@ from qrowd.collection.plan.pass_rates import HITS, survival
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import duration, percent
-from qrowd.texts import Text
+from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
@@ -153,8 +153,8 @@ def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[st
 
 
 def _lines(estimate: Mapping[str, Any]) -> list[Text]:
-    robots = ", ".join(f"{n} {kind}" for kind, n in estimate["robots"].items())
-    batches = ", ".join(f"{n} {state}" for state, n in estimate["batches"].items())
+    robots = _counted("office.rehearsal.robot.", estimate["robots"])
+    batches = _counted("office.batch.state.", estimate["batches"])
     lines = [
         Text(
             "office.rehearsal.part" if estimate["share"] < 1 else "office.rehearsal.times",
@@ -168,6 +168,16 @@ def _lines(estimate: Mapping[str, Any]) -> list[Text]:
     if estimate["done"] < 0.995:
         lines.append(Text("office.rehearsal.unfinished", share=percent(estimate["done"])))
     return lines
+
+
+def _counted(names: str, numbers: Mapping[str, int]) -> Any:
+    """Such as: 3 accepted, 1 excluded."""
+    return listed(
+        [
+            Text("office.rehearsal.counted", number=number, name=Text(f"{names}{name}"))
+            for name, number in numbers.items()
+        ]
+    )
 
 
 # --- launch ---------------------------------------------------------------------------------------

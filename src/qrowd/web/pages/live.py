@@ -22,7 +22,7 @@ from qrowd.texts import Text
 from qrowd.web.pages.acts import name_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
-from qrowd.web.pages.templates import UNKNOWN, number, percent
+from qrowd.web.pages.templates import UNKNOWN, english, number, percent
 
 router = page_router()
 TOPICS = 200  # lines of a page
@@ -86,7 +86,7 @@ def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
         todo.append(Need(text, page="/workers?order=suspicion"))
     for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
-            text = Text(f"office.live.failed.{kind}", problem=last.problem)
+            text = Text(f"office.live.failed.{kind}", problem=english(last.problem))
             todo.append(Need(text, page=f"/{kind}"))
     return todo
 

@@ -39,6 +39,7 @@ def templates() -> jinja2.Environment:
         "when": when,
         "ago": ago,
         "listed": listed,
+        "english": english,
     }
     environment.globals["language_names"] = language_names
     environment.globals["offered"] = offered
@@ -49,6 +50,11 @@ def templates() -> jinja2.Environment:
 def _said(context: jinja2.runtime.Context, value: Any) -> Any:
     """A text in the language of the page."""
     return context["t"](value) if isinstance(value, Text) else value
+
+
+def english(words: str) -> Markup:
+    """What is English in every language: errors, and what the analysis says."""
+    return Markup('<span lang="en">{}</span>').format(words)
 
 
 # --- numbers, shares and times as people read them ------------------------------------------------

@@ -26,7 +26,7 @@ from qrowd.web.pages.frame import (
     page_router,
 )
 from qrowd.web.pages.quality import last_job
-from qrowd.web.pages.templates import interval
+from qrowd.web.pages.templates import english, interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +117,7 @@ def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, Text | str, Any]
     ends = {end: evidence.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
         return name, ABOUT[name], evidence[name]
-    means = Text("office.worker.interval", meaning=ABOUT[name].partition(" (")[0])
+    means = Text("office.worker.interval", meaning=english(ABOUT[name].partition(" (")[0]))
     return name, means, interval({"value": evidence[name], **ends})
 
 
