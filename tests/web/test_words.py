@@ -72,7 +72,7 @@ def _wrapped(part: str) -> str:
 
 READ_OUT = ("aria-label", "aria-description", "title", "alt", "placeholder")
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-UNREAD = {"script", "style", "code", "pre"}  # code and addresses are data
+UNREAD = {"script", "style", "code", "pre", "textarea"}  # code, and what fields hold, are data
 # names of things, the same in every language: of the product, methods, measures, files, currencies
 NAMES = {"qrowd", "zip", "tiny", "EUR", "AP", "mv", "fleiss", "ac1", "raw", "English", "Deutsch"}
 # what the tests' campaigns hold; names of coefficients, of files, checksums

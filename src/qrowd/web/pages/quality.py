@@ -87,11 +87,12 @@ def _named(files: CampaignFiles, picture: Mapping[str, str]) -> Markup:
 
 
 def embedded(svg: str) -> Markup:
-    """A picture made by `reporting`, to be put into a page.
+    """A picture made by `reporting`, whose words are English, to be put into a page.
 
     The pages' policy forbids `style` attributes: it gets others instead.
     """
-    return Markup(_STYLE.sub(lambda style: _attributes(style[1]), svg))
+    unstyled = _STYLE.sub(lambda style: _attributes(style[1]), svg)
+    return Markup(unstyled.replace("<svg", '<svg lang="en"', 1))
 
 
 def _attributes(style: str) -> str:
