@@ -105,3 +105,26 @@ def walk_end(page: Page, look: Look) -> None:
     page.locator("a.button.main").click()
     page.locator("a.button[href$='/me']").wait_for()
     look("nothing")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_slider(browser: Browser, tmp_path: Path, width: int, language: str) -> None:
+    with serve_trial(tmp_path, "slider", language) as site:
+        context = browser.new_context(viewport={"width": width, "height": 700})
+        page = context.new_page()
+        look = Look(page, f"slider-{language}-{width}")
+        page.goto(site.link)
+        for _ in ("preview", "terms"):
+            main_button(page).click()
+        expect(page.locator(".scale")).to_be_visible()
+        look("instructions")
+        main_button(page).click()
+        expect(page.locator(".page .text")).to_be_visible()
+        look("unset")
+        page.keyboard.press("6")
+        look("chosen")
+        page.keyboard.press("?")
+        look("keys")
+        assert {name: each for name, each in look.found.items() if each} == {}
+        context.close()

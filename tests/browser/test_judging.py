@@ -28,7 +28,7 @@ def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
     expect(page.locator(".where")).to_contain_text("document 1 of")
     page.keyboard.press("Escape")
     expect(page.locator("dialog")).to_have_count(0)
-    judge_all(page, key="2")
+    judge_all(page, 12, "2")
     saved(page)
     page.get_by_role("button", name="Finish the batch").press("Enter")
     first = page.locator(".missed").first

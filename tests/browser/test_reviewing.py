@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.serving import serve_campaign
@@ -18,6 +19,7 @@ from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 PLAN = """
 [campaign]
 name = "tiny"
+way = "{way}"
 [sets]
 size = 3
 [hit]
@@ -44,24 +46,24 @@ def begin(browser: Browser, link: str) -> Page:
     return page
 
 
-def judge(store: Store) -> None:
-    """Somebody else judges a batch: all relevant."""
+def judge(store: Store, **opinion: Any) -> None:
+    """Somebody else judges a batch, all documents alike."""
     with store.write("tiny") as work:
         other = workers.enter(work, "own", "other").id
         batch = queue.next_batch(work, other)
         assert isinstance(batch, Offer)
         for shown in batch.sets:
             for at in range(1, len(shown.documents) + 1):
-                said = {"key": f"k{at}", "place": shown.key, "kind": "grade", "position": at}
-                events.save(work, other, events.Said(**said, grade=1))  # type: ignore[arg-type]
+                said = events.Said(key=f"k{at}", place=shown.key, position=at, **opinion)
+                events.save(work, other, said)
         submission.finish(work, other, batch.key)
         submission.submit(work, other, batch.key)
 
 
 def test_what_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> None:
-    plan = PLAN.format(techniques="review_share = 1")
+    plan = PLAN.format(way="grades", techniques="review_share = 1")
     with serve_campaign(tmp_path, plan, material(topics=1, pool=3, gold_sets=0)) as site:
-        judge(site.store)
+        judge(site.store, kind="grade", grade=1)
         page = begin(browser, site.link)
         expect(page.locator(".earlier")).to_contain_text("Another person said: Relevant.")
         keep_picture(page, "review-earlier-grade")
@@ -73,8 +75,27 @@ def test_what_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> 
         page.close()
 
 
+def test_the_number_that_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> None:
+    plan = PLAN.format(way="slider", techniques="review_share = 1")
+    with serve_campaign(tmp_path, plan, material(topics=1, pool=3, gold_sets=0)) as site:
+        judge(site.store, kind="rating", value=62.5)
+        page = begin(browser, site.link)
+        expect(page.locator(".earlier")).to_contain_text("Another person said: 62.5 (Relevant).")
+        expect(page.get_by_role("slider")).to_have_value("63")  # from there on
+        expect(page.get_by_role("button", name="Move the slider")).to_be_disabled()
+        keep_picture(page, "review-earlier-number")
+        judge_all(page, 3, "6", "Enter")
+        saved(page)
+        page.get_by_role("button", name="Finish the batch").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("that went well")
+        page.close()
+
+
 def test_a_passage_is_marked_in_the_document(browser: Browser, tmp_path: Path) -> None:
-    plan, made = PLAN.format(techniques="justification = 'passage'"), material(1, 3, 0)
+    plan, made = (
+        PLAN.format(way="grades", techniques="justification = 'passage'"),
+        material(1, 3, 0),
+    )
     longer = [
         DocumentRow(one.name, b"Some words that decide it.", one.title) for one in made.documents
     ]

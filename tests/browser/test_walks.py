@@ -69,7 +69,8 @@ def to_the_pie(page: Page) -> None:
     where = position.inner_text()
     page.keyboard.press("1")
     expect(position).not_to_have_text(where)
-    turn("ArrowLeft", lambda: position.inner_text() == where)
+    is_first = "Topic 1 of 3 · document 1 of" in position.inner_text()  # the pie was the last
+    turn("ArrowRight" if is_first else "ArrowLeft", lambda: position.inner_text() == where)
     expect(position).to_have_text(where)
     saved(page)
 

@@ -31,11 +31,12 @@ def two_tabs(browser: Browser, link: str) -> tuple[Page, Page]:
     return one, two
 
 
-def judge_all(page: Page, documents: int = 12, key: str = "0") -> None:
-    """Judge the documents by one key; wait for each to be shown."""
+def judge_all(page: Page, documents: int = 12, *keys: str) -> None:
+    """Judge the documents by one key, or by several; wait for each to be shown."""
     for _ in range(documents):
         before = page.locator(".where").inner_text()
-        page.keyboard.press(key)
+        for key in keys or ("0",):
+            page.keyboard.press(key)
         expect(page.locator(".where")).not_to_have_text(before)
 
 

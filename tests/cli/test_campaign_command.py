@@ -71,7 +71,7 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
     [
         ('act c.db "raise target"', "raise target needs target"),
         ('act c.db "raise target" target=many', "must be a whole number, got 'many'"),
-        ('act c.db "screen out" worker=w99', "no such worker"),
+        ('act c.db "screen out" worker=w99', "there is no worker 99"),
         ("act c.db bonus worker=1", "bonus needs amount"),
         ("act c.db pause resaon=tired", "did you mean reason"),
         ("act c.db prioritise priorities=1", "rows of topic, doc, number"),

@@ -24,6 +24,15 @@ ENGINES = ("sqlite", "postgresql")
 _numbers = itertools.count(1)
 
 
+@pytest.fixture(autouse=True)
+def typed_rows() -> Iterator[None]:
+    """Rows have the columns that their classes declare."""
+    from tests.collection.typed_rows import every_row_checked
+
+    with every_row_checked():
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Any]:
     """A PostgreSQL server for all tests."""

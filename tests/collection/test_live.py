@@ -182,7 +182,7 @@ def test_costs_are_told_first(site: Site, act: str, details: dict[str, Any], cos
         told = act_named(act).of(details).foretell(work)
         assert told.cost == cost
         assert str(told.question).endswith("?")
-        words = str(told.price(work))
+        words = str(told.price)
     usual = "This costs" if cost >= 0 else "This gives back 0.80 EUR"
     assert words.startswith("Up to 105.00 EUR" if act == "fund" else usual)
 

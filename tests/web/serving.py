@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
-from tests.collection.making import Site, make_site
+from tests.collection.making import PLAN, Site, make_site
 
 from qrowd.collection.people import workers
 from qrowd.web.access import new_token
@@ -49,10 +49,10 @@ class Server:
 
 
 @contextmanager
-def make_server(folder: Path, url: str = "") -> Iterator[Server]:
+def make_server(folder: Path, url: str = "", plan: str = PLAN) -> Iterator[Server]:
     """The server, over a new database."""
     where = url or f"sqlite:///{folder / 'campaign.db'}"
-    site = make_site(where)
+    site = make_site(where, plan)
     settings = Settings.of_folder(folder, where, "http://testserver")
     with TestClient(make_app(settings, site.store)) as client:
         yield Server(site, settings, client)

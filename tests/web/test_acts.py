@@ -20,7 +20,7 @@ from tests.web.test_live import AT, asked, done, undo
 from tests.web.test_office import account, sign_in
 
 from qrowd.cli.main import main
-from qrowd.collection.database.schema import person
+from qrowd.collection.database.schema import person, sampled
 from qrowd.collection.database.store import Work
 from qrowd.collection.people.workers import worker_by_number
 from qrowd.collection.record import audit
@@ -277,3 +277,22 @@ def test_an_act_that_somebody_has_just_done_is_a_sentence(office: Server) -> Non
     assert "This campaign is paused" in office.client.post(f"{AT}/act", data=unseen).text
     unknown = office.client.post(f"{AT}/act", data={**pause, "act": "pauze"})
     assert (unknown.status_code, "did you mean pause" in unescape(unknown.text)) == (422, True)
+
+
+def test_a_sample_drawn_by_a_command_is_put_back(
+    office: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = str(tmp_path / "campaign.db")
+
+    def drawn() -> int:
+        with office.site.store.read("tiny") as work:
+            return work.count(sampled)
+
+    main(["campaign", "review", where, "--sample", "2"])
+    number = re.search(r"act (\d+): 2 judgements drawn", capsys.readouterr().err)
+    assert number
+    assert drawn() == 2
+    main(["campaign", "review", where, "--sample", "2"])
+    assert "no further judgements" in capsys.readouterr().err
+    main(["campaign", "act", where, "--undo", number[1]])
+    assert drawn() == 0

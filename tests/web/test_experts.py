@@ -207,8 +207,7 @@ def _organiser(site: Site) -> dict[str, str]:
 
 
 def _grades(work: Any, pair: int) -> list[int]:
-    rows = work.db.execute(cases._answers(work)).all()
-    return [row.grade for row in rows if row.pair_id == pair]
+    return [row.grade for row in work.db.execute(cases._answers(work, pair))]
 
 
 def test_bad_forms_are_told_and_nothing_is_kept(disputed: Server) -> None:

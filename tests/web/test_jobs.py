@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import json
 import lzma
 import socket
@@ -20,12 +21,14 @@ from tests.collection.making import PLAN, make_site
 from tests.web.office import desk, words
 from tests.web.serving import API, Server
 
-from qrowd.collection.database.schema import job
+from qrowd.collection.database.schema import document, job
+from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.robots.crowd import Crowd
+from qrowd.web.judgements import grades_of
+from qrowd.web.robots.crowd import Crowd, by_content, truth_of
 from qrowd.web.robots.rehearsal import judge
 from qrowd.web.robots.robot import Call
 from qrowd.web.robots.traffic import Clock, in_process
@@ -221,6 +224,16 @@ def test_the_same_seed_gives_the_same_dry_run(tmp_path: Path) -> None:
     assert (one.requests, one.hours, one.spent) == (two.requests, two.hours, two.spent)
     assert one.judgements > 0
     assert not site.work(lambda work: jobs.latest(work, "merge"))
+
+
+def test_robots_know_a_document_without_content(server: Server) -> None:
+    site = server.site
+    site.work(Work.update, document, document.c.name == "d0-0", content=None)
+    with site.store.read("tiny") as work:
+        truth = truth_of(work)
+        known = by_content(work, truth)
+    empty = hashlib.sha256(b"").hexdigest()  # what a robot finds at its address
+    assert known["query 0", empty] == grades_of(truth)["t0", "d0-0"]
 
 
 @pytest.mark.parametrize("way", ["ranked", "free-ranks"])

@@ -35,7 +35,7 @@ def test_languages_have_the_same_sentences_with_the_same_holes() -> None:
 
 
 def test_scripts_ask_for_sentences_that_there_are() -> None:
-    scripts = [path.read_text("utf-8") for path in (FOLDER / "static").glob("*.js")]
+    scripts = [path.read_text("utf-8") for path in (FOLDER / "static").rglob("*.js")]
     code = re.sub(r"^\s*//.*$", "", "\n".join(scripts), flags=re.M)
     asked = set(re.findall(r'\bt\("([^"]+)"', code))
     assert len(asked) > 100
@@ -43,7 +43,7 @@ def test_scripts_ask_for_sentences_that_there_are() -> None:
 
 
 def test_the_page_needs_little_and_nothing_from_elsewhere() -> None:
-    files = [path.read_bytes() for path in (FOLDER / "static").iterdir()]
+    files = [path.read_bytes() for path in (FOLDER / "static").rglob("*.*")]
     assert sum(len(gzip.compress(one)) for one in files) < 60_000
     assert not [one for one in files if re.search(rb"https?://(?!www\.w3\.org)", one)]
 

@@ -58,7 +58,8 @@ def repeats(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     """A further step of the wizard: its class, its template, its words."""
     (folder / "organiser/steps").mkdir(parents=True)
     (folder / "organiser/steps/repeats.html.j2").write_text(TEMPLATE, "utf-8")
-    loaders: list[Any] = [jinja2.FileSystemLoader(folder), templates().loader]
+    usual: Any = templates().loader
+    loaders = [jinja2.FileSystemLoader(folder), usual]
     with no_steps_left_behind(patch), patch.context() as own:
         own.setattr(templates(), "loader", jinja2.ChoiceLoader(loaders))
         english: Any = texts.catalogue("en")

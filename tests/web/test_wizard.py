@@ -17,6 +17,7 @@ from tests.web.serving import Server
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.plan.changes import set_key
+from qrowd.collection.plan.way import Way
 from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
 from qrowd.web import tasks
@@ -102,6 +103,28 @@ def test_every_question_has_its_page_from_the_start(wizard: Wizard) -> None:
     assert "Not yet" in lacking
     assert wizard.desk.post(f"{wizard.address}/launch", sure="yes").status_code == 303
     assert wizard.draft.version == 1
+
+
+def test_cuts_are_asked_for_where_documents_get_numbers(
+    wizard: Wizard, paths: dict[str, Path]
+) -> None:
+    wizard.whole(paths)
+    page = words(wizard.desk.get(f"{wizard.address}/way"))
+    assert all(str(way.title) in page for way in Way.all())
+    assert "Where each grade begins" not in words(wizard.desk.get(f"{wizard.address}/grades"))
+    assert wizard.answer("way", **{"campaign.way": "slider"}).status_code == 303
+    assert "Where each grade begins" in words(wizard.desk.get(f"{wizard.address}/grades"))
+    wrong = wizard.answer("grades", **{"scale.cuts": "67, 34"})
+    assert wrong.status_code == 422
+    assert "Must rise, the lowest first" in words(wrong)
+    assert wizard.answer("grades", **{"scale.cuts": "34, 67"}).status_code == 303
+    assert list(wizard.draft.plan.scale.cuts) == [34, 67]
+    assert "34, 67" in wizard.desk.get(f"{wizard.address}/grades").text
+    assert "A number from 0 to 100" in words(wizard.desk.get(f"{wizard.address}/launch"))
+    wizard.answer("way", **{"campaign.way": "preferences"})
+    assert not wizard.draft.plan.scale.cuts
+    assert "Couples of each document" in words(wizard.desk.get(f"{wizard.address}/way"))
+    assert "there is no gold" in words(wizard.desk.get(f"{wizard.address}/gold"))
 
 
 def test_a_pool_without_the_documents_text(wizard: Wizard, paths: dict[str, Path]) -> None:

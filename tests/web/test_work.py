@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from tests.web.serving import API, Server
+from tests.collection.making import PLAN
+from tests.web.serving import API, Server, make_server
 
 
 def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> None:
@@ -40,6 +42,40 @@ def test_from_the_link_to_the_pay(server: Server) -> None:
     assert (ended["state"], ended["earned"]) == ("accepted", 100)
     again = server.client.post(f"{API}/judging/batches/{batch['key']}/submit", headers=ann).json()
     assert again == ended
+
+
+def test_a_number_comes_back_as_it_was_sent(tmp_path: Path) -> None:
+    plan = PLAN.replace("[sets]", 'way = "slider"\n[scale]\ncuts = [34, 67]\n[sets]')
+    with make_server(tmp_path, plan=plan) as server:
+        about = server.client.get(f"{API}/about").json()
+        assert (about["way"], about["script"], about["cuts"]) == ("slider", "slider", [34, 67])
+        ann = server.worker("ann")
+        batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+        answer = {"place": batch["sets"][0]["key"], "position": 1, "kind": "rating"}
+
+        def send(**more: Any) -> str:
+            reply = server.client.post(
+                f"{API}/judging/answers", json={**answer, **more}, headers=ann
+            )
+            return str(reply.json().get("error", {}).get("code", ""))
+
+        assert send(key="a", value=66.5) == ""
+        assert send(key="b", value=100.5) == "malformed"
+        assert send(key="c") == "malformed"
+        assert send(key="d", kind="grade", grade=1) == "not-allowed"
+        again = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+        said = again["sets"][0]["documents"][0]["answer"]
+        assert (said["kind"], said["value"], said["grade"]) == ("rating", 66.5, 1)
+
+
+def test_other_ways_have_a_script_and_no_cuts(server: Server) -> None:
+    about = server.client.get(f"{API}/about").json()
+    assert (about["script"], about["cuts"]) == ("grades", [])
+    ann = server.worker("ann")
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    answer = {"key": "k", "place": batch["sets"][0]["key"], "position": 1, "kind": "rating"}
+    reply = server.client.post(f"{API}/judging/answers", json={**answer, "value": 5}, headers=ann)
+    assert reply.json()["error"]["code"] == "not-allowed"
 
 
 def test_a_repeated_answer_and_a_reused_key(server: Server) -> None:

@@ -22,8 +22,15 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from qrowd.collection.database.schema import account, campaign, member_role, token
-from qrowd.collection.database.store import Row, Store, Work
+from qrowd.collection.database.schema import (
+    MemberRole,
+    Token,
+    account,
+    campaign,
+    member_role,
+    token,
+)
+from qrowd.collection.database.store import Store, Work
 from qrowd.errors import RuleError
 from qrowd.web.settings import Settings
 
@@ -125,17 +132,26 @@ def sign_out(response: Response, store: Store, bearer: Bearer) -> None:
     response.delete_cookie(COOKIE if bearer.role == "worker" else OFFICE_COOKIE)
 
 
+class OwnedToken(Token):
+    """A token, and the account that it belongs to, if it is one's."""
+
+    login: str | None
+    administrator: int | None
+
+
+class Membership(MemberRole):
+    """What an account is in a campaign, and the campaign's name."""
+
+    campaign: str
+
+
 _TOKEN = (
     select(token, account.c.login, account.c.administrator)
     .select_from(token.outerjoin(account, account.c.id == token.c.account_id))
     .where(token.c.hash == bindparam("hash"))
 )
-# who is what in which campaign: its name, its number
-MEMBERS = select(
-    member_role.c.account_id,
-    campaign.c.name.label("campaign"),
-    campaign.c.id.label("number"),
-    member_role.c.role,
+MEMBERS = select(  # a `Membership` each
+    member_role, campaign.c.name.label("campaign")
 ).select_from(member_role.join(campaign, campaign.c.id == member_role.c.campaign_id))
 _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 
@@ -143,7 +159,7 @@ _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 def bearer_of(store: Store, plain: str) -> Bearer:
     """Who has this token; an error where nobody has, or it is no longer good."""
     with store.snapshot() as db:
-        row = db.execute(_TOKEN, {"hash": hashed(plain)}).one_or_none()
+        row = OwnedToken.row(db, _TOKEN, {"hash": hashed(plain)})
     over = row is not None and row.expires_at is not None and row.expires_at <= store.clock()
     if row is None or over or row.revoked_at is not None:
         raise RuleError("no-sign-in", "this sign-in is not valid any more; please sign in again")
@@ -167,7 +183,7 @@ def as_member(store: Store, bearer: Bearer, number: int, role: str) -> Bearer:
         return bearer
     mine = (member_role.c.account_id == bearer.account) & (member_role.c.campaign_id == number)
     with store.snapshot() as db:
-        rows = {row.role: row for row in db.execute(select(member_role).where(mine))}
+        rows = {row.role: row for row in MemberRole.rows(db, select(member_role).where(mine))}
     if not rows:
         return bearer
     row = rows.get(role) or next(iter(rows.values()))
@@ -331,6 +347,6 @@ def administrator(bearer: Signed) -> Bearer:
 Administrator = Annotated[Bearer, Depends(administrator)]
 
 
-def roles_of(db: Connection, account_id: int) -> list[Row]:
-    """An account's roles: rows of `MEMBERS`."""
-    return list(db.execute(MEMBERS.where(member_role.c.account_id == account_id)))
+def roles_of(db: Connection, account_id: int) -> list[Membership]:
+    """An account's roles."""
+    return Membership.rows(db, MEMBERS.where(member_role.c.account_id == account_id))

@@ -15,11 +15,12 @@ from argon2.exceptions import VerifyMismatchError
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import account, campaign, member_role, rate, token
-from qrowd.collection.database.store import Row, Store, Work, new_id
+from qrowd.collection.database.store import Store, Work, new_id
 from qrowd.collection.people import workers
 from qrowd.errors import RuleError
-from qrowd.web.access import MEMBERS, new_token, roles_of
+from qrowd.web.access import MEMBERS, Membership, new_token, roles_of
 from qrowd.web.settings import Settings, set_up_code
 
 LEAST_PASSWORD = 10
@@ -45,12 +46,12 @@ class Guest:
 
 @dataclass(frozen=True)
 class Account:
-    """An account and its roles: rows of `access.MEMBERS`."""
+    """An account and its roles."""
 
     login: str
     administrator: bool
     made_at: int
-    roles: list[Row]
+    roles: list[Membership]
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
     Hashing takes long and much memory: no transaction waits for it, and few are made at a time.
     """
     with store.snapshot() as db:
-        row = db.execute(select(account).where(account.c.login == login)).one_or_none()
+        row = schema.Account.row(db, select(account).where(account.c.login == login))
     try:
         with _hashing:
             _hasher.verify(row.password if row else _NOBODY, password)
@@ -141,7 +142,7 @@ def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
         row = None
     if row is None:
         raise RuleError("no-sign-in", "login and password do not fit together")
-    return int(row.id), bool(row.administrator)
+    return row.id, bool(row.administrator)
 
 
 def no_account_yet(db: Connection) -> bool:
@@ -151,13 +152,11 @@ def no_account_yet(db: Connection) -> bool:
 
 def accounts(db: Connection) -> list[Account]:
     """All accounts by login, with their roles."""
-    roles: dict[int, list[Row]] = defaultdict(list)
-    for row in db.execute(MEMBERS.order_by(campaign.c.name, member_role.c.role)):
-        roles[row.account_id].append(row)
-    return [
-        Account(row.login, bool(row.administrator), row.made_at, roles[row.id])
-        for row in db.execute(select(account).order_by(account.c.login))
-    ]
+    roles: dict[int, list[Membership]] = defaultdict(list)
+    for role in Membership.rows(db, MEMBERS.order_by(campaign.c.name, member_role.c.role)):
+        roles[role.account_id].append(role)
+    rows = schema.Account.rows(db, select(account).order_by(account.c.login))
+    return [Account(row.login, bool(row.administrator), row.made_at, roles[row.id]) for row in rows]
 
 
 def limit(db: Connection, now: int, act: str, times: int, minutes: float = 1) -> None:

@@ -106,9 +106,7 @@ def ask_for_draft(db: Connection, now: int, draft: str, parameters: Mapping[str,
 def of_draft(db: Connection, draft: str) -> Job | None:
     """The newest dry run of a draft."""
     query = select(job).where(_rehearsals(draft)).order_by(job.c.id.desc()).limit(1)
-    rows: Any = db.execute(query)
-    row: Job | None = rows.one_or_none()
-    return row
+    return Job.row(db, query)
 
 
 def _rehearsals(draft: str) -> ColumnElement[bool]:
@@ -131,8 +129,7 @@ def take(store: Store) -> Job | None:
         ).rowcount
         free = select(job).where(or_(job.c.state == "waiting", dead))
         oldest = free.order_by(job.c.made_at, job.c.id).limit(1)
-        rows: Any = db.execute(oldest.with_for_update(skip_locked=True))
-        row: Job | None = rows.one_or_none()
+        row = Job.row(db, oldest.with_for_update(skip_locked=True))
         if row is not None:
             leased = {"leased_until": now + LEASE, "attempts": row.attempts + 1}
             db.execute(update(job).where(job.c.id == row.id).values(state="running", **leased))

@@ -10,8 +10,15 @@ import numpy as np
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import cases
-from qrowd.collection.database.schema import PAIR_DOCUMENTS, content, document, pair
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import (
+    PAIR_DOCUMENTS,
+    Document,
+    content,
+    document,
+    pair,
+    with_contents,
+)
+from qrowd.collection.database.store import Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
@@ -52,7 +59,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
         return Neighbours(problem=Text("office.expert.too-many", most=MOST_DOCUMENTS))
     if len(rows) < 2:
         return Neighbours()
-    texts = {str(row.id): words_of(row) for row in rows}
+    texts = {str(row.pair_id): words_of(row) for row in rows}
     try:
         vectors = tfidf(Documents.of(texts))
     except MissingExtraError as error:
@@ -60,33 +67,41 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     ids = [int(name) for name in vectors.index]
     cosines = vectors.cosines(np.arange(len(ids), dtype=np.int32))[ids.index(pair_id)]
     decided = {decision.pair: decision.grade for decision in cases.decisions(work, expert_number)}
-    by_id = {row.id: row for row in rows}
+    by_id = {row.pair_id: row for row in rows}
     nearest = [
         (by_id[ids[at]], float(cosines[at]))
         for at in np.argsort(-cosines, kind="stable")
         if ids[at] != pair_id and cosines[at] > 0.01
     ]
     alike = [
-        Neighbour(row.name, row.title, cosine, decided.get(row.id))
+        Neighbour(row.name, row.title, cosine, decided.get(row.pair_id))
         for row, cosine in nearest[:most]
     ]
     return Neighbours(tuple(alike))
 
 
-def _documents(work: Work, pair_id: int) -> list[Row]:
+class TopicDocument(Document):
+    """A document of a topic, its pair and its bytes."""
+
+    pair_id: int
+    body: bytes | None
+
+
+def _documents(work: Work, pair_id: int) -> list[TopicDocument]:
     same = select(pair.c.topic_id).where(pair.c.id == pair_id).scalar_subquery()
-    joined = PAIR_DOCUMENTS.outerjoin(content, content.c.hash == document.c.content)
-    d = document.c
-    query = select(pair.c.id, d.name, d.title, d.media_type, content.c.body).select_from(joined)
-    mine = query.where(work.own(pair), pair.c.topic_id == same)
-    return work.rows(mine.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1))
+    query = (
+        select(document, pair.c.id.label("pair_id"), content.c.body)
+        .select_from(with_contents(PAIR_DOCUMENTS))
+        .where(work.own(pair), pair.c.topic_id == same)
+    )
+    return work.rows(query.order_by(pair.c.id).limit(MOST_DOCUMENTS + 1), TopicDocument)
 
 
-def words_of(row: Row) -> str:
+def words_of(row: TopicDocument) -> str:
     """A document's words, without its markup; nothing of pictures and the like."""
     media = row.media_type.partition(";")[0].strip().lower()
     if not row.body or not (media.startswith("text/") or media == "application/xhtml+xml"):
-        return str(row.title)
+        return row.title
     text = text_of(row.body[: 4 * MOST_LETTERS], marked_up="html" in media)
     if "html" in media:
         text = nh3.clean(flatter(text), tags=set(), clean_content_tags=set(GONE))

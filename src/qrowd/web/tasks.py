@@ -24,7 +24,6 @@ import qrowd as q
 from qrowd.collection.adjudication import cases
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, campaign, content, document
-from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.plan_file import plan_of
@@ -251,9 +250,9 @@ def _refresh(work: Work, kind: str) -> bool:
         assert last.leased_until is not None
         since, parameters = last.finished_at, json.loads(last.parameters)
         took = since - (last.leased_until - jobs.LEASE)
-    counted = work.own(assignment) & assignment.c.state.in_(VALID)
-    first = work.number(select(func.min(assignment.c.leased_at)).where(counted)) or work.now
-    fresh = select(assignment.c.id).where(counted, assignment.c.ended_at > since).limit(1)
+    valid = work.valid_batches()
+    first = work.number(select(func.min(assignment.c.leased_at)).where(valid)) or work.now
+    fresh = select(assignment.c.id).where(valid, assignment.c.ended_at > since).limit(1)
     old = work.now - max(since, first) > max(REFRESH, 20 * took)
     if not old or not work.number(fresh):
         return False

@@ -157,6 +157,7 @@ COUPLES = f"""{WAY.format(name="couples", way="preferences")}
 hit = 0.50
 budget = 1.10
 """
+SLIDER = WAY.format(name="slider", way="slider") + "[scale]\ncuts = [30, 60]\n" + BATCHES + PAY
 OWNER = f"""
 [campaign]
 name = "owner"
@@ -261,9 +262,12 @@ def _unsaid(plan: Plan, offer: Offer, choose: Choice | None) -> Iterator[dict[st
             right = int(document.title.split()[-1])
             grade = choose(document.title, right) if choose else right
             grades.append(grade)
+            at = {"place": shown.key, "position": document.position}
             if document.answer is None and "grade" in plan.way.kinds:
-                at = {"place": shown.key, "position": document.position}
                 yield {**at, "grade": grade, **justified}
+            if document.answer is None and plan.way.rated:
+                value = 10 + 40 * grade + document.position / 4
+                yield {**at, "kind": "rating", "grade": None, "value": value, **justified}
         if "ranking" in plan.way.kinds and shown.ranking is None:
             order = sorted(range(len(grades)), key=lambda at: (-grades[at], at))
             ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
@@ -498,11 +502,11 @@ def prolific(store: Store, clock: Clock) -> None:
 
 def ways(store: Store, clock: Clock, folder: Path) -> None:
     """Further ways of judging, each with a batch that is open; one campaign is over."""
-    for text in (RANKED, COUPLES, OWNER):
+    for text in (RANKED, COUPLES, OWNER, SLIDER):
         site = created(store, clock, text, material(size=2 if text == COUPLES else 3))
         site.act("launch")
         site.batch(site.worker("ann"))
-        if text == RANKED:
+        if text in (RANKED, SLIDER):
             site.batch(site.worker("eve"), wrong)
         if text == OWNER:
             site.batch(site.worker("bob"))

@@ -83,7 +83,9 @@ class ActCommand(click.Command):
     """Its help lists the acts, which are imported when it is asked for."""
 
     def acts(self) -> list[tuple[str, str]]:
-        """Every act with its details, and what it does."""
+        """Every act with its details, and what it does; none where the extra is missing."""
+        if find_spec("sqlalchemy") is None:
+            return []
         from qrowd.collection.record.act import all_acts
 
         return [(act.command or act.usage(), act.summary()) for act in all_acts().values()]
@@ -91,10 +93,10 @@ class ActCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The acts before the options."""
         with formatter.section("Acts"):
-            if find_spec("sqlalchemy") is None:
-                formatter.write_text(str(MissingExtraError.needed("the list of acts", "serve")))
+            if acts := self.acts():
+                formatter.write_dl(acts)
             else:
-                formatter.write_dl(self.acts())
+                formatter.write_text(str(MissingExtraError.needed("the list of acts", "serve")))
         super().format_options(ctx, formatter)
 
 
@@ -199,10 +201,7 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
       qrowd campaign pay campaign.db -o owed.tsv
       qrowd campaign pay campaign.db --settle --yes
     """
-    from sqlalchemy import select
-
     from qrowd.collection.books import ledger
-    from qrowd.collection.database.schema import person
     from qrowd.collection.record import audit
 
     with opened(database) as store:
@@ -210,7 +209,6 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
         with store.read(campaign) as work:
             debts = ledger.owed(work)
             terms = work.plan.pay
-            people = {row.worker_id: row for row in work.db.execute(select(person))}
         total = sum(debt.amount for debt in debts)
         if settle and debts and confirmed(f"Mark {terms.shown(total)} as paid?", yes):
             with store.write(campaign) as work:
@@ -219,11 +217,10 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
                 workers = {"workers": [debt.number for debt in debts]}
                 audit.perform(work, user(), "settle", workers, sure=True)
             say(f"{terms.shown(total)} settled")
-    creditors = [people.get(debt.id) for debt in debts]
     table = {
         "worker": [f"w{debt.number}" for debt in debts],
-        "platform": [row.platform if row else "" for row in creditors],
-        "id": [row.platform_id if row else "" for row in creditors],
+        "platform": [debt.platform or "" for debt in debts],
+        "id": [debt.platform_id or "" for debt in debts],
         "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
         "currency": [terms.currency for _ in debts],
     }

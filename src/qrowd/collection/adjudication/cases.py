@@ -8,8 +8,9 @@ of a pair stands and is given to merging methods as gold. Nothing here knows the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Select, and_, func, select, true
+from sqlalchemy import Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import LONGEST, disputed_question
@@ -18,8 +19,10 @@ from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    Appeal,
+    Decision,
+    TypedRow,
     appeal,
-    assignment,
     decision,
     document,
     event,
@@ -32,10 +35,9 @@ from qrowd.collection.database.schema import (
     with_pairs,
     worker,
 )
-from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.judging.offer import notes_of
-from qrowd.collection.people.workers import expert
+from qrowd.collection.people.workers import expert, known_expert
 from qrowd.collection.record.audit import perform
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
@@ -89,7 +91,7 @@ class Waiting:
 
     sampled: int
     disputed: int
-    pairs: tuple[Row, ...]
+    pairs: tuple[expert_sample.NamedPair, ...]
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -98,37 +100,46 @@ class Waiting:
 def waiting(work: Work) -> Waiting:
     """Sampled and disputed pairs, by their names: which of both one is cannot be told."""
     sampled, disputed = expert_sample.to_judge(work), expert_sample.disputed(work)
-    pairs = {row.id: row for row in (*sampled, *disputed)}
+    pairs = {row.id: row for row in [*sampled, *disputed]}
     mixed = sorted(pairs.values(), key=lambda row: (row.topic, row.doc))
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 
-def queue(work: Work) -> list[Row]:
+def queue(work: Work) -> list[expert_sample.NamedPair]:
     """The pairs that wait."""
     return list(waiting(work).pairs)
 
 
-def of_topic(work: Work, topic_name: str) -> list[Row]:
-    """All pairs of a topic's pool: id, doc, title."""
+def of_topic(work: Work, topic_name: str) -> list[expert_sample.NamedPair]:
+    """All pairs of a topic's pool."""
     query = (
-        select(pair.c.id, document.c.name.label("doc"), document.c.title)
+        select(*expert_sample.NAMED_PAIR)
         .select_from(NAMED_PAIRS)
-        .where(work.own(pair), pair.c.in_pool == 1, topic.c.name == topic_name)
+        .where(work.pool_pairs(), topic.c.name == topic_name)
     )
-    return work.rows(query.order_by(document.c.name))
+    return work.rows(query.order_by(document.c.name), expert_sample.NamedPair)
 
 
-def topics(work: Work, expert_number: int) -> list[Row]:
-    """Topics with how many pairs they have, and how many of them this expert has decided."""
+class TopicLine(TypedRow):
+    """A topic, how many pairs it has, and how many of them an expert has decided."""
+
+    name: str
+    query: str
+    pairs: int
+    own: int
+
+
+def topics(work: Work, expert_number: int) -> list[TopicLine]:
+    """Topics, and how far this expert is with each."""
     mine = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
     own = func.count().filter(pair.c.id.in_(mine)).label("own")
     query = (
         select(topic.c.name, topic.c.query, func.count().label("pairs"), own)
         .join_from(pair, topic, topic.c.id == pair.c.topic_id)
-        .where(work.own(pair), pair.c.in_pool == 1)
+        .where(work.pool_pairs())
         .group_by(topic.c.name, topic.c.query)
     )
-    return work.rows(query.order_by(topic.c.name))
+    return work.rows(query.order_by(topic.c.name), TopicLine)
 
 
 # --- blind first ----------------------------------------------------------------------------------
@@ -141,16 +152,14 @@ def expert_id(work: Work, worker_id: int | None, name: str) -> int:
 
 def seen_as(work: Work, worker_id: int | None, name: str) -> int:
     """The same for reading only: 0 for somebody who has decided nothing yet."""
-    if worker_id is not None:
-        return worker_id
-    same = (worker.c.name == name) & (worker.c.kind == "expert")
-    return work.number(select(worker.c.id).where(work.own(worker), same))
+    return known_expert(work, name) if worker_id is None else worker_id
 
 
-def own_decision(work: Work, expert_number: int, pair_id: int) -> Row | None:
+def own_decision(work: Work, expert_number: int, pair_id: int) -> Decision | None:
     """The last decision of this expert on a pair."""
-    mine = and_(decision.c.pair_id == pair_id, decision.c.expert_id == expert_number)
-    return work.row(select(decision).where(mine).order_by(decision.c.id.desc()).limit(1))
+    mine = (decision.c.pair_id == pair_id) & (decision.c.expert_id == expert_number)
+    query = select(decision).where(mine).order_by(decision.c.id.desc()).limit(1)
+    return work.row(query, Decision)
 
 
 def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
@@ -164,27 +173,28 @@ def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
 def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
     """What judges said of a pair, the lowest grade first; only after one's own judgement."""
     refuse_before_own(work, expert_number, pair_id)
-    rows = work.rows(_answers(work).where(member.c.pair_id == pair_id))
-    notes = notes_of(work, [row.id for row in rows])
+    rows = work.db.execute(_answers(work, pair_id)).all()
+    notes = notes_of(work, [event_id for event_id, _, _ in rows])
 
     def texts(event_id: int, kind: str) -> tuple[str, ...]:
         return tuple(text for noted, text in notes.get(event_id, ()) if noted == kind)
 
     votes = [
-        Vote(row.kind, row.grade, texts(row.id, "reason"), texts(row.id, "passage")) for row in rows
+        Vote(kind, grade, texts(event_id, "reason"), texts(event_id, "passage"))
+        for event_id, kind, grade in rows
     ]
     return sorted(votes, key=lambda vote: (vote.grade is None, vote.grade or 0, vote.reasons))
 
 
-def _answers(work: Work) -> Select[Row]:
+def _answers(work: Work, pair_id: int) -> Select[int, str, int | None]:
     """The answers that count, with what was said instead of a grade."""
     counted = (
-        work.own(assignment),
-        assignment.c.state.in_(VALID),
+        work.valid_batches(),
+        member.c.pair_id == pair_id,
         place.c.kind == "count",
         has_grade() | event.c.kind.in_(("cannot-tell", "broken")),
     )
-    query = select(event.c.id, event.c.kind, event.c.grade, member.c.pair_id)
+    query = select(event.c.id, event.c.kind, event.c.grade)
     return query.select_from(PLACED_ANSWERS).where(*counted).order_by(event.c.id)
 
 
@@ -236,20 +246,30 @@ def decisions(
             true() if expert_number is None else d.pair_id.in_(judged),
         )
     )
-    return [Decided(*row) for row in work.rows(query.order_by(d.id.desc()))]
+    return [Decided(*row) for row in work.db.execute(query.order_by(d.id.desc()))]
 
 
 # --- "I disagree" ---------------------------------------------------------------------------------
 
 
-def disagreements(work: Work) -> list[Row]:
-    """Objections to gold without a reply: id, at, pair, set, topic, doc, title."""
-    return work.rows(_objections(work).order_by(appeal.c.id))
+class Objection(Appeal):
+    """An appeal against gold, with the pair that it is about."""
+
+    pair: int
+    set_id: int
+    topic: str
+    doc: str
+    title: str
+
+
+def disagreements(work: Work) -> list[Objection]:
+    """Objections to gold without a reply."""
+    return work.rows(_objections(work).order_by(appeal.c.id), Objection)
 
 
 def objected_to(work: Work, number: int) -> int:
     """The pair that an objection is about."""
-    return int(_objection(work, number).pair)
+    return _objection(work, number).pair
 
 
 def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
@@ -286,13 +306,13 @@ def answer_disagreement(
         notices.tell(work, "gold-wrong", str(row.set_id), topic=row.topic, doc=row.doc)
 
 
-def _objections(work: Work) -> Select[Row]:
+def _objections(work: Work) -> Select[Any]:
     about = (pair.c.id.label("pair"), place.c.set_id, *PAIR_NAMES, document.c.title)
     waiting = (appeal.c.kind == "gold") & appeal.c.answered_at.is_(None)
     query = select(*appeal.c, *about).select_from(with_pairs(appeal))
     return query.where(work.own(pair), waiting)
 
 
-def _objection(work: Work, number: int) -> Row:
+def _objection(work: Work, number: int) -> Objection:
     query = _objections(work).where(appeal.c.id == number)
-    return work.existing(query, f"there is no open objection {number}")
+    return work.existing(query, f"there is no open objection {number}", Objection)

@@ -17,8 +17,8 @@ from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    TypedRow,
     answer,
-    assignment,
     decision,
     document,
     event,
@@ -30,8 +30,7 @@ from qrowd.collection.database.schema import (
     topic,
     with_pairs,
 )
-from qrowd.collection.database.states import VALID
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.people.workers import expert
 from qrowd.comparison.significance import wilson
 from qrowd.errors import RuleError
@@ -70,8 +69,9 @@ def draw_sample(work: Work, size: int | None = None) -> list[tuple[int, int]]:
     """
     a = answer.c
     query = select(a.place_id, a.position).select_from(PLACED_ANSWERS).where(_counted(work))
-    judgements = [(row.place_id, row.position) for row in work.rows(query.order_by(a.event_id))]
-    already = {(row.place_id, row.position) for row in work.rows(select(sampled))}
+    judgements = [(number, at) for number, at in work.db.execute(query.order_by(a.event_id))]
+    before = work.db.execute(select(sampled.c.place_id, sampled.c.position))
+    already = {(number, at) for number, at in before}
     left = [judgement for judgement in judgements if judgement not in already]
     if size is None:
         size = round(work.plan.techniques.expert_share * len(judgements))
@@ -91,24 +91,42 @@ def put_back(work: Work, drawn: Iterable[tuple[int, int]]) -> None:
 def _counted(work: Work) -> ColumnElement[bool]:
     """The condition that an answer of PLACED_ANSWERS is a grade that counts."""
     return and_(
-        work.own(assignment),
-        assignment.c.state.in_(VALID),
+        work.valid_batches(),
         place.c.kind == "count",
         place.c.surplus == 0,
         has_grade(),
     )
 
 
-def to_judge(work: Work) -> list[Row]:
-    """Sampled pairs without a decision: topic, doc, shown without anybody's grade (blind)."""
+class NamedPair(TypedRow):
+    """A pair and its names, without anybody's grade."""
+
+    id: int
+    topic: str
+    doc: str
+    title: str
+
+
+NAMED_PAIR = (pair.c.id, *PAIR_NAMES, document.c.title)
+
+
+class DisputedPair(NamedPair):
+    """A pair whose judges disagree."""
+
+    votes: int
+    relevant: int
+
+
+def to_judge(work: Work) -> list[NamedPair]:
+    """Sampled pairs without a decision."""
     decided = select(decision.c.pair_id)
-    query = select(pair.c.id, *PAIR_NAMES).distinct().select_from(with_pairs(sampled))
+    query = select(*NAMED_PAIR).distinct().select_from(with_pairs(sampled))
     undecided = query.where(work.own(pair), pair.c.id.not_in(decided))
-    return work.rows(undecided.order_by(pair.c.id))
+    return work.rows(undecided.order_by(pair.c.id), NamedPair)
 
 
-def disputed(work: Work, limit: int = 100) -> list[Row]:
-    """Pairs whose judges disagree most: rows of topic, doc, votes, relevant votes."""
+def disputed(work: Work, limit: int = 100) -> list[DisputedPair]:
+    """Pairs whose judges disagree most."""
     votes = func.count()
     yes = func.count().filter(event.c.grade >= work.plan.scale.relevant_from)
     margin = func.abs(2 * yes - votes)
@@ -125,8 +143,9 @@ def disputed(work: Work, limit: int = 100) -> list[Row]:
         .subquery()
     )
     joined = NAMED_PAIRS.join(split, split.c.pair_id == pair.c.id)
-    query = select(pair.c.id, *PAIR_NAMES, split.c.votes, split.c.relevant).select_from(joined)
-    return work.rows(query.order_by(split.c.margin, split.c.votes.desc(), pair.c.id))
+    query = select(*NAMED_PAIR, split.c.votes, split.c.relevant).select_from(joined)
+    in_order = query.order_by(split.c.margin, split.c.votes.desc(), pair.c.id)
+    return work.rows(in_order, DisputedPair)
 
 
 def pair_named(work: Work, topic_name: str, doc: str) -> int:
@@ -162,16 +181,14 @@ def decide(
 
 def error_rate(work: Work, level: float = 0.95) -> ErrorRate:
     """How often the sampled judgements differ (relevant or not) from the experts' decisions."""
-    drawn = sampled.join(place, place.c.id == sampled.c.place_id)
-    drawn = drawn.join(assignment, assignment.c.id == place.c.assignment_id)
-    size = work.count(drawn, work.own(assignment))
+    size = work.count(with_pairs(sampled), work.own(pair))
     same = and_(sampled.c.place_id == answer.c.place_id, sampled.c.position == answer.c.position)
     judged_again = PLACED_ANSWERS.join(sampled, same)
     judged_again = judged_again.join(decision, decision.c.pair_id == member.c.pair_id)
-    query = select(event.c.grade, decision.c.grade.label("expert")).select_from(judged_again)
-    rows = work.rows(query.where(_counted(work), decision.c.id.in_(STANDING)))
+    query = select(event.c.grade, decision.c.grade).select_from(judged_again)
+    rows = work.db.execute(query.where(_counted(work), decision.c.id.in_(STANDING))).all()
     relevant = work.plan.scale.relevant_from
-    wrong = sum((row.grade >= relevant) != (row.expert >= relevant) for row in rows)
+    wrong = sum((grade >= relevant) != (expert >= relevant) for grade, expert in rows)
     z = NormalDist().inv_cdf((1 + level) / 2)
     low, high = wilson(np.array([wrong]), np.array([len(rows)]), z)
     rate = wrong / len(rows) if rows else float("nan")

@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import BigInteger, ColumnElement, cast, func, select
+from sqlalchemy import ColumnElement, select
 
-from qrowd.collection.database.schema import assignment, campaign, entry, worker
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import (
+    Assignment,
+    TypedRow,
+    assignment,
+    campaign,
+    entry,
+    person,
+    total,
+    worker,
+)
+from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 
 
@@ -72,41 +81,43 @@ def affordable(work: Work, amount: int) -> bool:
     return amount == 0 or balance(work).free >= amount
 
 
-def promise(work: Work, assigned: Row, amount: int) -> None:
+def promise(work: Work, batch: Assignment, amount: int) -> None:
     """Promise the pay of an assignment."""
-    _post_for(work, assigned, "promise", amount, "free", "promised")
+    _post_for(work, batch, "promise", amount, "free", "promised")
 
 
-def release(work: Work, assigned: Row, why: str = "released") -> None:
+def release(work: Work, batch: Assignment, why: str = "released") -> None:
     """Give back what is still promised for an assignment."""
-    _post_for(work, assigned, why, assigned.promised, "promised", "free")
+    _post_for(work, batch, why, batch.promised, "promised", "free")
 
 
-def earn(work: Work, assigned: Row, amount: int | None = None) -> None:
+def earn(work: Work, batch: Assignment, amount: int | None = None) -> None:
     """Owe what was promised, or only `amount` of it and give back the rest."""
-    due = assigned.promised if amount is None else min(amount, assigned.promised)
-    _post_for(work, assigned, "earned", due, "promised", "owed")
-    _post_for(work, assigned, "released", assigned.promised - due, "promised", "free")
+    due = batch.promised if amount is None else min(amount, batch.promised)
+    _post_for(work, batch, "earned", due, "promised", "owed")
+    _post_for(work, batch, "released", batch.promised - due, "promised", "free")
 
 
-def earn_released(work: Work, assigned: Row) -> None:
+def earn_released(work: Work, batch: Assignment) -> None:
     """Owe the pay of an assignment whose promise was given back already, from what is free."""
-    if not affordable(work, assigned.pay):
+    if not affordable(work, batch.pay):
         raise RuleError("no-budget", "add to the budget first: this pay was released")
-    _post_for(work, assigned, "earned", assigned.pay, "free", "owed")
+    _post_for(work, batch, "earned", batch.pay, "free", "owed")
 
 
-def take_back(work: Work, assigned: Row, *, promised: int, earned: int) -> None:
+def take_back(work: Work, batch: Assignment, *, promised: int, earned: int) -> None:
     """Let an assignment's promise and debt be what they were before an act that is undone."""
-    _post_for(work, assigned, "taken back", max(0, assigned.earned - earned), "owed", "free")
-    wanted = max(0, promised - assigned.promised)
+    _post_for(work, batch, "taken back", max(0, batch.earned - earned), "owed", "free")
+    wanted = max(0, promised - batch.promised)
     if not affordable(work, wanted):
         raise RuleError("no-budget", "the pay is not free any more; add to the budget first")
-    _post_for(work, assigned, "promised again", wanted, "free", "promised")
+    _post_for(work, batch, "promised again", wanted, "free", "promised")
 
 
-def _post_for(work: Work, assigned: Row, why: str, amount: int, source: str, target: str) -> None:
-    ids = {"worker_id": assigned.worker_id, "assignment_id": assigned.id}
+def _post_for(
+    work: Work, batch: Assignment, why: str, amount: int, source: str, target: str
+) -> None:
+    ids = {"worker_id": batch.worker_id, "assignment_id": batch.id}
     post(work, why, amount, source, target, **ids)
 
 
@@ -119,18 +130,30 @@ def bonus(work: Work, worker_id: int, amount: int) -> None:
     post(work, "bonus", amount, "free", "owed", worker_id=worker_id)
 
 
-def owed(work: Work) -> list[Row]:
-    """Rows (worker id, number, amount): what each worker is owed."""
-    due = cast(_balance_of(("owed",)), BigInteger).label("amount")
+class Debt(TypedRow):
+    """What a worker is owed."""
+
+    id: int
+    number: int
+    platform: str | None
+    platform_id: str | None
+    amount: int
+
+
+def owed(work: Work) -> list[Debt]:
+    """What each worker is owed, by number; without a platform for whoever is forgotten."""
+    due = _balance_of(("owed",)).label("amount")
+    columns = (worker.c.id, worker.c.number, person.c.platform, person.c.platform_id)
     query = (
-        select(worker.c.id, worker.c.number, due)
+        select(*columns, due)
         .join_from(entry, worker, worker.c.id == entry.c.worker_id)
+        .outerjoin(person, person.c.worker_id == worker.c.id)
         .where(work.own(entry))
-        .group_by(worker.c.id, worker.c.number)
+        .group_by(*columns)
         .having(due > 0)
         .order_by(worker.c.number)
     )
-    return work.rows(query)
+    return work.rows(query, Debt)
 
 
 def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised", "owed")) -> int:
@@ -140,9 +163,8 @@ def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised",
 
 def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
     """What came into these accounts and did not go out again."""
-    came = func.sum(entry.c.amount).filter(entry.c.target.in_(accounts))
-    went = func.sum(entry.c.amount).filter(entry.c.source.in_(accounts))
-    return func.coalesce(came, 0) - func.coalesce(went, 0)
+    came = total(entry.c.amount, entry.c.target.in_(accounts))
+    return came - total(entry.c.amount, entry.c.source.in_(accounts))
 
 
 def settle(work: Work, worker_ids: Sequence[int]) -> int:
@@ -152,8 +174,8 @@ def settle(work: Work, worker_ids: Sequence[int]) -> int:
     for row in due:
         bonuses = row.amount
         earned = select(assignment).where(a.worker_id == row.id, a.earned > 0)
-        for assigned in work.rows(earned.order_by(a.id)):
-            _post_for(work, assigned, "settled", assigned.earned, "owed", "settled")
-            bonuses -= assigned.earned
+        for batch in work.rows(earned.order_by(a.id), Assignment):
+            _post_for(work, batch, "settled", batch.earned, "owed", "settled")
+            bonuses -= batch.earned
         post(work, "settled", bonuses, "owed", "settled", worker_id=row.id)
     return sum(row.amount for row in due)

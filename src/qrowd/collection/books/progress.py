@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import ColumnElement, Table, func, select
 
 from qrowd.collection.books.ledger import Balance, balance
-from qrowd.collection.database.schema import assignment, event, judging_set, topic, worker
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import assignment, event, judging_set, topic, total, worker
+from qrowd.collection.database.store import Work
 
 
 @dataclass(frozen=True)
@@ -71,41 +71,36 @@ def status(work: Work) -> Status:
 
 
 S = judging_set.c
-_WANTED = func.sum(S.target * S.size).label("wanted")
-_HELD = func.sum(S.held * S.size).label("held")
-
-
-def _of_pool(work: Work) -> ColumnElement[bool]:
-    return work.own(judging_set) & (S.role == "pool")
+_WANTED = total(S.target * S.size)
 
 
 def coverage(work: Work) -> tuple[int, int]:
     """How many judgements of the pool are wanted, and how many are held."""
-    row = work.db.execute(select(_WANTED, _HELD).where(_of_pool(work))).one()
-    return int(row.wanted or 0), int(row.held or 0)
+    query = select(_WANTED, total(S.held * S.size)).where(work.pool_sets())
+    wanted, held = work.db.execute(query).one()
+    return wanted, held
 
 
 def by_topic_and_votes(work: Work) -> list[TopicStatus]:
     """Each topic's coverage, and how many of its documents have 0, 1, 2, ... judgements."""
-    documents = func.sum(S.size).label("documents")
     query = (
-        select(topic.c.id, topic.c.name, S.held.label("votes"), documents, _WANTED)
+        select(topic.c.name, S.held, total(S.size), _WANTED)
         .join_from(judging_set, topic, topic.c.id == S.topic_id)
-        .where(_of_pool(work))
+        .where(work.pool_sets())
         .group_by(topic.c.id, topic.c.name, S.held)
         .order_by(topic.c.id, S.held)
     )
-    rows_of: dict[str, list[Row]] = defaultdict(list)
-    for row in work.rows(query):
-        rows_of[row.name].append(row)
+    by_topic: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for name, votes, documents, wanted in work.db.execute(query):
+        by_topic[name].append((votes, documents, wanted))
     return [
         TopicStatus(
             topic=name,
-            wanted=sum(int(row.wanted) for row in rows),
-            held=sum(row.votes * int(row.documents) for row in rows),
-            by_votes={row.votes: int(row.documents) for row in rows},
+            wanted=sum(wanted for _, _, wanted in rows),
+            held=sum(votes * documents for votes, documents, _ in rows),
+            by_votes={votes: documents for votes, documents, _ in rows},
         )
-        for name, rows in rows_of.items()
+        for name, rows in by_topic.items()
     ]
 
 
@@ -113,7 +108,7 @@ def counts(work: Work, table: Table) -> dict[str, int]:
     """How many rows of a table (workers, assignments) are in each state."""
     state = table.c.state
     query = select(state, func.count()).where(work.own(table)).group_by(state).order_by(state)
-    return dict(work.rows(query))
+    return dict(work.db.execute(query).all())
 
 
 def events(work: Work) -> int:

@@ -5,7 +5,8 @@ Times are milliseconds since 1970, money is in minor units.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, cast
 
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
@@ -29,6 +30,7 @@ metadata = sa.MetaData(
 
 # --- Rows, and columns that many tables have ------------------------------------------------------
 
+Values = Mapping[str, Any] | None  # of a query's parameters
 Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by INTEGER only
 
 
@@ -37,7 +39,8 @@ class TypedRow:
 
     With a `table`, its columns are made from the class; what may be None here may be NULL there. A
     subclass without one declares the columns of a query. Nobody makes rows of these classes: rows
-    are SQLAlchemy's, whose columns are attributes.
+    are SQLAlchemy's, whose columns are attributes. The tests look at every row that is asked for by
+    its class, so that a class cannot declare what its query does not give.
     """
 
     table: ClassVar[sa.Table]
@@ -51,6 +54,16 @@ class TypedRow:
             each.name = each.key = name
             each.nullable = cls.__annotations__[name].endswith("| None")
         cls.table = sa.Table(table, metadata, *(each for _, each in columns), *cls.rules)
+
+    @classmethod
+    def rows(cls, db: sa.Connection, query: sa.Executable, values: Values = None) -> list[Self]:
+        """All rows of a query."""
+        return cast(list[Self], db.execute(query, values).all())
+
+    @classmethod
+    def row(cls, db: sa.Connection, query: sa.Executable, values: Values = None) -> Self | None:
+        """The only row of a query, or None."""
+        return cast(Self | None, db.execute(query, values).one_or_none())
 
 
 def column(*kind: Any, **options: Any) -> Any:
@@ -763,7 +776,7 @@ class Job(TypedRow, table="job"):
 job = Job.table
 
 
-# --- Joins that many queries need -----------------------------------------------------------------
+# --- Joins and sums that many queries need --------------------------------------------------------
 
 PAIR_DOCUMENTS = pair.join(document, document.c.id == pair.c.document_id)
 NAMED_PAIRS = PAIR_DOCUMENTS.join(topic, topic.c.id == pair.c.topic_id)
@@ -784,6 +797,16 @@ def with_pairs(rows: sa.FromClause) -> sa.Join:
         .join(place, place.c.set_id == member.c.set_id)
         .join(rows, (rows.c.place_id == place.c.id) & (rows.c.position == member.c.position))
     )
+
+
+def with_contents(documents: sa.FromClause) -> sa.Join:
+    """Documents, or a join that has them, with their bytes where there are any."""
+    return documents.outerjoin(content, content.c.hash == document.c.content)
+
+
+def total(numbers: sa.ColumnElement[int], *where: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    """The sum of whole numbers, 0 of none; PostgreSQL's own sum would be a decimal."""
+    return sa.cast(sa.func.coalesce(sa.func.sum(numbers).filter(*where), 0), sa.BigInteger)
 
 
 # Answers that stand, with the sets and positions that they are about.

@@ -22,14 +22,21 @@ from typing import Any, TypeAlias, TypeVar, overload
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
-from qrowd.collection.database.schema import TypedRow, campaign
+from qrowd.collection.database.schema import (
+    TypedRow,
+    Values,
+    assignment,
+    campaign,
+    judging_set,
+    pair,
+)
+from qrowd.collection.database.states import VALID
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import MissingExtraError, RuleError, StoreError
 
 Row: TypeAlias = Any  # a row of a query; its columns are attributes
 R = TypeVar("R", bound=TypedRow)
-Values: TypeAlias = Mapping[str, Any] | None  # of a query's parameters
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
@@ -76,21 +83,33 @@ class Work:
         """The condition that a row is this campaign's."""
         return table.c.campaign_id == self.campaign
 
+    def pool_pairs(self) -> sa.ColumnElement[bool]:
+        """The condition that a pair is of this campaign's pool."""
+        return self.own(pair) & (pair.c.in_pool == 1)
+
+    def pool_sets(self) -> sa.ColumnElement[bool]:
+        """The condition that a set is of this campaign's pool."""
+        return self.own(judging_set) & (judging_set.c.role == "pool")
+
+    def valid_batches(self) -> sa.ColumnElement[bool]:
+        """The condition that an assignment is this campaign's, and its answers are good."""
+        return self.own(assignment) & assignment.c.state.in_(VALID)
+
     @overload
     def rows(self, query: sa.Executable) -> list[Row]: ...
     @overload
     def rows(self, query: sa.Executable, of: type[R], values: Values = None) -> list[R]: ...
-    def rows(self, query: sa.Executable, of: Any = None, values: Values = None) -> list[Any]:
+    def rows(self, query: sa.Executable, of: Any = TypedRow, values: Values = None) -> list[Any]:
         """All rows of a query; `of` declares their columns."""
-        return list(self.db.execute(query, values))
+        return list(of.rows(self.db, query, values))
 
     @overload
     def row(self, query: sa.Executable) -> Row | None: ...
     @overload
     def row(self, query: sa.Executable, of: type[R], values: Values = None) -> R | None: ...
-    def row(self, query: sa.Executable, of: Any = None, values: Values = None) -> Any:
+    def row(self, query: sa.Executable, of: Any = TypedRow, values: Values = None) -> Any:
         """The only row of a query, or None."""
-        return self.db.execute(query, values).one_or_none()
+        return of.row(self.db, query, values)
 
     @overload
     def existing(self, query: sa.Executable, missing: str) -> Row: ...
@@ -99,7 +118,7 @@ class Work:
         self, query: sa.Executable, missing: str, of: type[R], values: Values = None
     ) -> R: ...
     def existing(
-        self, query: sa.Executable, missing: str, of: Any = None, values: Values = None
+        self, query: sa.Executable, missing: str, of: Any = TypedRow, values: Values = None
     ) -> Any:
         """The only row of a query; where there is none, an error says what is `missing`."""
         row = self.row(query, of, values)
@@ -256,11 +275,10 @@ class Store:
         if row is None:
             raise RuleError("not-found", f"there is no campaign {name!r}")
         if lock and not self.is_sqlite:
-            db.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": row.id})
+            db.execute(sa.text("SELECT pg_advisory_xact_lock(:id)"), {"id": row[0]})
             row = db.execute(query, {"wanted": name}).one()  # as it is now that we hold the lock
-        return Work(
-            db, row.id, row.name, row.state, stored_plan(row.plan), self.clock(), self.random
-        )
+        number, own_name, state, plan = row
+        return Work(db, number, own_name, state, stored_plan(plan), self.clock(), self.random)
 
 
 _ADVICE = {

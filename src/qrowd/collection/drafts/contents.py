@@ -75,10 +75,10 @@ def lost_files(draft: Draft, kind: str) -> list[str]:
 
 def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[Complaint]:
     """Pairs of a file of a kind whose topic or document is not there, or has no text."""
-    topics, file = rows_of(draft, "topics"), draft.plan.files.documents
-    if not topics or not file or lost_files(draft, "documents"):
+    topics, path = rows_of(draft, "topics"), draft.plan.files.documents
+    if not topics or not path or lost_files(draft, "documents"):
         return
-    full, empty = texts(path_in(draft, file))
+    full, empty = texts(path_in(draft, path))
     documents = {document for _, document in pairs}
     strange = {
         "topics": {topic for topic, _ in pairs} - {row.name for row in topics},
@@ -88,12 +88,8 @@ def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[C
     for what, names in strange.items():
         if names:
             first = ", ".join(sorted(names)[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-            text = Text(
-                f"office.plan.uploaded.{what}",
-                n=len(names),
-                names=first,
-                file=Text(f"office.file.{kind}"),
-            )
+            file = Text(f"office.file.{kind}")
+            text = Text(f"office.plan.uploaded.{what}", n=len(names), names=first, file=file)
             yield Complaint("files", kind, text)
 
 

@@ -35,11 +35,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Missed:
-    """A check question that was missed: own answer (None: cannot tell), the expert's, and why."""
+    """A check question that was missed: own answer (None: cannot tell), the expert's, and why.
+
+    `value` is the number that was said, where numbers are.
+    """
 
     place: str
     position: int
     said: int | None
+    value: float | None
     expert: int
     reason: str
     passage: str
@@ -126,6 +130,7 @@ def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:
                         place=row.key,
                         position=shown.index(at) + 1,
                         said=answered.grade,
+                        value=answered.value,
                         expert=expert.grade,
                         reason=expert.reason,
                         passage=expert.passage,

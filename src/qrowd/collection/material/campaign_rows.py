@@ -136,7 +136,7 @@ def _add_questions(work: Work, questions: Sequence[QuestionRow]) -> None:
 
 def _ids(work: Work, table: sa.Table) -> dict[str, int]:
     query = sa.select(table.c.name, table.c.id).where(work.own(table))
-    return {row.name: row.id for row in work.db.execute(query)}
+    return dict(work.db.execute(query).all())
 
 
 def _id_of(ids: Mapping[str, int], name: str, noun: str) -> int:
@@ -174,7 +174,7 @@ def _add_pairs(work: Work, pairs: Iterable[Pair], role: str, pool: set[Pair]) ->
 def _pair_ids(work: Work, *conditions: sa.ColumnElement[bool]) -> dict[tuple[int, int], int]:
     query = sa.select(pair.c.id, pair.c.topic_id, pair.c.document_id).where(work.own(pair))
     rows = work.db.execute(query.where(*conditions))
-    return {(row.topic_id, row.document_id): row.id for row in rows}
+    return {(topic_id, document_id): number for number, topic_id, document_id in rows}
 
 
 def _add_pool(work: Work, rows: CampaignRows) -> None:
@@ -289,8 +289,8 @@ def _refresh_priorities(work: Work) -> None:
         .where(member.c.set_id == judging_set.c.id)
         .scalar_subquery()
     )
-    of_pool = work.own(judging_set) & (judging_set.c.role == "pool")
-    work.update(judging_set, of_pool, judging_set.c.priority != highest, priority=highest)
+    changed = judging_set.c.priority != highest
+    work.update(judging_set, work.pool_sets(), changed, priority=highest)
 
 
 # --- an extension taken back ----------------------------------------------------------------------

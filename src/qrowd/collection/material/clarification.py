@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import audit, topic
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import Audit, Topic, audit, topic
+from qrowd.collection.database.store import Work
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
 
@@ -43,15 +43,16 @@ def take_back(work: Work, name: str, added: str) -> None:
     work.update(topic, topic.c.id == row.id, narrative="\n\n".join(parts))
 
 
-def clarifications(work: Work, name: str | None = None) -> list[Row]:
+def clarifications(work: Work, name: str | None = None) -> list[Audit]:
     """What was clarified and not taken back: rows of the audit, the oldest first."""
     undone = select(audit.c.undoes).where(audit.c.undoes.is_not(None))
     stands = (audit.c.act == ACT) & audit.c.id.not_in(undone)
-    rows = work.rows(select(audit).where(work.own(audit), stands).order_by(audit.c.id))
+    query = select(audit).where(work.own(audit), stands).order_by(audit.c.id)
+    rows = work.rows(query, Audit)
     return [row for row in rows if name in (None, words_of(row)["topic"])]
 
 
-def words_of(row: Row) -> dict[str, str]:
+def words_of(row: Audit) -> dict[str, str]:
     """What was clarified: `topic`, `text`."""
     details: dict[str, str] = json.loads(row.details)
     return details
@@ -62,7 +63,7 @@ def day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
-def topic_named(work: Work, name: str) -> Row:
+def topic_named(work: Work, name: str) -> Topic:
     """A topic of this campaign by its name."""
     query = select(topic).where(work.own(topic), topic.c.name == name)
-    return work.existing(query, f"there is no topic {name!r} in this campaign")
+    return work.existing(query, f"there is no topic {name!r} in this campaign", Topic)

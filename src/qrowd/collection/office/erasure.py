@@ -15,6 +15,8 @@ from sqlalchemy import ColumnElement, Table, select, text
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
+    Person,
+    Worker,
     appeal,
     assignment,
     consent,
@@ -30,10 +32,15 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.states import OPEN
-from qrowd.collection.database.store import Row, Store, Work
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging.assignments import by_id, move
 from qrowd.collection.material import clarification
-from qrowd.collection.people.workers import TO_BE_FORGOTTEN, fingerprint, worker_of
+from qrowd.collection.people.workers import (
+    TO_BE_FORGOTTEN,
+    fingerprint,
+    worker_by_number,
+    worker_of,
+)
 from qrowd.collection.publishing.release import voided_by
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -66,15 +73,15 @@ def ask(work: Work, worker_id: int) -> bool:
     return not _unsettled(work, worker_id)
 
 
-def waiting(work: Work) -> list[Row]:
+def waiting(work: Work) -> list[Worker]:
     """Workers who asked to be forgotten and are not yet."""
     query = select(worker).where(work.own(worker), TO_BE_FORGOTTEN)
-    return work.rows(query.order_by(worker.c.id))
+    return work.rows(query.order_by(worker.c.id), Worker)
 
 
 def released(work: Work, number: int) -> str:
     """What to say before the answers of a worker are voided who is in a release; "" if not."""
-    releases = voided_by(work, _worker(work, number).id)
+    releases = voided_by(work, worker_by_number(work, number).id)
     if not releases:
         return ""
     days = ", ".join(dict.fromkeys(clarification.day(row.at) for row in releases))
@@ -102,7 +109,7 @@ def forget(
 
 def erase(work: Work, number: int, *, who: str, void: bool = False) -> None:
     """The rows' part of it; `scrub` must follow, which no transaction can do."""
-    worker_id = _worker(work, number).id
+    worker_id = worker_by_number(work, number).id
     if _unsettled(work, worker_id):
         raise RuleError(
             "not-settled", "this person has open batches or money that is owed; settle it first"
@@ -129,11 +136,6 @@ def scrub(store: Store) -> None:
         bare.execute(text("CHECKPOINT"))
 
 
-def _worker(work: Work, number: int) -> Row:
-    query = select(worker).where(work.own(worker), worker.c.number == number)
-    return work.existing(query, f"there is no worker {number} in this campaign")
-
-
 def _unsettled(work: Work, worker_id: int) -> bool:
     mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_((*OPEN, "submitted"))
     return work.count(assignment, mine) > 0 or ledger.unsettled(work, worker_id) > 0
@@ -141,7 +143,7 @@ def _unsettled(work: Work, worker_id: int) -> bool:
 
 def _erase_rows(work: Work, worker_id: int) -> None:
     columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
-    row = work.row(select(person).where(person.c.worker_id == worker_id))
+    row = work.row(select(person).where(person.c.worker_id == worker_id), Person)
     if row is not None and work.plan.people.recognise:
         columns["recognised"] = fingerprint(work, row.platform, row.platform_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)

@@ -14,6 +14,11 @@ from qrowd.collection.database.schema import (
     CURRENT_ANSWERS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    Appeal,
+    Assignment,
+    Message,
+    Note,
+    Outcome,
     assignment,
     event,
     gold,
@@ -25,8 +30,9 @@ from qrowd.collection.database.schema import (
     with_pairs,
     worker,
 )
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
+from qrowd.collection.people.workers import WorkerLine
 
 BATCHES = 50  # that are shown, the newest
 REASONS = 20
@@ -44,23 +50,30 @@ class BatchLine:
     checks: tuple[tuple[str, float | None, float, bool], ...]
 
 
+class Reason(Note):
+    """A reason that was given for a grade, or a passage that was marked."""
+
+    topic: str
+    doc: str
+    grade: int | None
+
+
 @dataclass(frozen=True)
 class Standing:
     """All evidence on one worker that the database has.
 
     `confusion` counts check questions: (expert's grade, own answer); an answer is a grade as text,
-    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer; `line` is
-    the worker's row of `workers.listed`.
+    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer.
     """
 
-    line: Row
+    line: WorkerLine
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
     batches: tuple[BatchLine, ...]
-    reasons: tuple[Row, ...]
-    messages: tuple[Row, ...]
-    appeals: tuple[Row, ...]
+    reasons: tuple[Reason, ...]
+    messages: tuple[Message, ...]
+    appeals: tuple[Appeal, ...]
     unsettled: int
 
     @property
@@ -70,8 +83,8 @@ class Standing:
         return right, sum(self.confusion.values())
 
 
-def lines(work: Work, numbers: Sequence[int]) -> list[Row]:
-    """These workers, in this order: rows of `workers.listed`."""
+def lines(work: Work, numbers: Sequence[int]) -> list[WorkerLine]:
+    """These workers, in this order."""
     rows = {row.number: row for row in workers.listed(work, numbers=numbers)}
     return [rows[number] for number in numbers if number in rows]
 
@@ -111,7 +124,7 @@ def _seconds(work: Work, worker_id: int) -> list[float]:
 def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     """Answers to check questions of batches whose answers are closed."""
     query = (
-        select(gold.c.grade.label("expert"), event.c.kind, event.c.grade)
+        select(gold.c.grade, event.c.kind, event.c.grade)
         .select_from(PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id))
         .where(
             place.c.worker_id == worker_id,
@@ -120,8 +133,8 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
         )
     )
     pairs = (
-        (row.expert, str(row.grade) if row.grade is not None else row.kind.replace("-", " "))
-        for row in work.rows(query)
+        (expert, str(grade) if grade is not None else kind.replace("-", " "))
+        for expert, kind, grade in work.db.execute(query)
     )
     return dict(Counter(pairs))
 
@@ -129,10 +142,10 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
 def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     a = assignment.c
     mine = select(assignment).where(a.worker_id == worker_id)
-    batches = work.rows(mine.order_by(a.id.desc()).limit(BATCHES))
+    batches = work.rows(mine.order_by(a.id.desc()).limit(BATCHES), Assignment)
     checks: dict[int, list[tuple[str, float | None, float, bool]]] = defaultdict(list)
     of_these = outcome.c.assignment_id.in_([batch.id for batch in batches])
-    for row in work.rows(select(outcome).where(of_these).order_by(outcome.c.id)):
+    for row in work.rows(select(outcome).where(of_these).order_by(outcome.c.id), Outcome):
         checks[row.assignment_id].append((row.check, row.value, row.at_least, bool(row.passed)))
     return [
         BatchLine(
@@ -147,11 +160,11 @@ def _batches(work: Work, worker_id: int) -> list[BatchLine]:
     ]
 
 
-def _reasons(work: Work, worker_id: int) -> list[Row]:
-    """The last reasons and marked passages: topic, doc, grade, kind, text."""
+def _reasons(work: Work, worker_id: int) -> list[Reason]:
+    """The last reasons and marked passages."""
     query = (
-        select(*PAIR_NAMES, event.c.grade, note.c.kind, note.c.text)
+        select(note, *PAIR_NAMES, event.c.grade)
         .select_from(with_pairs(event).join(note, note.c.event_id == event.c.id))
         .where(event.c.worker_id == worker_id)
     )
-    return work.rows(query.order_by(note.c.id.desc()).limit(REASONS))
+    return work.rows(query.order_by(note.c.id.desc()).limit(REASONS), Reason)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from qrowd.collection.database.schema import Question as StoredQuestion
 from qrowd.collection.database.schema import (
     assignment,
     expertise,
@@ -37,13 +38,14 @@ def open_questions(work: Work, worker_id: int, topic_id: int) -> list[Question]:
     if work.count(expertise, answered):
         return []
     query = select(question).where(question.c.topic_id == topic_id).order_by(question.c.id)
-    return [Question(row.id, row.text, tuple(json.loads(row.choices))) for row in work.rows(query)]
+    rows = work.rows(query, StoredQuestion)
+    return [Question(row.id, row.text, tuple(json.loads(row.choices))) for row in rows]
 
 
 def answer_questions(work: Work, worker_id: int, choices: Mapping[int, int]) -> bool:
     """Answers (question number -> choice, from 0) to all questions of one topic; whether passed."""
     query = select(question).join_from(question, topic, topic.c.id == question.c.topic_id)
-    rows = work.rows(query.where(question.c.id.in_(choices), work.own(topic)))
+    rows = work.rows(query.where(question.c.id.in_(choices), work.own(topic)), StoredQuestion)
     topics = {row.topic_id for row in rows}
     if len(topics) != 1 or len(rows) != len(choices):
         raise RuleError("not-found", "answer the questions of one topic at a time")
@@ -52,7 +54,7 @@ def answer_questions(work: Work, worker_id: int, choices: Mapping[int, int]) -> 
     if asked != len(choices):
         raise RuleError("conflict", "answer all questions of the topic, once")
     right = sum(choices[row.id] == row.right_choice for row in rows)
-    passed = bool(right >= work.plan.techniques.expertise_share * asked - 1e-9)
+    passed = right >= work.plan.techniques.expertise_share * asked - 1e-9
     work.insert(
         expertise,
         worker_id=worker_id,

@@ -13,19 +13,26 @@ import json
 from collections.abc import Mapping, Sequence
 
 from itsdangerous import BadSignature, URLSafeSerializer
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import (
+    CompletionCode,
+    Message,
+    Person,
+    TypedRow,
+    Visit,
+    Worker,
     assignment,
     campaign,
     completion_code,
     consent,
     message,
     person,
+    total,
     visit,
     worker,
 )
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.store import Work
 from qrowd.collection.plan.platforms import Arrival, Departure, provider_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
@@ -43,7 +50,7 @@ def enter(
     name: str = "",
     address: str = "",
     parameters: Mapping[str, str] | None = None,
-) -> Row:
+) -> Worker:
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
     if not platform_id or "\0" in platform_id + name + address:
         raise RuleError("malformed", "a person needs an id, without the character 0")
@@ -133,49 +140,60 @@ def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
 
 def expert(work: Work, name: str) -> int:
     """The expert (or organiser who judges) of this name; made at first use."""
+    return known_expert(work, name) or new_worker(work, "expert", name)
+
+
+def known_expert(work: Work, name: str) -> int:
+    """The expert of this name; 0 for somebody who has decided nothing yet."""
     same = (worker.c.name == name) & (worker.c.kind == "expert")
-    worker_id = work.db.scalar(select(worker.c.id).where(work.own(worker), same))
-    return new_worker(work, "expert", name) if worker_id is None else int(worker_id)
+    return work.number(select(worker.c.id).where(work.own(worker), same))
 
 
-def worker_of(work: Work, worker_id: int) -> Row:
+def worker_of(work: Work, worker_id: int) -> Worker:
     """A worker of this campaign by id."""
-    return _worker_where(work, worker.c.id == worker_id)
+    query = select(worker).where(work.own(worker), worker.c.id == worker_id)
+    return work.existing(query, "there is no such worker in this campaign", Worker)
 
 
-def worker_by_number(work: Work, number: int) -> Row:
+def worker_by_number(work: Work, number: int) -> Worker:
     """A worker by the number that exports show."""
-    return _worker_where(work, worker.c.number == number)
+    query = select(worker).where(work.own(worker), worker.c.number == number)
+    return work.existing(query, f"there is no worker {number} in this campaign", Worker)
 
 
-def _worker_where(work: Work, condition: ColumnElement[bool]) -> Row:
-    query = select(worker).where(condition, work.own(worker))
-    return work.existing(query, "there is no such worker in this campaign")
+class WorkerLine(TypedRow):
+    """A worker in a list, with all batches and what they earned."""
+
+    number: int
+    kind: str
+    state: str
+    failed_hits: int
+    batches: int
+    earned: int
 
 
 def listed(
     work: Work, after: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
-) -> list[Row]:
+) -> list[WorkerLine]:
     """Workers with a higher number (or of these), with their batches and what they earned."""
     w, a = worker.c, assignment.c
     columns = (w.number, w.kind, w.state, w.failed_hits)
     batches = func.count(a.id).label("batches")
-    earned = func.coalesce(func.sum(a.earned + a.paid), 0).label("earned")
+    earned = total(a.earned + a.paid).label("earned")
     joined = worker.outerjoin(assignment, a.worker_id == w.id)
     query = select(*columns, batches, earned).select_from(joined).group_by(w.id, *columns)
     query = query.where(work.own(worker), w.number > after)
     if numbers is not None:
         query = query.where(w.number.in_(list(numbers)))
-    return work.rows(query.order_by(w.number).limit(limit))
+    return work.rows(query.order_by(w.number).limit(limit), WorkerLine)
 
 
 def visit_since(work: Work, worker_id: int) -> int | None:
     """When the worker's last visit began; an address that is opened again is the same visit."""
     mine = visit.c.worker_id == worker_id
-    visits = select(visit.c.at, visit.c.parameters).where(mine)
-    last = work.row(visits.order_by(visit.c.id.desc()).limit(1))
+    last = work.row(select(visit).where(mine).order_by(visit.c.id.desc()).limit(1), Visit)
     if last is None or last.parameters == "{}":
-        return None if last is None else int(last.at)
+        return None if last is None else last.at
     same = visit.c.parameters == last.parameters
     return work.number(select(func.min(visit.c.at)).where(mine, same))
 
@@ -208,10 +226,10 @@ def write_message(work: Work, worker_id: int, text: str, *, from_worker: bool) -
     work.insert(message, worker_id=worker_id, at=work.now, from_worker=int(from_worker), text=text)
 
 
-def messages(work: Work, worker_id: int) -> list[Row]:
+def messages(work: Work, worker_id: int) -> list[Message]:
     """A worker's messages, the oldest first."""
     query = select(message).where(message.c.worker_id == worker_id)
-    return work.rows(query.order_by(message.c.id))
+    return work.rows(query.order_by(message.c.id), Message)
 
 
 # --- the way out ----------------------------------------------------------------------------------
@@ -227,7 +245,7 @@ def leave(work: Work, worker_id: int, *, worked: bool) -> Departure:
 
 def _arrival(work: Work, worker_id: int) -> Arrival:
     mine = select(person).where(person.c.worker_id == worker_id)
-    row = work.existing(mine, "nobody is known under this number any more")
+    row = work.existing(mine, "nobody is known under this number any more", Person)
     visits = select(visit.c.parameters).where(visit.c.worker_id == worker_id)
     parameters = work.db.scalar(visits.order_by(visit.c.id.desc()).limit(1))
     return Arrival(row.platform, row.platform_id, json.loads(parameters or "{}"))
@@ -248,9 +266,10 @@ def _code(work: Work, worker_id: int, outcome: str) -> str:
 def use_code(work: Work, code: str) -> tuple[int, str]:
     """A code that a worker brought: the worker's number and the outcome; it is good once."""
     same = completion_code.c.code == code
-    row = work.existing(select(completion_code).where(same), "there is no such code")
+    query = select(completion_code).where(same)
+    row = work.existing(query, "there is no such code", CompletionCode)
     number = worker_of(work, row.worker_id).number
     if row.used_at is not None:
         raise RuleError("conflict", f"this code of worker w{number} was used already")
     work.update(completion_code, same, used_at=work.now)
-    return int(number), str(row.outcome)
+    return number, row.outcome

@@ -99,13 +99,8 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     test = plan.qualification
     sets = len(gold_parts(rows.qualification, plan.sets.size, random.Random(0)))
     if sets < test.sets * test.tries:
-        message = Text(
-            "office.plan.qualification.sets",
-            tries=test.tries,
-            sets=test.sets,
-            needed=test.sets * test.tries,
-            there=sets,
-        )
+        asked = {"tries": test.tries, "sets": test.sets, "needed": test.sets * test.tries}
+        message = Text("office.plan.qualification.sets", **asked, there=sets)
         yield _unmet("qualification", "sets", message)
     if plan.checks.binary.at_least > 1:
         yield _unmet("checks.binary", "at_least", Text("office.plan.above-one"))
@@ -130,27 +125,16 @@ def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     workers, needed = plan.people.workers, _batches(plan, rows)
     possible = sets // plan.gold_per_hit * workers
     if workers and needed > possible:
-        message = Text(
-            "office.plan.gold.workers",
-            sets=sets,
-            workers=workers,
-            possible=possible,
-            needed=needed,
-        )
-        yield Complaint("files", "gold", message)
+        figures = {"sets": sets, "workers": workers, "possible": possible, "needed": needed}
+        yield Complaint("files", "gold", Text("office.plan.gold.workers", **figures))
 
 
 def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
     """Why these rows cannot be gold (or the qualification) of a campaign; None if they can."""
     for row in rows:
         if row.grade is not None and row.grade not in plan.scale.grades:
-            return Text(
-                "office.plan.gold.scale",
-                grade=row.grade,
-                topic=row.topic,
-                doc=row.document,
-                scale=" ".join(map(str, plan.scale.grades)),
-            )
+            scale, pair = " ".join(map(str, plan.scale.grades)), " ".join(row.pair)
+            return Text("office.plan.gold.scale", grade=row.grade, pair=pair, scale=scale)
     return None
 
 
@@ -209,10 +193,7 @@ def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
         workers_needed=workers,
         passing=passes,
         better_gold=pass_rates.better_gold(plan, gold) if hidden and gold else "",
-        warnings=(
-            *_warnings(plan, rows, sizes, gold, batches * pay),
-            *filter(None, [pass_rates.useless(passes)]),
-        ),
+        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *pass_rates.useless(passes)),
     )
 
 

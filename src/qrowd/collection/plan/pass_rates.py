@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -116,20 +116,15 @@ def margin(plan: Plan, grades: tuple[int, ...]) -> float:
 # --- what that means for a plan -------------------------------------------------------------------
 
 
-def useless(rows: Sequence[Passing]) -> Complaint | None:
-    """What to say where gold tells nobody apart; None where it does."""
+def useless(rows: Sequence[Passing]) -> Iterator[Complaint]:
+    """What to say where gold tells nobody apart."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
     spammers = [row for row in rows if row.worker in SPAMMERS]
     worst = max(spammers, key=lambda row: row.batch, default=None)
-    if worst is None or worst.batch < min(0.9, good):
-        return None
-    message = Text(
-        "office.plan.gold.useless",
-        worker=worst.kind,
-        share=percent(worst.batch),
-        good=percent(good),
-    )
-    return Complaint("files", "gold", message)
+    if worst is not None and worst.batch >= min(0.9, good):
+        shares = {"share": percent(worst.batch), "good": percent(good)}
+        message = Text("office.plan.gold.useless", worker=worst.kind, **shares)
+        yield Complaint("files", "gold", message)
 
 
 def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:

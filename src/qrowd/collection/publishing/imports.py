@@ -114,7 +114,7 @@ def _workers(work: Work, kind: str) -> int:
     names = list(work.db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
     a = assignment.c
     query = select(worker.c.name, worker.c.id).where(work.own(worker), worker.c.kind == kind)
-    ids = {row.name: row.id for row in work.rows(query)}
+    ids: dict[str | None, int] = dict(work.db.execute(query).all())
     for name in names:
         number = ids.get(name) or new_worker(work, kind, name)
         if not work.count(assignment, a.worker_id == number, a.kind == kind, a.state == "active"):
@@ -174,7 +174,7 @@ def _store(work: Work, kind: str) -> int:
         FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
         ORDER BY i.line, m.set_id
     """)
-    return int(work.db.execute(done, names).rowcount)
+    return work.db.execute(done, names).rowcount
 
 
 def _close(work: Work, kind: str) -> None:

@@ -21,16 +21,18 @@ from qrowd import __version__
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
+    Audit,
     assignment,
     consent,
     content,
     document,
     pair,
     topic,
+    with_contents,
     worker,
 )
 from qrowd.collection.database.schema import audit as audit_table
-from qrowd.collection.database.store import Row, Store, Work
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
@@ -41,6 +43,7 @@ from qrowd.rendering import thousands
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
 _NAMED = ("topic", "doc", "assessor")
+_SAID = ("judgements.tsv", "ratings.tsv", "orders.tsv")
 _TEXTS = ("query", "description", "narrative", "category", "language")
 
 
@@ -97,13 +100,13 @@ def release(
     return Released(rows, sha, judgements, act)
 
 
-def releases(work: Work) -> list[Row]:
-    """The releases so far, the oldest first: rows of the audit."""
+def releases(work: Work) -> list[Audit]:
+    """The releases so far, the oldest first."""
     query = select(audit_table).where(work.own(audit_table), audit_table.c.act == "release")
-    return work.rows(query.order_by(audit_table.c.id))
+    return work.rows(query.order_by(audit_table.c.id), Audit)
 
 
-def voided_by(work: Work, worker_id: int) -> list[Row]:
+def voided_by(work: Work, worker_id: int) -> list[Audit]:
     """The releases that hold answers of this worker: voiding these would make them disagree."""
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
     first = work.db.scalar(select(func.min(assignment.c.ended_at)).where(mine))
@@ -147,7 +150,7 @@ def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
 
     tables = {
         name: pl.read_csv(source / name, separator="\t", infer_schema=False, quote_char=None)
-        for name in ("judgements.tsv", "ratings.tsv", "orders.tsv")
+        for name in _SAID
         if (source / name).is_file()
     }
     assessors = {name for table in tables.values() for name in table["assessor"].unique()}
@@ -205,15 +208,13 @@ def _topics(work: Work) -> Iterator[str]:
 
 
 def _pool(work: Work) -> Iterator[str]:
-    query = select(*PAIR_NAMES).select_from(NAMED_PAIRS)
-    rows = work.rows(query.where(work.own(pair), pair.c.in_pool == 1))
+    names = work.db.execute(select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.pool_pairs()))
     yield "topic\tdoc\n"
-    yield from sorted(f"{row.topic}\t{row.doc}\n" for row in rows)
+    yield from sorted(f"{topic}\t{doc}\n" for topic, doc in names)
 
 
 def _in_pool(work: Work) -> ColumnElement[bool]:
-    pool = select(pair.c.document_id).where(work.own(pair), pair.c.in_pool == 1)
-    return document.c.id.in_(pool)
+    return document.c.id.in_(select(pair.c.document_id).where(work.pool_pairs()))
 
 
 def _ids(work: Work) -> Iterator[str]:
@@ -227,7 +228,7 @@ def _with_text(work: Work) -> Iterator[str]:
     names = (d.name.label("doc"), d.title, d.url, d.media_type.label("media"))
     query = (
         select(*names, content.c.body.label("text"))
-        .select_from(document.outerjoin(content, content.c.hash == d.content))
+        .select_from(with_contents(document))
         .where(_in_pool(work))
         .order_by(d.name)
     )
@@ -254,15 +255,14 @@ def _consent(work: Work) -> Iterator[str]:
     c = consent.c
     people = select(worker.c.id).where(work.own(worker))
     query = (
-        select(c.version, c.text, func.count(c.worker_id.distinct()).label("people"))
+        select(c.version, c.text, func.count(c.worker_id.distinct()))
         .where(c.worker_id.in_(people))
         .group_by(c.version, c.text)
         .order_by(c.version)
     )
-    versions = work.rows(query)
-    for row in versions:
-        accepted = f"Version {row.version}, accepted by {thousands(row.people)} people"
-        yield f"{accepted}:\n\n{row.text}\n\n"
+    versions = work.db.execute(query).all()
+    for version, text, number in versions:
+        yield f"Version {version}, accepted by {thousands(number)} people:\n\n{text}\n\n"
     if not versions:
         yield f"{work.plan.people.consent or 'No consent was asked for.'}\n"
 

@@ -47,30 +47,28 @@ _ACTS: dict[str, type[Act]] = {}
 
 @dataclass(frozen=True)
 class Consequence:
-    """A question, its answer's name, what follows, and what it costs in minor units.
+    """What is asked before an act: a question, its answer's name, what follows, what it costs.
 
-    A negative cost gives money back.
+    The cost is in minor units; a negative one gives money back. The price says it in words.
     """
 
+    act: Act
     question: Text
     button: Text
-    follows: tuple[Text, ...] = ()
-    cost: int = 0
-    words: Text | None = None  # instead of the cost's
+    follows: tuple[Text, ...]
+    cost: int
+    price: Text
 
-    def price(self, work: Work) -> Text:
-        """The cost in words, beside what is free."""
-        shown, free = work.plan.pay.shown, ledger.balance(work).free
-        if self.words is not None:
-            return self.words
-        if not self.cost:
-            return Text("office.price.nothing")
-        if self.cost < 0:
-            return Text("office.price.back", amount=shown(-self.cost))
-        values = {"amount": shown(self.cost), "free": shown(free)}
-        if self.cost <= free:
-            return Text("office.price.cost", **values)
-        return Text("office.price.short", missing=shown(self.cost - free), **values)
+
+def _price(work: Work, cost: int) -> Text:
+    """A cost in words, beside what is free."""
+    shown, free = work.plan.pay.shown, ledger.balance(work).free
+    if not cost:
+        return Text("office.price.nothing")
+    if cost < 0:
+        return Text("office.price.back", amount=shown(-cost))
+    values = {"amount": shown(cost), "free": shown(free), "missing": shown(cost - free)}
+    return Text("office.price.cost" if cost <= free else "office.price.short", **values)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(detail,))
@@ -109,8 +107,8 @@ class Act(_Declared):
 
     reason: str = detail(Line(), default="", asked=False)
 
-    def do(self, work: Work) -> Details:
-        """Change the campaign; what `undo` needs to know besides the fields."""
+    def do(self, work: Work) -> Details | None:
+        """Change the campaign; what `undo` needs to know besides the fields, if anything."""
         raise NotImplementedError
 
     @staticmethod
@@ -133,10 +131,10 @@ class Act(_Declared):
         self, work: Work, *follows: Text, cost: int = 0, price: Text | None = None, **values: Any
     ) -> Consequence:
         """The consequence whose question and button say its details and `values`."""
-        pay = work.plan.pay
-        values = self.shown({name: getattr(self, name) for name in self.details()}, pay) | values
+        own = {name: getattr(self, name) for name in self.details()}
+        values = self.shown(own, work.plan.pay) | values
         question, button = self.says("question", **values), self.says("button", **values)
-        return Consequence(question, button, follows, cost, price)
+        return Consequence(self, question, button, follows, cost, price or _price(work, cost))
 
     @classmethod
     def shown(cls, stored: Stored, pay: Pay) -> dict[str, Any]:
@@ -161,8 +159,7 @@ class Act(_Declared):
             if name not in details:
                 error = UnknownNameError.among(f"detail of {cls.name}", name, details)
                 raise RuleError("bad-value", str(error))
-        missing = [each.name for each in details.values() if each.required]
-        missing = [name for name in missing if name not in values]
+        missing = [name for name, each in details.items() if each.required and name not in values]
         if missing and cls.command:
             raise RuleError("not-allowed", f"{cls.name} has a command of its own: {cls.command}")
         if missing:
@@ -172,30 +169,21 @@ class Act(_Declared):
     @classmethod
     def of_form(cls, text: Callable[[str], str], pay: Pay) -> Self:
         """The act that a form wants; `text` gives what a field holds, "" for nothing."""
-        details = cls.details()
+        sent = {name: each for name, each in cls.details().items() if text(name)}
         return cls.of(
-            {
-                name: each.kind.read_form(name, text(name), pay)
-                for name, each in details.items()
-                if text(name)
-            }
+            {name: each.kind.read_form(name, text(name), pay) for name, each in sent.items()}
         )
 
     @classmethod
     def inputs(cls, known: Collection[str]) -> list[Detail]:
         """What a form asks for, where these details are known."""
-        return [
-            each
-            for name, each in cls.details().items()
-            if each.asked and each.kind.input and name not in known
-        ]
+        asked = [each for each in cls.details().values() if each.asked and each.kind.input]
+        return [each for each in asked if each.name not in known]
 
     def form(self, pay: Pay) -> dict[str, str]:
         """Its details as a form sends them."""
-        return {
-            name: self.details()[name].kind.form(value, pay)
-            for name, value in self.recorded().items()
-        }
+        kinds = {name: each.kind for name, each in self.details().items()}
+        return {name: kinds[name].form(value, pay) for name, value in self.recorded().items()}
 
     def recorded(self) -> Details:
         """The details that are written down: those that were said."""

@@ -46,7 +46,7 @@ def perform(
         raise RuleError("ask-twice", f"{act.name} cannot be undone; confirm it")
     said = act.recorded()
     _refuse_unseen(work, act.subject_of(said), seen)
-    return record(work, who, act.name, {**said, **act.do(work)})
+    return record(work, who, act.name, {**said, **(act.do(work) or {})})
 
 
 def record(

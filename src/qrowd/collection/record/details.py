@@ -83,12 +83,11 @@ class Number(Kind):
         plain = digits.isascii() and digits.isdecimal() and len(digits) < 19
         if not plain or abs(int(text)) > LARGEST:
             raise _bad(name, "a whole number", value)
-        number = int(text)
-        if self.low is not None and number < self.low:
+        if self.low is not None and int(text) < self.low:
             raise _bad(name, f"at least {thousands(self.low)}", value)
-        if self.high is not None and number > self.high:
+        if self.high is not None and int(text) > self.high:
             raise _bad(name, f"at most {thousands(self.high)}", value)
-        return number
+        return int(text)
 
 
 class Identifier(Number):

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import campaign
-from qrowd.collection.database.store import Row, Store
+from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
@@ -104,16 +104,16 @@ def listed(bearer: Signed, store: TheStore) -> list[Listed]:
     return open_to(bearer, store)
 
 
-def open_to(bearer: Bearer, store: Store) -> list[Row]:
-    """The campaigns that are open to somebody: rows of name, state."""
+def open_to(bearer: Bearer, store: Store) -> list[Listed]:
+    """The campaigns that are open to somebody."""
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
     with store.snapshot() as db:
         if bearer.plain_account:
-            mine = [row.number for row in roles_of(db, bearer.account or 0)]
+            mine = [row.campaign_id for row in roles_of(db, bearer.account or 0)]
             query = query.where(campaign.c.id.in_(mine))
         elif not bearer.administrator:
             query = query.where(campaign.c.id == bearer.campaign)
-        return list(db.execute(query))
+        return [Listed(name=name, state=state) for name, state in db.execute(query)]
 
 
 @router.get("/{name}/about")

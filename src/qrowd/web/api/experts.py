@@ -14,6 +14,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import AliasChoices, BaseModel, Field
 
 from qrowd.collection.adjudication import cases, expert_sample
+from qrowd.collection.adjudication.expert_sample import DisputedPair, NamedPair
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.offer import document_of
 from qrowd.collection.material import clarification
@@ -135,22 +136,24 @@ def draw(wanted: SampleWanted, expert: Expert) -> Made:
         return Made(number=len(expert_sample.draw_sample(work, wanted.size)))
 
 
-@router.get("/sample")
-def sample(expert: Expert) -> list[Pair]:
+@router.get("/sample", response_model=list[Pair])
+def sample(expert: Expert) -> list[NamedPair]:
     """What is left to judge of the sample, blind."""
     with expert.read() as work:
         return expert_sample.to_judge(work)
 
 
-@router.get("/disputed")
-def disputed(expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[Pair]:
+@router.get("/disputed", response_model=list[Pair])
+def disputed(
+    expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> list[DisputedPair]:
     """The pairs that judges disagree on most; how they voted is told after one's own judgement."""
     with expert.read() as work:
         return expert_sample.disputed(work, limit)
 
 
-@router.get("/queue")
-def queue(expert: Expert) -> list[Pair]:
+@router.get("/queue", response_model=list[Pair])
+def queue(expert: Expert) -> list[NamedPair]:
     """All that waits, sampled and disputed pairs mixed."""
     with expert.read() as work:
         return cases.queue(work)
@@ -185,11 +188,11 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
     return {"votes": judges, "neighbours": alike.documents, "problem": str(alike.problem)}
 
 
-@router.get("/topics")
-def topic(topic: Topic, expert: Expert) -> list[Pair]:
+@router.get("/topics", response_model=list[Pair])
+def topic(topic: Topic, expert: Expert) -> list[NamedPair]:
     """All pairs of a topic, for somebody who judges it whole."""
     with expert.read() as work:
-        return [Pair(topic=topic, doc=row.doc) for row in cases.of_topic(work, topic)]
+        return cases.of_topic(work, topic)
 
 
 @router.get("/decisions", response_model=list[Decided])
@@ -210,8 +213,8 @@ def clarify(wanted: Clarification, expert: Expert) -> Done:
 # --- objections -----------------------------------------------------------------------------------
 
 
-@router.get("/objections")
-def objections(expert: Expert) -> list[Objection]:
+@router.get("/objections", response_model=list[Objection])
+def objections(expert: Expert) -> list[cases.Objection]:
     """Check questions that workers disagree with."""
     with expert.read() as work:
         return cases.disagreements(work)

@@ -209,11 +209,11 @@ def balance(member: Reader) -> Balance:
     return Balance(currency=pay.currency, digits=pay.digits, **vars(balances))
 
 
-@router.get("/money/owed")
-def owed(member: Payer) -> list[Owed]:
+@router.get("/money/owed", response_model=list[Owed])
+def owed(member: Payer) -> list[ledger.Debt]:
     """Who is owed what."""
     with member.read() as work:
-        return list(ledger.owed(work))
+        return ledger.owed(work)
 
 
 # --- more topics, documents, pairs, runs, gold; the cost comes first ------------------------------

@@ -10,8 +10,7 @@ from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import assignment
-from qrowd.collection.database.store import Row
+from qrowd.collection.database.schema import Assignment, assignment
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Departure
@@ -129,14 +128,14 @@ def own_page(worker: Worker) -> dict[str, Any]:
             "owed": ledger.unsettled(work, worker.worker, ("owed",)),
             "batches": [
                 _batch(batch, batch.id not in appealed and appeals.in_time(work, batch))
-                for batch in work.rows(mine.order_by(assignment.c.id))
+                for batch in work.rows(mine.order_by(assignment.c.id), Assignment)
             ],
             "messages": workers.messages(work, worker.worker),
             "appeals": own_appeals,
         }
 
 
-def _batch(row: Row, can_appeal: bool) -> Batch:
+def _batch(row: Assignment, can_appeal: bool) -> Batch:
     return Batch(
         key=row.key,
         kind="judge" if row.kind == "second" else row.kind,  # which of both it is stays hidden

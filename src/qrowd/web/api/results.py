@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 import qrowd as q
-from qrowd.collection.database.store import Row
+from qrowd.collection.database.schema import Job
 from qrowd.collection.publishing import release
 from qrowd.errors import RuleError
 from qrowd.web import jobs
@@ -78,7 +78,7 @@ class ReleaseMade(BaseModel):
 
 
 @router.post("/results/{kind}", status_code=202, response_model=JobState)
-def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Row:
+def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Job:
     """Ask for a result: merge, quality, systems, export."""
     if kind == "release":
         raise RuleError("no-access", "a release has an address of its own: /releases")
@@ -87,7 +87,7 @@ def ask(kind: Kind, wanted: JobWanted, member: Manager) -> Row:
 
 
 @router.get("/jobs/{number}", response_model=JobState)
-def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Row:
+def job(number: Annotated[int, Path(ge=1, lt=2**62)], member: Reader) -> Job:
     """How far a job is."""
     with member.read() as work:
         return jobs.state_of(work, number)
@@ -135,14 +135,14 @@ def keep_run(files: CampaignFiles, name: str | None, content: BinaryIO) -> Store
 
 
 @router.post("/releases", status_code=202, response_model=JobState, name="ask")
-def ask_for_release(wanted: ReleaseWanted, member: Exporter) -> Row:
+def ask_for_release(wanted: ReleaseWanted, member: Exporter) -> Job:
     """Make a release: topics, pool, qrels, anonymous judgements, orders, runs, datasheet."""
     if not wanted.sure:
         raise RuleError("ask-twice", "a release cannot be taken back; confirm it")
     return make_release(member, wanted.method, wanted.measures)
 
 
-def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> Row:
+def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> Job:
     """Put a release on the list of jobs; what is wrong with method or measures is told now."""
     figures_of(method, measures)
     parameters = {"method": method, "measures": list(measures), "who": member.name}

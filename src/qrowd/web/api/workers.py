@@ -88,12 +88,12 @@ class CodeUsed(BaseModel):
     outcome: str
 
 
-@router.get("/workers")
+@router.get("/workers", response_model=list[WorkerLine])
 def workers(
     member: Reader,
     after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> list[WorkerLine]:
+) -> list[people.WorkerLine]:
     """Workers by number, a page at a time."""
     with member.read() as work:
         return people.listed(work, after, limit)

@@ -31,13 +31,16 @@ visit it takes says who may see it: everything else is refused with a page that 
             data = {"rows": people.listed(work, 0, 100), **visit.top(work, "/workers")}
         return visit.show("organiser/workers.html.j2", **data)
 
-    @router.post("/campaigns/{name}/workers/{number}/screen-out")
-    def screen_out(number: int, visit: ManagerVisit) -> Response:   # the forgery token was checked
-        if not visit.sure:                                 # the first time: what it costs, and ask
-            return visit.confirm(Confirmation("Screen this worker out?", ["Open work is ended."]))
-        with visit.write() as work:
-            act = audit.perform(work, visit.member.name, "screen out", {"worker": number})
-        return visit.go(visit.address("/workers"), message="Screened out.", undo=act)
+    @router.post("/campaigns/{name}/workers/{number}/forget")
+    def forget(number: int, visit: KeeperVisit) -> Response:        # the forgery token was checked
+        if not visit.sure:                                 # the first time: what follows, and ask
+            return visit.confirm(Confirmation(visit.say("office.worker.forget-question", ...)))
+        erase(visit.member, number)
+        return visit.go(visit.address("/workers"), message=visit.say("office.worker.forgotten"))
+
+An act of an organiser needs no page of its own: /act asks and does every one of them, and
+`live.acts("worker", state, {"worker": number})` in a template draws buttons and forms of all that
+are possible there.
 
 A template extends `organiser/frame.html.j2` (a campaign's page: `organiser/campaign.html.j2`,
 whose tabs are `frame.TABS`) and takes its parts from `organiser/parts.html.j2`: form (with the

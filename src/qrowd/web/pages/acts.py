@@ -27,7 +27,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
-from qrowd.collection.record.act import Act, Consequence, act_named, all_acts
+from qrowd.collection.record.act import Act, act_named, all_acts
 from qrowd.errors import QrowdError, RuleError
 from qrowd.rendering import thousands
 from qrowd.texts import Text
@@ -75,11 +75,11 @@ def act(name: str, visit: Visiting) -> Response:
 
 def _question(visit: CampaignVisit, work: Work, act: Act, back: str) -> Confirmation:
     """What is asked before an act."""
-    foretold: Consequence = act.foretell(work)
+    foretold = act.foretell(work)
     return Confirmation(
         visit.say(foretold.question),
         [visit.say(text) for text in foretold.follows],
-        visit.say(foretold.price(work)),
+        visit.say(foretold.price),
         visit.say(foretold.button),
         back,
         act.final,

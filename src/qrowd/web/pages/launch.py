@@ -138,18 +138,12 @@ def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[st
         "hours": duration,
         "accuracy": percent,
     }
-    return [
-        (
-            visit.say(f"office.rehearsal.{name}"),
-            show(estimate[name]["middle"]),
-            visit.say(
-                "office.rehearsal.interval",
-                low=show(estimate[name]["low"]),
-                high=show(estimate[name]["high"]),
-            ),
-        )
-        for name, show in shown.items()
-    ]
+    facts = []
+    for name, show in shown.items():
+        ends = {end: show(estimate[name][end]) for end in ("low", "middle", "high")}
+        interval = visit.say("office.rehearsal.interval", **ends)
+        facts.append((visit.say(f"office.rehearsal.{name}"), ends["middle"], interval))
+    return facts
 
 
 def _lines(estimate: Mapping[str, Any]) -> list[Text]:

@@ -15,7 +15,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, needs
 from qrowd.collection.record import audit
-from qrowd.collection.record.act import Act, act_named
+from qrowd.collection.record.act import Consequence, act_named
 from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import records
 from qrowd.texts import Text
@@ -39,22 +39,13 @@ class Tile:
     age: int | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The act that answers a need, what its button says, and what it costs."""
-
-    act: Act
-    button: str
-    price: str
-
-
 @router.get("/campaigns/{name}")
 def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
         ahead = pace_of(work)
         findings = {kind: last_job(work, kind) for kind in ("quality", "systems")}
-        todo = [(need, _answer(visit.say, work, need)) for need in needs(work, ahead)]
+        todo = [(need, _answer(work, need)) for need in needs(work, ahead)]
         data = {
             "ahead": ahead,
             "needs": todo + [(need, None) for need in _from_jobs(findings)],
@@ -68,12 +59,8 @@ def live(visit: ReaderVisit) -> Response:
 Say = Callable[..., str]  # as `Visit.say`
 
 
-def _answer(say: Say, work: Work, need: Need) -> Answer | None:
-    if not need.act:
-        return None
-    act = act_named(need.act).of(need.details)
-    foretold = act.foretell(work)
-    return Answer(act, say(foretold.button), say(foretold.price(work)))
+def _answer(work: Work, need: Need) -> Consequence | None:
+    return act_named(need.act).of(need.details).foretell(work) if need.act else None
 
 
 def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:

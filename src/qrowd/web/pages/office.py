@@ -10,7 +10,6 @@ from fastapi.responses import RedirectResponse
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.books.notices import notices
 from qrowd.collection.books.progress import coverage
-from qrowd.collection.database.store import Row
 from qrowd.collection.drafts.draft import all_drafts
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.errors import RuleError
@@ -18,7 +17,7 @@ from qrowd.texts import Text
 from qrowd.web import access, accounts
 from qrowd.web.access import as_member
 from qrowd.web.accounts import LEAST_PASSWORD, Guest, Session, no_account_yet
-from qrowd.web.api.campaigns import open_to
+from qrowd.web.api.campaigns import Listed, open_to
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import (
     AdministratorVisit,
@@ -229,7 +228,7 @@ def home(visit: Visiting) -> Response:
     )
 
 
-def _line(visit: Visit, row: Row) -> Line:
+def _line(visit: Visit, row: Listed) -> Line:
     with visit.store.read(row.name) as work:
         money, pay = balance(work), work.plan.pay
         wanted, held = coverage(work)

@@ -196,7 +196,7 @@ def gold_sets(visit: ReaderVisit) -> Response:
         topics = select(topic.c.id, topic.c.name).where(work.own(topic))
         data = {
             "rows": rows,
-            "topics": {row.id: row.name for row in work.rows(topics)},
+            "topics": dict(work.db.execute(topics).all()),
             "supply": gold.supply(work),
             "weak": {row.id for row in weak_gold(rows)},
             **visit.top(work, "/quality"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import NAMED_PAIRS, document, gold, pair, topic
-from qrowd.collection.database.store import Row, Store, Work
+from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import workers
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
@@ -18,6 +18,7 @@ from qrowd.web.judgements import grades_of
 from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
 
 _LINK_DAYS = 3650
+_EMPTY = hashlib.sha256(b"").hexdigest()  # of a document without content
 _GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
 
@@ -43,31 +44,31 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
     high = [grade for grade in scale.grades if grade >= scale.relevant_from] or [scale.grades[-1]]
 
-    def drawn(row: Row) -> int:
-        names = f"{work.plan.campaign.seed} {row.topic} {row.doc}"
+    def drawn(topic: str, doc: str) -> int:
+        names = f"{work.plan.campaign.seed} {topic} {doc}"
         chance = int.from_bytes(hashlib.sha256(names.encode()).digest()[:7]) / 2**56
         side = high if chance < prevalence else low
         return side[int(chance * 1e6) % len(side)]
 
-    rows = _pairs_with_gold(work)
-    grades = [
-        row.grade if row.grade is not None else true_grades.get((row.topic, row.doc), drawn(row))
-        for row in rows
-    ]
-    return Qrels.of([row.topic for row in rows], [row.doc for row in rows], grades)
+    joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
+    query = select(*PAIR_NAMES, gold.c.grade).select_from(joined).where(work.own(pair))
+    grades = {
+        (topic, doc): true_grades.get((topic, doc), drawn(topic, doc)) if grade is None else grade
+        for topic, doc, grade in work.db.execute(query)
+    }
+    topics, docs = [topic for topic, _ in grades], [doc for _, doc in grades]
+    return Qrels.of(topics, docs, list(grades.values()))
 
 
 def by_content(work: Work, truth: Qrels) -> Truth:
     """The truth as a robot can look it up: by the topic's query and the document's hash."""
+    columns = (*PAIR_NAMES, topic.c.query, document.c.content)
+    query = select(*columns).select_from(NAMED_PAIRS).where(work.own(pair))
     grades = grades_of(truth)
-    return {(row.query, row.content): grades[row.topic, row.doc] for row in _pairs_with_gold(work)}
-
-
-def _pairs_with_gold(work: Work) -> list[Row]:
-    joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
-    names = (topic.c.name.label("topic"), document.c.name.label("doc"), topic.c.query)
-    query = select(*names, document.c.content, gold.c.grade).select_from(joined)
-    return work.rows(query.where(work.own(pair)))
+    return {
+        (words, digest or _EMPTY): grades[topic, doc]
+        for topic, doc, words, digest in work.db.execute(query)
+    }
 
 
 def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Robot]:

@@ -1,94 +1,27 @@
-// Judging a batch: one step per document, then one for the order where sets are ranked.
+// Judging a batch, step by step. What the steps are and what is said there is the way's (way.js).
 
 import { serverTime } from "./api.js";
-import { Board } from "./board.js";
 import { takeSeconds } from "./clock.js";
 import { announce, button, h, mainButton } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
-import { askQuestions, askReason, earlierOf, sidesOf, topicOf } from "./parts.js";
+import { askQuestions, askReason, earlierOf, topicOf } from "./parts.js";
 import { fetchDocument, Reader, toggleMarks } from "./reader.js";
-import { about, label, problem, t } from "./texts.js";
+import { about, problem, t } from "./texts.js";
 
-const RANKED = ["ranked", "free-ranks"].includes(about.way);
-const PAIRS = about.way === "preferences";
-const RANKS = { "pair.left": [1, 2], "pair.same": [1, 1], "pair.right": [2, 1] };
 const CLOSING = new Set(["closed", "too-late", "not-found"]); // refusals that end the batch
-
-// The steps of a batch, in order.
-function stepsOf(batch) {
-  return batch.sets.flatMap((set, part) => {
-    if (PAIRS) return [{ kind: "pair", set, part }];
-    const steps = set.documents.map((shown, at) => ({ kind: "document", set, part, shown, at }));
-    return RANKED ? [...steps, { kind: "board", set, part }] : steps;
-  });
-}
-
-// What can be said at a step; names are those of keys.
-function choicesOf(step) {
-  if (step.kind === "pair") {
-    return Object.entries(RANKS).map(([name, ranks]) => ({
-      name,
-      text: t(name),
-      answer: { kind: "ranking", ranks },
-    }));
-  }
-  return about.grades.map((grade, index) => ({
-    name: `grade${index}`,
-    text: label(grade),
-    answer: { kind: "grade", grade },
-  }));
-}
-
-// Of a pair, all but its order is said of the first document.
-function positionOf(step, answer) {
-  if (step.kind === "document") return step.shown.position;
-  return step.kind === "pair" && answer.kind !== "ranking" ? 1 : 0;
-}
-
-function isSame(answer, other) {
-  if (answer.kind !== other?.kind) return false;
-  if (answer.kind === "grade") return answer.grade === other.grade;
-  return String(answer.ranks) === String(other.ranks);
-}
-
-// An earlier answer, to be sent again. Reasons are not kept: a grade that needs one is cleared.
-function restoring(earlier) {
-  const { kind = "clear", grade, ranks } = earlier ?? {};
-  if (kind === "ranking") return { kind, ranks };
-  if (kind !== "grade") return { kind };
-  return about.justification === "none" ? { kind, grade } : { kind: "clear" };
-}
-
-function wordFor({ kind, grade }) {
-  if (kind === "cannot-tell") return t("cannot");
-  if (kind === "broken") return t("broken");
-  return kind === "ranking" ? t("ranked") : label(grade);
-}
-
-function actButton(name, text, onclick, attributes) {
-  const key = keys.printedKey(name);
-  return h(
-    "button",
-    {
-      type: "button",
-      onclick,
-      "aria-label": text,
-      "aria-keyshortcuts": key ? keys.keyOf(name) : null,
-      ...attributes,
-    },
-    key ? h("kbd", { "aria-hidden": "true" }, key) : null,
-    h("span", text),
-  );
-}
 
 export class Batch {
   // `onClose` is called when the server takes no more answers.
-  constructor(batch, { onFinish, onClose }) {
+  constructor(way, batch, { onFinish, onClose }) {
+    this.way = way;
     this.batch = batch;
     this.onFinish = onFinish;
     this.onClose = onClose;
-    this.steps = [...stepsOf(batch), { kind: "end" }];
+    this.steps = batch.sets.flatMap((set, part) =>
+      way.stepsOf(set).map((step) => ({ ...step, set, part })),
+    );
+    this.steps.push({ isEnd: true });
     this.history = []; // of answers, for undo
     this.skipped = new Set(); // queries whose questions were not passed
     this.answers = new Map(); // by the set's key and a position, 0 for the whole set
@@ -107,14 +40,7 @@ export class Batch {
   keep(body) {
     const name = `${body.place}/${body.position ?? 0}`;
     const earlier = this.answers.get(name);
-    this.answers.set(name, {
-      kind: body.kind,
-      grade: body.grade ?? null,
-      ranks: body.ranks ?? [],
-      event: earlier?.event ?? 0,
-      key: body.key,
-      passage: body.passage ?? "",
-    });
+    this.answers.set(name, { ...body, event: earlier?.event ?? 0 });
   }
 
   answerAt(setKey, position) {
@@ -123,18 +49,17 @@ export class Batch {
   }
 
   answerTo(step) {
-    return this.answerAt(step.set.key, step.kind === "document" ? step.shown.position : 0);
+    const answers = step.positions.map((position) => this.answerAt(step.set.key, position));
+    return answers.find(Boolean) ?? null;
   }
 
   isAnswered(step) {
-    if (step.kind === "end") return false;
-    if (this.skipped.has(step.set.topic.query)) return true;
-    if (this.answerTo(step) !== null) return true;
-    return step.kind === "pair" && [1, 2].some((at) => this.answerAt(step.set.key, at) !== null);
+    if (step.isEnd) return false;
+    return this.skipped.has(step.set.topic.query) || this.answerTo(step) !== null;
   }
 
   isOpen(step) {
-    return step.kind !== "end" && !this.isAnswered(step);
+    return !step.isEnd && !this.isAnswered(step);
   }
 
   // The next open step, else an earlier one, else the end.
@@ -197,30 +122,24 @@ export class Batch {
     const step = this.steps[this.index];
     this.drawTop(step);
     keys.listen(this.actions(step));
-    if (step.kind === "end") {
+    if (step.isEnd) {
       this.drawEnd();
       return;
     }
     this.drawTopic(step);
-    this.view = null;
     if (this.asksQuestions(step)) this.drawQuestions(step);
-    else if (step.kind === "document") await this.drawDocument(step);
-    else if (step.kind === "pair") this.drawPair(step);
-    else this.drawBoard(step);
+    else await this.drawStep(step);
   }
 
   whereText(step) {
-    if (step.kind === "end") return t("where.end");
-    const part = step.part + 1;
-    const parts = this.batch.sets.length;
-    if (step.kind !== "document") return t(PAIRS ? "where.pair" : "where.part", { part, parts });
-    return t("where", { part, parts, at: step.at + 1, n: step.set.documents.length });
+    if (step.isEnd) return t("where.end");
+    return this.way.where(step, { part: step.part + 1, parts: this.batch.sets.length });
   }
 
   drawTop(step) {
     this.where.textContent = this.whereText(step);
     this.progress.value = this.steps.filter((each) => this.isAnswered(each)).length;
-    const open = this.steps.filter((each) => each.kind !== "board" && this.isOpen(each)).length;
+    const open = this.steps.filter((each) => each.documents?.length && this.isOpen(each)).length;
     const minutes = (open * about.minutes_per_batch) / Math.max(1, about.documents_per_batch);
     this.timeLeft.textContent = open ? t("minutes.left", { n: Math.ceil(minutes) }) : "";
   }
@@ -233,48 +152,34 @@ export class Batch {
     }
     if (about.mode !== "owner") return;
     this.topic.querySelector(".earlier")?.remove();
-    this.topic.append(earlierOf(this.batch.sets, step.set.topic, this.answers));
+    const wordsFor = (set, position) => {
+      const answer = this.answerAt(set.key, position);
+      return answer && this.isOpinion(answer) ? this.way.words(answer) : "";
+    };
+    this.topic.append(earlierOf(this.batch.sets, step.set.topic, wordsFor));
   }
 
-  async drawDocument(step) {
-    const { set, shown } = step;
-    if (this.reader.root.parentNode !== this.stage) this.stage.replaceChildren(this.reader.root);
+  async drawStep(step) {
+    this.view = this.way.draw(step, this);
+    const { root, ready } = this.view;
+    if (root.parentNode !== this.stage) this.stage.replaceChildren(root);
     this.drawBar();
-    announce(t("announce", { at: step.at + 1, n: set.documents.length, title: shown.title }));
-    await this.reader.open(set, shown, this.answerTo(step)?.passage);
+    this.view.focus?.();
+    await ready;
     performance.mark("qrowd-shown");
     this.fetchNext();
   }
 
-  // Before it is wanted.
+  // Before they are wanted.
   fetchNext() {
-    const next = this.steps
-      .slice(this.index + 1)
-      .find(({ kind }) => kind === "document" || kind === "pair");
-    if (!next) return;
-    const positions = next.kind === "pair" ? [1, 2] : [next.shown.position];
-    for (const position of positions) fetchDocument(next.set.key, position).catch(() => {});
-  }
-
-  drawPair(step) {
-    this.view = sidesOf(step.set);
-    this.stage.replaceChildren(this.view.root);
-    this.drawBar();
-  }
-
-  drawBoard(step) {
-    const { key, documents } = step.set;
-    const answers = documents.map(({ position }) => this.answers.get(`${key}/${position}`));
-    const ranks = this.answerTo(step)?.ranks ?? [];
-    this.view = new Board(step.set, answers, ranks, (chosen) => {
-      this.record({ kind: "ranking", ranks: chosen });
-    });
-    this.stage.replaceChildren(this.view.root);
-    this.drawBar();
-    this.view.confirm.focus();
+    const next = this.steps.slice(this.index + 1).find((step) => step.documents?.length);
+    for (const { position } of next?.documents ?? []) {
+      fetchDocument(next.set.key, position).catch(() => {});
+    }
   }
 
   drawQuestions(step) {
+    this.view = null;
     const { query } = step.set.topic;
     const form = askQuestions(step.set, (passed) => {
       for (const set of this.batch.sets) {
@@ -307,40 +212,30 @@ export class Batch {
   drawBar() {
     const step = this.steps[this.index];
     if (!step.set || this.asksQuestions(step)) return;
-    const answer = this.answerTo(step);
-    const reviewed = step.shown?.reviewed;
+    const reviewed = step.documents[0]?.reviewed;
     const focused = document.activeElement?.dataset?.act;
     this.bar.replaceChildren(
-      reviewed ? h("p.earlier", t("earlier", { what: wordFor(reviewed) })) : "",
-      h(
-        "div.grades",
-        { role: "group", "aria-label": t("grades") },
-        step.kind === "board" ? this.view.confirm : this.answerButtons(step, answer),
-      ),
-      h("div.others", this.otherButtons(step, answer)),
+      reviewed ? h("p.earlier", t("earlier", { what: this.way.words(reviewed) })) : "",
+      h("div.grades", { role: "group", "aria-label": t("grades") }, this.way.controls(step, this)),
+      h("div.others", this.otherButtons(step)),
     );
     if (focused) this.bar.querySelector(`[data-act="${focused}"]`)?.focus();
   }
 
-  answerButtons(step, current) {
-    return choicesOf(step).map(({ name, text, answer }) =>
-      actButton(name, text, () => this.choose(answer), {
-        class: "grade",
-        "data-act": name,
-        "aria-pressed": String(isSame(answer, current)),
-      }),
-    );
-  }
-
-  otherButtons(step, current) {
+  otherButtons(step) {
+    const current = this.answerTo(step);
     const actions = this.actions(step);
     const make = (name, text, attributes) =>
-      actButton(name, text, actions[name], { class: "quiet-act", ...attributes });
+      keys.keyButton(name, text, actions[name], {
+        class: "quiet-act",
+        "data-act": name,
+        ...attributes,
+      });
     const pressed = (kind) => ({ "aria-pressed": String(current?.kind === kind) });
-    const isBoard = step.kind === "board";
+    const reads = step.documents.length > 0;
     return [
-      isBoard ? null : make("cannot", t("cannot"), pressed("cannot-tell")),
-      isBoard ? null : make("broken", t("broken"), pressed("broken")),
+      reads ? make("cannot", t("cannot"), pressed("cannot-tell")) : null,
+      reads ? make("broken", t("broken"), pressed("broken")) : null,
       make("undo", t("undo"), { disabled: !this.history.length }),
       h(
         "span.moves",
@@ -358,15 +253,14 @@ export class Batch {
       forward: () => this.go(this.index + 1),
       help: () => this.openHelp(),
     };
-    if (step.kind === "end" || this.asksQuestions(step)) return actions;
-    actions.board = () => this.goToBoard();
-    if (step.kind === "board") return actions;
-    actions.highlights = () => this.toggleMarks();
-    actions.find = () => this.readers()[0].focusFind();
-    actions.cannot = () => this.record({ kind: "cannot-tell" });
-    actions.broken = () => this.record({ kind: "broken" });
-    for (const { name, answer } of choicesOf(step)) actions[name] = () => this.choose(answer);
-    return actions;
+    if (step.isEnd || this.asksQuestions(step)) return actions;
+    if (step.documents.length) {
+      actions.highlights = () => this.toggleMarks();
+      actions.find = () => this.readers()[0].focusFind();
+      actions.cannot = () => this.record({ kind: "cannot-tell" });
+      actions.broken = () => this.record({ kind: "broken" });
+    }
+    return { ...actions, ...this.way.actions(step, this) };
   }
 
   readers() {
@@ -379,44 +273,44 @@ export class Batch {
     announce(t(isOn ? "marks.on" : "marks.off"));
   }
 
-  goToBoard() {
-    const { part } = this.steps[this.index];
-    const steps = this.steps.filter((step) => step.part === part);
-    const board = steps.find(({ kind }) => kind === "board");
-    const documents = steps.filter(({ kind }) => kind === "document");
-    if (!board || !documents.every((step) => this.isAnswered(step))) return;
-    this.go(this.steps.indexOf(board));
-  }
-
   // --- answers ----------------------------------------------------------------------------------
 
+  // What was said, not that nothing can be.
+  isOpinion(answer) {
+    return answer.kind in this.way.kinds;
+  }
+
+  // An opinion on a document may need a reason.
+  needsReason(answer, position) {
+    return about.justification !== "none" && position > 0 && this.isOpinion(answer);
+  }
+
   choose(answer) {
-    if (answer.kind !== "grade" || about.justification === "none") {
+    const position = this.way.positionOf(this.steps[this.index], answer);
+    if (!this.needsReason(answer, position)) {
       this.record(answer);
       return;
     }
-    askReason(this.reader, label(answer.grade), (notes) => this.record({ ...answer, ...notes }));
+    const save = (notes) => this.record({ ...answer, ...notes });
+    askReason(this.reader, this.way.words(answer), save);
   }
 
   record(answer) {
     const step = this.steps[this.index];
-    if (step.kind === "end" || this.asksQuestions(step)) return;
+    if (step.isEnd || this.asksQuestions(step)) return;
     const place = step.set.key;
-    const position = positionOf(step, answer);
+    const position = this.way.positionOf(step, answer);
     const earlier = this.answers.get(`${place}/${position}`);
     this.history.push({ index: this.index, place, position, earlier });
     this.send({ place, position, seconds: this.secondsOn(step), ...answer });
     this.seconds.delete(step);
-    const isChanged = earlier?.grade !== answer.grade;
-    if (RANKED && step.kind === "document" && isChanged) this.reopenBoard(place);
+    this.way.follow(step, answer, earlier, this);
     this.go(this.firstOpen(this.index + 1));
-    this.note(t("said", { what: wordFor(answer) }));
+    this.note(t("said", { what: this.way.words(answer) }));
   }
 
-  // A changed grade may no longer fit the order that was chosen: the board comes again.
-  reopenBoard(place) {
-    if (!this.answerAt(place, 0)) return;
-    this.send({ place, position: 0, kind: "clear", seconds: 0 });
+  clear(place, position) {
+    this.send({ place, position, kind: "clear", seconds: 0 });
   }
 
   send(answer) {
@@ -428,7 +322,9 @@ export class Batch {
     const last = this.history.pop();
     if (!last) return;
     const { index, place, position, earlier } = last;
-    this.send({ place, position, seconds: 0, ...restoring(earlier) });
+    // Reasons are not kept: an answer that needs one is cleared.
+    if (!earlier || this.needsReason(earlier, position)) this.clear(place, position);
+    else this.send({ place, position, seconds: 0, ...this.way.content(earlier) });
     this.go(index);
     this.note(t("undone"));
   }

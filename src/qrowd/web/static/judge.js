@@ -12,6 +12,7 @@ import { about, problem, t } from "./texts.js";
 
 let current = null; // the batch that is being judged
 let worker = 0;
+let way = null; // of judging
 
 // Where it is kept that this worker has read the instructions in this browser.
 function readName() {
@@ -64,6 +65,12 @@ async function isPreview() {
   }
 }
 
+async function loadWay() {
+  const { default: Way } = await import(`./ways/${about.script}.js`);
+  way = new Way();
+  keys.define(way.keys());
+}
+
 const start = step(async () => {
   if (await isPreview()) {
     screens.preview(null);
@@ -77,6 +84,7 @@ const start = step(async () => {
     await showOwnPage();
     return;
   }
+  await loadWay();
   const isNew = !store.get(readName()) && !me.batches.length;
   if (me.consent_needed || isNew) {
     screens.preview(me.consent_needed ? askConsent : instruct);
@@ -95,7 +103,7 @@ function askConsent() {
 }
 
 function instruct() {
-  screens.instructions(() => {
+  screens.instructions(way, () => {
     store.put(readName(), true);
     next();
   });
@@ -113,7 +121,7 @@ const next = step(async () => {
     await review(batch);
     return;
   }
-  current = new Batch(batch, { onFinish: () => finish(batch), onClose: showClosed });
+  current = new Batch(way, batch, { onFinish: () => finish(batch), onClose: showClosed });
   current.receive({ state: "saved" });
   outbox.flush();
 });
@@ -145,7 +153,7 @@ async function review(batch) {
   const result = await call("GET", `/batches/${batch.key}/review`);
   const isClean = result.can_submit && !result.missed.length && !result.failed.length;
   if (isClean) await submit(batch, result);
-  else screens.review(batch, result, () => submit(batch, result));
+  else screens.review(way, batch, result, () => submit(batch, result));
 }
 
 // A batch that was sent back has ended.

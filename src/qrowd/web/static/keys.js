@@ -2,7 +2,7 @@
 
 import { button, closeDialog, h, mainButton, openDialog } from "./dom.js";
 import * as store from "./store.js";
-import { about, label, t } from "./texts.js";
+import { t } from "./texts.js";
 
 const STORED = "qrowd:keys";
 const COMMANDS = {
@@ -11,39 +11,61 @@ const COMMANDS = {
   forward: "ArrowRight",
   highlights: "h",
   find: "/",
-  board: "r",
   cannot: "x",
   broken: "b",
   help: "?",
 };
-const ANSWERS = answerKeys();
-const DEFAULTS = { ...COMMANDS, ...ANSWERS };
-const SYMBOLS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
-const TYPED_INTO = "input, textarea, select, dialog, [contenteditable]";
+const SYMBOLS = {
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Enter: "↵",
+};
+const TYPED_INTO = 'input:not([type="range"]), textarea, select, dialog, [contenteditable]';
+const PRESSED = "a, button, summary"; // by Enter and the space bar
 let settings = store.get(STORED, { on: true, chosen: {} });
+let answers = {};
 let actions = {};
 
-// A grade's own digit where every grade has one, else its place on the scale.
-function answerKeys() {
-  if (about.way === "preferences") return { "pair.left": "1", "pair.same": "0", "pair.right": "2" };
-  const areDigits = about.grades.every((grade) => grade >= 0 && grade <= 9);
-  return Object.fromEntries(
-    about.grades.map((grade, index) => [`grade${index}`, String(areDigits ? grade : index)]),
-  );
+// The keys of the way of judging: { name: { key, text } }.
+export function define(keysOfWay) {
+  answers = keysOfWay;
 }
 
-export function keyOf(name) {
-  return settings.chosen[name] ?? DEFAULTS[name];
+function keyOf(name) {
+  return settings.chosen[name] ?? COMMANDS[name] ?? answers[name].key;
+}
+
+function allNames() {
+  return [...Object.keys(answers), ...Object.keys(COMMANDS)];
 }
 
 // The key as it is printed on a button; nothing where keys are switched off.
-export function printedKey(name) {
+function printedKey(name) {
   if (!settings.on) return "";
   const key = keyOf(name);
   return SYMBOLS[key] ?? key.toUpperCase();
 }
 
-function nameOfKey(key, names = Object.keys(DEFAULTS)) {
+// A button that shows its key.
+export function keyButton(name, text, onclick, attributes) {
+  const key = printedKey(name);
+  return h(
+    "button",
+    {
+      type: "button",
+      onclick,
+      "aria-label": text,
+      "aria-keyshortcuts": key ? keyOf(name) : null,
+      ...attributes,
+    },
+    key ? h("kbd", { "aria-hidden": "true" }, key) : null,
+    h("span", text),
+  );
+}
+
+function nameOfKey(key, names = allNames()) {
   return names.find((name) => keyOf(name).toLowerCase() === key.toLowerCase());
 }
 
@@ -51,10 +73,15 @@ export function listen(byName) {
   actions = byName;
 }
 
+function isTaken(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey) return true;
+  if (event.isComposing || event.defaultPrevented || event.repeat) return true;
+  const isPress = event.key === "Enter" || event.key === " ";
+  return Boolean(event.target.closest?.(isPress ? `${PRESSED}, ${TYPED_INTO}` : TYPED_INTO));
+}
+
 addEventListener("keydown", (event) => {
-  const isShortcut = event.ctrlKey || event.altKey || event.metaKey;
-  const isTaken = event.isComposing || event.defaultPrevented || event.repeat;
-  if (!settings.on || isShortcut || isTaken || event.target.closest?.(TYPED_INTO)) return;
+  if (!settings.on || isTaken(event)) return;
   const action = actions[nameOfKey(event.key)];
   if (!action) return;
   event.preventDefault();
@@ -62,9 +89,7 @@ addEventListener("keydown", (event) => {
 });
 
 function describe(name) {
-  if (name.startsWith("pair.")) return t(name);
-  if (name.startsWith("grade")) return label(about.grades[Number(name.slice("grade".length))]);
-  return t(`key.${name}`);
+  return answers[name]?.text ?? t(`key.${name}`);
 }
 
 function keyField(name, problem) {
@@ -73,7 +98,7 @@ function keyField(name, problem) {
   input.addEventListener("keydown", (event) => {
     if (event.key === "Tab" || event.key === "Escape") return;
     event.preventDefault();
-    const others = Object.keys(DEFAULTS).filter((other) => other !== name);
+    const others = allNames().filter((other) => other !== name);
     const taken = nameOfKey(event.key, others);
     problem.hidden = !taken;
     if (taken) {
@@ -99,7 +124,6 @@ function switchField() {
 // The list of keys, where they can be changed; `onClose` is called afterwards.
 export function openKeys(onClose) {
   const problem = h("p.note", { role: "alert", hidden: true });
-  const names = [...Object.keys(ANSWERS), ...Object.keys(COMMANDS)];
   const close = mainButton(t("close"), () => closeDialog(dialog));
   const reset = button(t("keys.reset"), () => {
     settings = { on: true, chosen: {} };
@@ -114,7 +138,7 @@ export function openKeys(onClose) {
     switchField(),
     h(
       "div.lines",
-      names.map((name) => keyField(name, problem)),
+      allNames().map((name) => keyField(name, problem)),
     ),
     problem,
     h("div.actions", close, reset),

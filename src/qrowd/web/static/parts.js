@@ -1,9 +1,8 @@
-// Parts of the judging page: the topic, reasons, questions, two documents side by side.
+// Parts of the judging page: the topic, earlier answers, reasons, questions.
 
 import { call } from "./api.js";
 import { button, closeDialog, h, openDialog, prose } from "./dom.js";
-import { Reader } from "./reader.js";
-import { about, label, problem, t } from "./texts.js";
+import { about, problem, t } from "./texts.js";
 
 function isWide() {
   return matchMedia("(min-width: 56rem)").matches; // as in the style sheet
@@ -33,18 +32,16 @@ export function topicOf(topic) {
   );
 }
 
-// What somebody who judges a whole topic has said so far, the last first.
-export function earlierOf(sets, topic, answers) {
+// What somebody who judges a whole topic has said so far, the last first. `wordsFor` has words for
+// the answer to a document, or none.
+export function earlierOf(sets, topic, wordsFor) {
   const items = sets
     .filter((set) => set.topic.query === topic.query)
     .flatMap((set) =>
-      set.documents.map(({ title, position }) => ({
-        title,
-        answer: answers.get(`${set.key}/${position}`),
-      })),
+      set.documents.map(({ title, position }) => ({ title, words: wordsFor(set, position) })),
     )
-    .filter(({ answer }) => answer?.kind === "grade")
-    .map(({ title, answer }) => h("li", { dir: "auto" }, `${title}: ${label(answer.grade)}`))
+    .filter(({ words }) => words)
+    .map(({ title, words }) => h("li", { dir: "auto" }, `${title}: ${words}`))
     .reverse();
   return h(
     "details.examples.earlier",
@@ -54,7 +51,7 @@ export function earlierOf(sets, topic, answers) {
   );
 }
 
-// A reason, a marked passage, or either, with a grade.
+// A reason, a marked passage, or either, with what is said of a document.
 export function askReason(reader, grade, onSave) {
   const wanted = about.justification;
   const reason = h("textarea", { id: "reason", rows: 3 });
@@ -124,18 +121,4 @@ export function askQuestions(set, onAnswer) {
     }
   });
   return form;
-}
-
-// Two documents side by side; below one another on a phone.
-export function sidesOf(set) {
-  const readers = ["left", "right"].map((name) => new Reader(name));
-  for (const [index, reader] of readers.entries()) {
-    const shown = set.documents[index];
-    reader.open(set, { ...shown, title: `${index + 1} · ${shown.title || t("untitled")}` });
-  }
-  const root = h(
-    "div.sides",
-    readers.map((reader) => reader.root),
-  );
-  return { readers, root };
 }

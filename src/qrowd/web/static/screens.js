@@ -73,18 +73,18 @@ export function terms(next) {
   );
 }
 
-function gradeScale() {
-  const grades = about.grades.map((grade) => h("li", h("kbd", String(grade)), " ", label(grade)));
-  return h("ul.scale", grades);
+function scaleList(scale) {
+  const lines = scale.map(([mark, words]) => h("li", h("kbd", mark), " ", words));
+  return lines.length ? h("ul.scale", lines) : null;
 }
 
-export function instructions(next) {
+export function instructions(way, next) {
   const { examples, seconds_per_document: seconds } = about;
   show(
     campaignMark(),
     h("h1", t("instructions")),
     prose(about.instructions || t("instructions.none")),
-    about.way === "preferences" ? null : gradeScale(),
+    scaleList(way.scale()),
     examples.length ? h("h2", t("examples")) : null,
     examples.map((example, index) =>
       h("section.sheet", h("h3", t("example", { n: index + 1 })), prose(example)),
@@ -97,12 +97,16 @@ export function instructions(next) {
 
 // --- after a batch ------------------------------------------------------------------------------
 
-function verdict(title, grade) {
-  return h("div", h("h3", title), h("p.said", label(grade)));
+function verdict(title, words) {
+  return h("div", h("h3", title), h("p.said", words));
+}
+
+function ownWords(way, { said: grade, value }) {
+  return grade === null ? t("cannot") : way.opinion({ grade, value });
 }
 
 // A check question that was missed: the worker may agree with the expert, or say why not.
-function missedCard(batch, missed) {
+function missedCard(way, batch, missed) {
   const { place, position } = missed;
   const set = batch.sets.find(({ key }) => key === place);
   const shown = set?.documents.find((each) => each.position === position);
@@ -144,7 +148,11 @@ function missedCard(batch, missed) {
     "article.sheet.missed",
     h("p.mark", set?.topic.query ?? ""),
     h("h2", shown?.title || t("untitled")),
-    h("div.two", verdict(t("review.you"), missed.said), verdict(t("review.expert"), missed.expert)),
+    h(
+      "div.two",
+      verdict(t("review.you"), ownWords(way, missed)),
+      verdict(t("review.expert"), label(missed.expert)),
+    ),
     missed.reason ? h("p", missed.reason) : null,
     missed.passage ? h("blockquote", h("mark", missed.passage)) : null,
     choice,
@@ -160,7 +168,7 @@ function reviewLead(result, isTest) {
   return t(isTest ? "review.missed.test" : "review.missed", { n });
 }
 
-export function review(batch, result, next) {
+export function review(way, batch, result, next) {
   const failed = failedChecks(result.failed);
   const isTest = batch.kind === "qualification";
   show(
@@ -168,7 +176,7 @@ export function review(batch, result, next) {
     h("h1", t(isTest ? "review.title.test" : "review.title")),
     h("p.lead", reviewLead(result, isTest)),
     failed ? h("p.note", failed) : null,
-    result.missed.map((missed) => missedCard(batch, missed)),
+    result.missed.map((missed) => missedCard(way, batch, missed)),
     h("div.actions", mainButton(t(result.can_submit ? "submit" : "continue"), next)),
   );
 }

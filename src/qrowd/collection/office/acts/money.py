@@ -19,9 +19,8 @@ class Fund(Act):
     adds = True
     amount: int = detail(Money(), hint=True)
 
-    def do(self, work: Work) -> Details:
+    def do(self, work: Work) -> None:
         ledger.fund(work, self.amount)
-        return {}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
@@ -50,9 +49,8 @@ class Bonus(Act):
     worker: int = detail(WorkerNumber())
     amount: int = detail(Money())
 
-    def do(self, work: Work) -> Details:
+    def do(self, work: Work) -> None:
         ledger.bonus(work, worker_by_number(work, self.worker).id, self.amount)
-        return {}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
 from sqlalchemy import ColumnElement, and_, case, select
 
 from qrowd.collection.database.schema import (
@@ -42,11 +45,10 @@ class RaiseTarget(Act):
     def do(self, work: Work) -> Details:
         sets, s = pool_sets(work, self.topic), judging_set.c
         before: list[list[int]] = []  # first set, last set, target; neighbours with equal ones
-        for number, target in work.db.execute(select(s.id, s.target).where(sets).order_by(s.id)):
-            if before and before[-1][2] == target:
-                before[-1][1] = number
-            else:
-                before.append([number, number, target])
+        rows = work.db.execute(select(s.id, s.target).where(sets).order_by(s.id))
+        for target, same in groupby(rows, itemgetter(1)):
+            numbers = [number for number, _ in same]
+            before.append([numbers[0], numbers[-1], target])
         if not before:
             raise RuleError("not-found", "there is no open set of that topic")
         _set_target(work, self.target, sets)
@@ -64,7 +66,7 @@ class RaiseTarget(Act):
         return self.ask(
             work,
             self.says("wanted", target=self.target, where=where),
-            self.says("more", pairs=cost.pairs, judgements=cost.judgements, batches=cost.batches),
+            self.says("more", **vars(cost)),
             self.says("follows"),
             cost=cost.amount,
         )
@@ -102,21 +104,12 @@ class Extend(Act):
 
     def foretell(self, work: Work) -> Consequence:
         rows, cost = self.rows, cost_of_pool(work, self.rows)
+        topics, documents = {topic for topic, _ in rows.pool}, list(rows.documents)
+        sent = {"topics": rows.topics, "documents": documents, "gold": rows.gold}
         return self.ask(
             work,
-            self.says(
-                "pairs",
-                pairs=cost.pairs,
-                topics=len({topic for topic, _ in rows.pool}),
-                judgements=cost.judgements,
-                batches=cost.batches,
-            ),
-            self.says(
-                "sent",
-                topics=len(rows.topics),
-                documents=len(list(rows.documents)),
-                gold=len(rows.gold),
-            ),
+            self.says("pairs", topics=len(topics), **vars(cost)),
+            self.says("sent", **{name: len(each) for name, each in sent.items()}),
             self.says("follows"),
             cost=cost.amount,
         )
@@ -131,9 +124,8 @@ class RetireGold(Act):
     subject = "set {set}"
     set: int = detail(Identifier())
 
-    def do(self, work: Work) -> Details:
+    def do(self, work: Work) -> None:
         _use_gold(work, self.set, in_use=False)
-        return {}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:

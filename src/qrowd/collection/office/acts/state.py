@@ -1,4 +1,4 @@
-"""The campaign's state: launch, pause, resume, close."""
+"""The campaign as a whole: launch, pause, resume, close, release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from qrowd.collection.database.schema import assignment, campaign
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 from qrowd.collection.office.pace import pace_of
+from qrowd.collection.publishing.release import ReleaseFiles
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.collection.record.details import Inside, Line, Number, detail
 from qrowd.errors import RuleError
 
 
@@ -96,3 +98,16 @@ class Close(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         return self.ask(work, self.says("follows"), self.says("open"))
+
+
+class Release(Act):
+    """Publish the judgements; whoever gets them can keep them."""
+
+    name = "release"
+    final = True
+    command = "qrowd campaign release"
+    results = (("judgements", Number()), ("method", Line()), ("file", Line()), ("sha256", Line()))
+    files: ReleaseFiles = detail(Inside(of=ReleaseFiles), recorded=False)
+
+    def do(self, work: Work) -> Details:
+        return vars(self.files)

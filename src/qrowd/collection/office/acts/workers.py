@@ -94,10 +94,9 @@ class Message(WorkerAct):
     # not in the record, which keeps what is erased with a person
     text: str = detail(Words(), recorded=False)
 
-    def do(self, work: Work) -> Details:
+    def do(self, work: Work) -> None:
         worker_id = workers.worker_by_number(work, self.worker).id
         workers.write_message(work, worker_id, self.text, from_worker=False)
-        return {}
 
     def foretell(self, work: Work) -> Consequence:
         workers.worker_by_number(work, self.worker)

@@ -1,9 +1,8 @@
-// The rank board: the documents of a set in one order, best first. Where sets are ranked by grade,
-// only the order within a grade is left to choose; with free ranks, relevant ones must come before
-// the others.
+// A grade for each document of a set, then an order of all of them, on a board.
 
-import { announce, button, h, mainButton } from "./dom.js";
-import { about, label, t } from "./texts.js";
+import { announce, button, h, mainButton } from "../dom.js";
+import { about, label, t } from "../texts.js";
+import Grades from "./grades.js";
 
 const FREE = about.way === "free-ranks";
 const UNGRADED = -Infinity; // last
@@ -13,11 +12,64 @@ function labelOf(grade) {
   return grade === UNGRADED ? t("board.ungraded") : label(grade);
 }
 
-// `order` lists the documents by their indices, best first.
-export class Board {
+export default class Ranks extends Grades {
+  kinds = { grade: "grade", ranking: "ranks" };
+
+  keys() {
+    return { ...super.keys(), board: { key: "r", text: t("key.board") } };
+  }
+
+  stepsOf(set) {
+    return [...super.stepsOf(set), { board: true, documents: [], positions: [0] }];
+  }
+
+  where(step, values) {
+    return step.board ? t("where.part", values) : super.where(step, values);
+  }
+
+  draw(step, page) {
+    if (!step.board) return super.draw(step, page);
+    const { key, documents } = step.set;
+    const answers = documents.map(({ position }) => page.answerAt(key, position));
+    const ranks = page.answerTo(step)?.ranks ?? [];
+    return new Board(documents, answers, ranks, (chosen) => {
+      page.record({ kind: "ranking", ranks: chosen });
+    });
+  }
+
+  controls(step, page) {
+    return step.board ? page.view.confirm : super.controls(step, page);
+  }
+
+  actions(step, page) {
+    const actions = step.board ? {} : super.actions(step, page);
+    return { ...actions, board: () => this.openBoard(step.set, page) };
+  }
+
+  openBoard(set, page) {
+    const steps = page.steps.filter((step) => step.set === set);
+    if (steps.some((step) => !step.board && page.isOpen(step))) return;
+    page.go(page.steps.indexOf(steps.at(-1)));
+  }
+
+  opinion(answer) {
+    return answer.kind === "ranking" ? t("ranked") : super.opinion(answer);
+  }
+
+  // A changed grade may no longer fit the order that was chosen: the board comes again.
+  follow(step, answer, earlier, page) {
+    const isChanged = !step.board && earlier?.grade !== answer.grade;
+    if (isChanged && page.answerAt(step.set.key, 0)) page.clear(step.set.key, 0);
+  }
+}
+
+// The documents of a set in one order, best first. Where sets are ranked by grade, only the order
+// within a grade is left to choose; with free ranks, relevant ones must come before the others.
+// `order` lists the documents by their indices.
+class Board {
   // `answers`: one per document. `ranks`: what was said before, in the order shown.
-  constructor(set, answers, ranks, onConfirm) {
-    this.documents = set.documents;
+  constructor(documents, answers, ranks, onConfirm) {
+    this.documents = documents;
     this.grades = answers.map((answer) => (answer?.kind === "grade" ? answer.grade : UNGRADED));
     this.order = this.firstOrder(ranks);
     this.list = h("div.board");
@@ -34,6 +86,10 @@ export class Board {
       this.problem,
     );
     this.draw();
+  }
+
+  focus() {
+    this.confirm.focus();
   }
 
   firstOrder(ranks) {

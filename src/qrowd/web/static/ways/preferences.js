@@ -1,0 +1,55 @@
+// Two documents side by side: which one is better.
+
+import { h } from "../dom.js";
+import { Reader } from "../reader.js";
+import { t } from "../texts.js";
+import { Way } from "../way.js";
+
+const CHOICES = [
+  { name: "pair.left", key: "1", ranks: [1, 2] },
+  { name: "pair.same", key: "0", ranks: [1, 1] },
+  { name: "pair.right", key: "2", ranks: [2, 1] },
+];
+
+export default class Preferences extends Way {
+  kinds = { ranking: "ranks" };
+
+  choices() {
+    return CHOICES.map(({ name, key, ranks }) => ({
+      name,
+      key,
+      text: t(name),
+      answer: { kind: "ranking", ranks },
+    }));
+  }
+
+  stepsOf(set) {
+    return [{ documents: set.documents, positions: [0, 1, 2] }];
+  }
+
+  // All but the order is said of the first document.
+  positionOf(step, answer) {
+    return answer.kind === "ranking" ? 0 : 1;
+  }
+
+  where(step, values) {
+    return t("where.pair", values);
+  }
+
+  // Below one another on a phone.
+  draw({ set }) {
+    const readers = ["left", "right"].map((name) => new Reader(name));
+    const opened = readers.map((reader, index) => {
+      const shown = set.documents[index];
+      return reader.open(set, {
+        ...shown,
+        title: `${index + 1} · ${shown.title || t("untitled")}`,
+      });
+    });
+    const root = h(
+      "div.sides",
+      readers.map((reader) => reader.root),
+    );
+    return { root, readers, ready: Promise.all(opened) };
+  }
+}
