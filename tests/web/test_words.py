@@ -32,6 +32,7 @@ from qrowd.collection.record import audit
 from qrowd.web import tasks
 from qrowd.web.access import OFFICE_COOKIE
 from qrowd.web.app import make_app
+from qrowd.web.pages.launch import duration
 from qrowd.web.robots import rehearsal
 from qrowd.web.settings import Settings, set_up_code
 
@@ -298,6 +299,8 @@ def test_no_page_has_english_of_its_own(campaign: Server, login: str, page: str)
         (ORGANISER, f"{AT}/find", {"kind": "none"}, 422),
         (EXPERT, f"{AT}/experts/pair", {"topic": "t0", "doc": "d0-0"}, 409),
         (ORGANISER, f"{AT}/links", {"people": "ZZann", "days": "3"}, 200),
+        (ORGANISER, f"{AT}/workers/2/forget", {"void": "yes"}, 200),
+        (ORGANISER, f"{AT}/extend", {"depth": "3"}, 422),
     ],
 )
 def test_nor_what_a_form_answers(
@@ -361,7 +364,9 @@ def test_pages_before_there_is_anything(made_up: None, server: Server) -> None:
     check(server.client.get("/sign-in"))
     check(server.client.post("/sign-in", data={"login": "ZZ", "password": "none"}), 401)
     desk = at_desk(server, ADMINISTRATOR)
-    for page in ("quality", "disputed", "systems", "decisions", "releases"):
+    for page in ("quality", "disputed", "systems", "decisions", "releases", "coverage", "money"):
+        check(desk.get(f"{AT}/{page}"))
+    for page in ("workers", "gold", "batches", "appeals", "extend"):
         check(desk.get(f"{AT}/{page}"))
     check(desk.get("/campaigns/none"), 404)
     for role, more in (("administrator", {}), ("expert", {"campaign": "tiny"})):
@@ -369,6 +374,41 @@ def test_pages_before_there_is_anything(made_up: None, server: Server) -> None:
         link = re.search(r"(/join\?invitation=[^<\s]+)", invited)
         assert link
         check(Desk(server, "").get(link[1]))
+
+
+# what acts on the campaign are told; each is asked, done, and taken back where that can be
+ACTS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("pause", {}),
+    ("raise target", {"target": "3"}),
+    ("raise target", {"target": "4", "topic": "t1"}),
+    ("fund", {"amount": "5"}),
+    ("fund", {"amount": "-5"}),
+    ("bonus", {"worker": "1", "amount": "1.50"}),
+    ("message", {"worker": "1", "text": "ZZmessage"}),
+    ("stop", {"worker": "1"}),
+    ("screen out", {"worker": "1"}),
+    ("exclude", {"assignment": "1"}),
+    ("retire gold", {"set": "1"}),
+    ("clarify topic", {"topic": "t0", "text": "ZZclarified"}),
+    ("settle", {"workers": "1 2"}),
+    ("close", {}),
+)
+
+
+@pytest.mark.parametrize(("act", "details"), ACTS)
+def test_acts_that_are_asked_done_and_taken_back(
+    campaign: Server, act: str, details: dict[str, str]
+) -> None:
+    desk = at_desk(campaign, ORGANISER)
+    form = {"act": act, "back": f"{AT}/acts", **details}
+    check(desk.post(f"{AT}/act", **form))
+    done = desk.post(f"{AT}/act", sure="yes", **form)
+    page = desk.get(done.headers["location"])
+    check(page)
+    undo = re.search(rf'role="status".*?({AT}/acts/\d+/undo)', page.text, re.S)
+    if undo:
+        back = desk.post(undo[1], back=f"{AT}/workers/1")
+        check(desk.get(back.headers["location"]))
 
 
 def renamed(path: Path) -> None:
@@ -394,7 +434,7 @@ def test_the_wizard_from_an_empty_draft_to_the_launch(
         renamed(path)
     check(wizard.answer("topics", {"topics": paths["run"]}), 422)
     wizard.whole(paths)
-    wizard.answer("name", **{"campaign.title": "ZZdraft", "campaign.name": "zz1"})
+    wizard.answer("name", **{"campaign.title": "ZZdraft", "campaign.name": "t9"})
     for page in pages:
         check(wizard.desk.get(f"{wizard.address}/{page}"))
     check(wizard.answer("rehearsal", crowd="mixed", per_hour="none"), 422)
@@ -407,6 +447,11 @@ def test_the_wizard_from_an_empty_draft_to_the_launch(
     check(wizard.desk.get("/campaigns"))
     check(wizard.answer("launch"))
     check(wizard.desk.get(wizard.answer("launch", sure="yes").headers["location"]))
+
+
+def test_stretches_of_work_in_words() -> None:
+    said = [str(duration(hours)) for hours in (0.5, 1 / 60, 1.99, 2)]
+    assert said == ["30 minutes", "1 minute", "119 minutes", "2.0 hours"]
 
 
 # --- ids ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastapi import Response
 from markupsafe import Markup
@@ -20,7 +20,7 @@ from qrowd.collection.plan.forecast import Forecast
 from qrowd.collection.plan.pass_rates import HITS, survival
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
-from qrowd.rendering import duration, percent
+from qrowd.rendering import percent, thousands
 from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
@@ -74,6 +74,9 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
 # --- the dry run ----------------------------------------------------------------------------------
 
 
+Fact: TypeAlias = tuple[str, Text | str, str]  # what it is, its value, where it may be
+
+
 @dataclass(frozen=True)
 class Run:
     """A dry run as the page shows it: how far it is, or what it found."""
@@ -82,7 +85,7 @@ class Run:
     progress: float
     problem: str
     outdated: bool
-    facts: list[tuple[str, str, str]]
+    facts: list[Fact]
     lines: list[Text]
 
 
@@ -131,9 +134,9 @@ def _run(visit: Visit, draft: Draft, row: Job) -> Run:
     )
 
 
-def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
+def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
     """What dry runs found: what it is, the typical value, where it may be."""
-    shown: dict[str, Callable[[float], str]] = {
+    shown: dict[str, Callable[[float], Text | str]] = {
         "cost": lambda amount: pay.shown(round(amount)),
         "hours": duration,
         "accuracy": percent,
@@ -144,6 +147,13 @@ def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[st
         interval = visit.say("office.rehearsal.interval", **ends)
         facts.append((visit.say(f"office.rehearsal.{name}"), ends["middle"], interval))
     return facts
+
+
+def duration(hours: float) -> Text:
+    """A stretch of work: minutes below two hours, then hours."""
+    if hours < 2:
+        return Text("office.word.minutes", n=round(hours * 60))
+    return Text("office.word.hours", hours=thousands(hours, 1))
 
 
 def _lines(estimate: Mapping[str, Any]) -> list[Text]:
