@@ -120,7 +120,7 @@ def following(visit: ExpertVisit, topic: str = "") -> Response:
 
 def _go_on(visit: CampaignVisit, topic: str, *, decided: bool = False) -> Response:
     """To the next document, which shows what was done; or to the list, if there is none."""
-    message = Text("office.expert.done") if decided else ""
+    message = Text("office.expert.done") if decided else None
     after = ".decided" if decided else ""
     if topic:
         with reading(visit.member) as (work, expert):

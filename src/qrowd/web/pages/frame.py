@@ -50,10 +50,10 @@ _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
 class Confirmation:
     """What is asked before something is done: what follows from it, and what it costs."""
 
-    title: Text | str
-    follows: Sequence[Text | str] = ()
+    title: Text
+    follows: Sequence[Text | str] = ()  # a str is the sentence of an error
     cost: Text | str = ""
-    button: Text | str = YES
+    button: Text = YES
     back: str = "/campaigns"
     final: bool = False  # cannot be undone: asked with a box to tick
     doubtful: bool = False  # can be undone, and asked with a box to tick all the same
@@ -146,12 +146,11 @@ class Visit:
         return visit.show("organiser/problem.html.j2", message=message, missing=status == 404)
 
     def go(
-        self, address: str, message: Text | str = "", undo: int | None = None
+        self, address: str, message: Text | None = None, undo: int | None = None
     ) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""
-        if message:
-            said = self.say(message) if isinstance(message, Text) else message
-            ticket = _signer(self.settings).dumps([said, undo])
+        if message is not None:
+            ticket = _signer(self.settings).dumps([self.say(message), undo])
             address += ("&" if "?" in address else "?") + urlencode({"told": ticket})
         return RedirectResponse(address, 303)
 

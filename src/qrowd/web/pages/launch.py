@@ -28,7 +28,6 @@ from qrowd.web.pages.drafts import OpenDraft, address, shared
 from qrowd.web.pages.frame import (
     AdministratorVisit,
     Confirmation,
-    Visit,
     campaign_address,
     page_router,
 )
@@ -74,7 +73,7 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
 # --- the dry run ----------------------------------------------------------------------------------
 
 
-Fact: TypeAlias = tuple[str, Text | str, str]  # what it is, its value, where it may be
+Fact: TypeAlias = tuple[Text, Text | str, Text]  # what it is, its value, where it may be
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         row = jobs.of_draft(db, draft.key)
     return visit.show(
         "organiser/rehearsal.html.j2",
-        run=_run(visit, draft, row) if row else None,
+        run=_run(draft, row) if row else None,
         crowds=CROWDS,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
@@ -121,7 +120,7 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(visit: Visit, draft: Draft, row: Job) -> Run:
+def _run(draft: Draft, row: Job) -> Run:
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
     return Run(
@@ -129,12 +128,12 @@ def _run(visit: Visit, draft: Draft, row: Job) -> Run:
         progress=1.0 if done else float(result.get("progress", 0.0)),
         problem=row.problem or "",
         outdated=done and json.loads(row.parameters)["version"] != draft.version,
-        facts=_facts(visit, result, draft.plan.pay) if done else [],
+        facts=_facts(result, draft.plan.pay) if done else [],
         lines=_lines(result) if done else [],
     )
 
 
-def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
+def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
     """What dry runs found: what it is, the typical value, where it may be."""
     shown: dict[str, Callable[[float], Text | str]] = {
         "cost": lambda amount: pay.shown(round(amount)),
@@ -144,8 +143,8 @@ def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
     facts = []
     for name, show in shown.items():
         ends = {end: show(estimate[name][end]) for end in ("low", "middle", "high")}
-        interval = visit.say("office.rehearsal.interval", **ends)
-        facts.append((visit.say(f"office.rehearsal.{name}"), ends["middle"], interval))
+        interval = Text("office.rehearsal.interval", **ends)
+        facts.append((Text(f"office.rehearsal.{name}"), ends["middle"], interval))
     return facts
 
 
@@ -204,7 +203,7 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
-        return visit.confirm(_confirmation(visit, draft))
+        return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
     with visit.store.read(draft.plan.campaign.name) as work:
@@ -213,32 +212,32 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
     discard(draft)
-    message = visit.say("office.launch.done")
+    message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
 
 
-def _confirmation(visit: Visit, draft: Draft) -> Confirmation:
+def _confirmation(draft: Draft) -> Confirmation:
     expected = contents.forecast_of(draft)
     if expected is None:
         raise RuleError("not-found", "there is nothing to judge yet")
-    money, say = draft.plan.pay.shown, visit.say
+    money = draft.plan.pay.shown
     useless = everybody_passes(draft)
     follows = [
-        say("office.launch.follows", judgements=expected.judgements, batches=expected.batches),
-        say("office.launch.undo"),
-        say("office.launch.later"),
+        Text("office.launch.follows", judgements=expected.judgements, batches=expected.batches),
+        Text("office.launch.undo"),
+        Text("office.launch.later"),
     ]
     if useless:
-        follows.insert(0, say("office.launch.look", problem=useless))
-    cost = say("office.launch.unpaid")
+        follows.insert(0, Text("office.launch.look", problem=useless))
+    cost = Text("office.launch.unpaid")
     if draft.plan.pay.hit:
         likely, most = money(expected.likely_cost), money(expected.budget)
-        cost = say("office.launch.cost", likely=likely, most=most)
+        cost = Text("office.launch.cost", likely=likely, most=most)
     return Confirmation(
-        title=say("office.launch.doubt" if useless else "office.launch.sure"),
+        title=Text("office.launch.doubt" if useless else "office.launch.sure"),
         follows=follows,
         cost=cost,
-        button=say("office.launch.button"),
+        button=Text("office.launch.button"),
         back=address(draft, "launch"),
         doubtful=useless is not None,
     )
