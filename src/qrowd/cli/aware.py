@@ -32,11 +32,8 @@ SHARED = (
         help="Topics to learn from gold on: a file with one topic per line, topics separated by "
         "commas, or a random share such as 0.3. Default: every topic that has gold.",
     ),
-    opt.with_default(
-        "--replicates",
-        type=click.IntRange(1, 10_000),
-        default=100,
-        help="Number of random assessors of each kind, for aware-u.",
+    opt.count(
+        "--replicates", 100, "Number of random assessors of each kind, for aware-u.", most=10_000
     ),
     opt.output_file("--assessors", help="Write the weight of each assessor."),
     opt.switch(

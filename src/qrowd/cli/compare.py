@@ -42,11 +42,12 @@ _OVER = ("estimate", "reference", "symmetric")
     "line, or qrels.",
 )
 @opt.measures("Compare this measure only. Repeatable.")
-@opt.with_default(
+@opt.count(
     "--bootstrap",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    help="Bootstrap samples of topics for the intervals; 0 for none.",
+    1000,
+    "Bootstrap samples of topics for the intervals; 0 for none.",
+    least=0,
+    most=100_000,
 )
 @opt.with_default("--level", type=float, default=0.95, help="Confidence level of the intervals.")
 @opt.choice(
@@ -206,12 +207,7 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
 )
-@opt.with_default(
-    "--bins",
-    type=click.IntRange(min=1),
-    default=10,
-    help="Number of bins of the calibration table.",
-)
+@opt.count("--bins", 10, "Number of bins of the calibration table.")
 @opt.grades
 @opt.output
 @opt.as_json

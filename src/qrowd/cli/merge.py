@@ -44,11 +44,8 @@ SHARED = (
     opt.output_file("--ranking", help="Write the consensus ranking as a run, by expected grades."),
     opt.output_file("--assessors", help="Write what was learned about each assessor."),
     _parameters_option,
-    click.option(
-        "--figures",
-        metavar="FOLDER",
-        help="Folder for figures (SVG): votes against estimates, assessors, and sampler "
-        "chains if any.",
+    opt.figures(
+        "Folder for figures (SVG): votes against estimates, assessors, and sampler chains if any."
     ),
     opt.quiet,
 )
