@@ -14,10 +14,6 @@ from qrowd.errors import UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
 
-_TESTS = ("randomisation", "t", "wilcoxon")
-_CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
-_OVER = ("estimate", "reference", "symmetric")
-
 
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=opt.once)
@@ -52,18 +48,18 @@ _OVER = ("estimate", "reference", "symmetric")
 @opt.with_default("--level", type=float, default=0.95, help="Confidence level of the intervals.")
 @opt.choice(
     "--test",
-    choices=_TESTS,
+    choices=("randomisation", "t", "wilcoxon"),
     help="Test between estimates (or systems), paired over topics.",
 )
 @opt.choice(
     "--correction",
-    choices=_CORRECTIONS,
+    choices=("holm", "bonferroni", "fdr", "none"),
     help="Correction for the number of tests.",
 )
 @opt.with_default("--alpha", type=float, default=0.05, help="Significance level of the marks.")
 @opt.choice(
     "--over",
-    choices=_OVER,
+    choices=("estimate", "reference", "symmetric"),
     help="The ranking whose top tau_AP weighs most.",
 )
 @opt.choice(
