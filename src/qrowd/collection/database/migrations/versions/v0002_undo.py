@@ -4,8 +4,6 @@ from __future__ import annotations
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
