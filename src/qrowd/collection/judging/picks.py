@@ -36,10 +36,7 @@ def pick(work: Work, worker_id: int, wanted: int) -> list[JudgingSet]:
     """The next sets of the pool for a worker, at most `wanted`."""
     allowed = open_to(work, worker_id)
     chosen: list[JudgingSet] = []
-    while len(chosen) < wanted:
-        row = _next(work, allowed, chosen)
-        if row is None:
-            break
+    while len(chosen) < wanted and (row := _next(work, allowed, chosen)) is not None:
         chosen.append(row)
     return chosen
 

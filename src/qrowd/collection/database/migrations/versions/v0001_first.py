@@ -9,6 +9,8 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+branch_labels = None
+depends_on = None
 
 
 def _statements() -> list[str]:

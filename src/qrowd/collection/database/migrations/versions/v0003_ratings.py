@@ -8,6 +8,8 @@ from qrowd.errors import StoreError
 
 revision = "0003"
 down_revision = "0002"
+branch_labels = None
+depends_on = None
 
 _COLUMNS = (
     "id, worker_id, place_id, position, kind, grade, ranking, milliseconds, at, key, follows, stale"
