@@ -122,7 +122,16 @@ def _collection(work: Work) -> list[str]:
     if plan.campaign.instructions.strip():
         quoted = plan.campaign.instructions.strip().replace("\n", "\n> ")
         lines += ["Instructions that they read:", f"> {quoted}"]
-    return [*lines, *_clarified(work)]
+    clarified = []
+    for row in clarification.clarifications(work):
+        details, day = clarification.words_of(row), clarification.day(row.at)
+        clarified.append(f"- {day}, topic {details['topic']}: {details['text']}")
+    if clarified:
+        lines += [
+            "Topics that were clarified on the way (judgements before that day did not know):",
+            "\n".join(clarified),
+        ]
+    return lines
 
 
 def _checks(plan: Plan) -> list[str]:
@@ -132,21 +141,6 @@ def _checks(plan: Plan) -> list[str]:
         for words, check in checks
         if check.action != "none" and check.at_least > 0
     ] or ["none"]
-
-
-def _clarified(work: Work) -> list[str]:
-    """Topics whose instructions were changed while the campaign ran."""
-    lines = []
-    for row in clarification.clarifications(work):
-        details = clarification.words_of(row)
-        day = clarification.day(row.at)
-        lines.append(f"- {day}, topic {details['topic']}: {details['text']}")
-    if not lines:
-        return []
-    return [
-        "Topics that were clarified on the way (judgements before that day did not know):",
-        "\n".join(lines),
-    ]
 
 
 def _merging(work: Work, figures: Figures) -> list[str]:
