@@ -410,6 +410,7 @@ def cards(kind: str = "method") -> dict[str, Card]:
     return dict(sorted(_cards[kind].items()))
 
 
+@cache
 def import_modules(home: str) -> None:
     """Import a package with all its modules, or a module, so that what is in them registers."""
     package = importlib.import_module(home)

@@ -105,7 +105,7 @@ def test_every_way_can_be_tried_and_has_words(way: str) -> None:
     refuse_unmeetable(plan, rows)
     assert forecast(plan, rows).batches
     assert bool(rows.gold) == plan.way.gold
-    assert all(str(text) for text in (plan.way.title, plan.way.means, plan.way.datasheet))
+    assert all(str(plan.way.says(part)) for part in ("title", "means", "datasheet"))
 
 
 def test_an_unknown_way_is_refused_at_its_line() -> None:

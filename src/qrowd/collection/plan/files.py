@@ -168,15 +168,6 @@ def pool_rows(path: str | Path) -> list[Pair]:
 
 def pool_of_runs(runs: RunSet, depth: int) -> list[Pair]:
     """The documents that any run has among its first `depth`, sorted."""
-    return sorted(_pairs_to_depth(runs, depth))
-
-
-def pool_sizes(runs: RunSet, depths: Sequence[int] = (5, 10, 20, 50, 100)) -> dict[int, int]:
-    """How many pairs a pool of each depth has."""
-    return {depth: len(_pairs_to_depth(runs, depth)) for depth in depths}
-
-
-def _pairs_to_depth(runs: RunSet, depth: int) -> set[Pair]:
     names, topics = runs.documents.names, runs.topics.names
     pairs: set[Pair] = set()
     for cell in range(len(runs.starts) - 1):
@@ -184,7 +175,7 @@ def _pairs_to_depth(runs: RunSet, depth: int) -> set[Pair]:
         topic = str(topics[cell // len(runs)])
         codes = runs.document[start : min(end, start + depth)]
         pairs |= {(topic, str(names[code])) for code in codes}
-    return pairs
+    return sorted(pairs)
 
 
 def gold_rows(path: str | Path) -> list[GoldRow]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Response
@@ -74,18 +73,6 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
 # --- the dry run ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Run:
-    """A dry run as the page shows it: how far it is, or what it found."""
-
-    state: str
-    progress: float
-    problem: str
-    outdated: bool
-    facts: list[tuple[str, str, str]]
-    lines: list[Text]
-
-
 @router.get("/drafts/{key}/rehearsal")
 def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """The dry run: to start, on its way, or done."""
@@ -108,29 +95,28 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         rate = float(visit.text("per_hour", "12").replace(",", "."))
     except ValueError:
         rate = 0.0
-    if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
-        problem = visit.say("office.rehearsal.which")
-        return rehearsal(draft, visit.with_problem(problem, 422))
-    if problems(draft):
-        problem = visit.say("office.rehearsal.not-yet")
-        return rehearsal(draft, visit.with_problem(problem, 422))
+    known = crowd in CROWDS and 0 < rate <= MOST_PER_HOUR
+    if not known or problems(draft):
+        text = "office.rehearsal.not-yet" if known else "office.rehearsal.which"
+        return rehearsal(draft, visit.with_problem(visit.say(text), 422))
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
         jobs.ask_for_draft(db, visit.store.clock(), draft.key, wanted)
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(visit: Visit, draft: Draft, row: Job) -> Run:
+def _run(visit: Visit, draft: Draft, row: Job) -> dict[str, Any]:
+    """A dry run as the page shows it: how far it is, or what it found."""
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
-    return Run(
-        state=row.state,
-        progress=1.0 if done else float(result.get("progress", 0.0)),
-        problem=row.problem or "",
-        outdated=done and json.loads(row.parameters)["version"] != draft.version,
-        facts=_facts(visit, result, draft.plan.pay) if done else [],
-        lines=_lines(result) if done else [],
-    )
+    return {
+        "state": row.state,
+        "progress": 1.0 if done else float(result.get("progress", 0.0)),
+        "problem": row.problem or "",
+        "outdated": done and json.loads(row.parameters)["version"] != draft.version,
+        "facts": _facts(visit, result, draft.plan.pay) if done else [],
+        "lines": _lines(result) if done else [],
+    }
 
 
 def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:

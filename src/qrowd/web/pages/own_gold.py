@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fastapi import Response
@@ -25,15 +24,6 @@ LONGEST_SHEET = 20_000  # characters of a document that are shown to be graded
 LONGEST_REASON = 2_000
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A document to grade."""
-
-    name: str
-    title: str
-    html: Markup
-
-
 @lru_cache(maxsize=2)
 def _documents(path: str) -> Documents:
     return read_documents(path)
@@ -45,12 +35,11 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     ready = bool(draft.plan.files.documents and contents.pool_of(draft))
     pairs = own_gold.proposed(draft) if ready else []
     topics = {row.name: row for row in contents.rows_of(draft, "topics")}
-    scale = draft.plan.scale
     return visit.show(
         "organiser/grade.html.j2",
         topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
         sheets=[_sheet(visit, draft, document) for _, document in pairs],
-        labels=scale.names,
+        labels=draft.plan.scale.names,
         done=len(own_gold.graded(draft)),
         sets=own_gold.sets_made(draft),
         **shared(draft, "gold"),
@@ -74,14 +63,16 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(f"{address(draft, 'gold')}/grade", message=visit.say("office.grade.kept"))
 
 
-def _sheet(visit: Visit, draft: Draft, name: str) -> Sheet:
+def _sheet(visit: Visit, draft: Draft, name: str) -> dict[str, str]:
+    """A document to grade, as the page shows it."""
     documents = _documents(str(draft.folder / draft.plan.files.documents))
     if name not in documents.index:
-        return Sheet(name, "", Markup("<p>{}</p>").format(visit.say("office.grade.no-text")))
+        nothing = Markup("<p>{}</p>").format(visit.say("office.grade.no-text"))
+        return {"name": name, "title": "", "html": nothing}
     document = documents[name]
     media = document.media or "text/plain"
     body = Body(document.title, document.url, media, documents.read_bytes(name), "")
     marked_up = kind_of(body) == "html"
     text = text_of(body.content, marked_up=marked_up)[:LONGEST_SHEET]
     page = reader_of_html(text) if marked_up else reader_of_text(text)
-    return Sheet(name, document.title, Markup(page))
+    return {"name": name, "title": document.title, "html": Markup(page)}

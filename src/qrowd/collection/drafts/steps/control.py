@@ -15,7 +15,6 @@ from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
-from qrowd.texts import Text
 
 
 class Gold(Step):
@@ -43,7 +42,7 @@ class Gold(Step):
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """Where batches have gold there must be some, and each pair needs a topic and a text."""
         if draft.plan.gold_per_hit and not draft.plan.files.gold:
-            yield Complaint("files", "gold", Text("office.step.gold.missing"))
+            yield Complaint.of("files.gold", "office.step.gold.missing")
         yield from without_text(draft, "gold", [row.pair for row in rows_of(draft, "gold")])
 
     def shown(self, draft: Draft) -> Mapping[str, Any]:
