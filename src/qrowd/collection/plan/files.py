@@ -19,11 +19,11 @@ from qrowd.collection.plan.rows import (
     GoldRow,
     Pair,
     QuestionRow,
-    TopicRow,
 )
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.documents import Documents
 from qrowd.data.runs import RunSet
+from qrowd.data.topics import Topic
 from qrowd.errors import FormatError, InputError
 from qrowd.io.documents import read_documents
 from qrowd.io.qrels import read_pairs, read_qrels
@@ -136,10 +136,10 @@ def _refuse_outside(files: Iterable[str | Path], within: Path) -> None:
 # --- single files ---------------------------------------------------------------------------------
 
 
-def topic_rows(path: str | Path) -> list[TopicRow]:
+def topic_rows(path: str | Path) -> list[Topic]:
     """The topics of a file."""
     topics = read_topics(path)
-    return [TopicRow(*topics[name]) for name in topics.index]
+    return [topics[name] for name in topics.index]
 
 
 def document_rows(path: str | Path, within: Path | None = None) -> Iterator[DocumentRow]:

@@ -78,8 +78,7 @@ def counted(rows: CampaignRows) -> list[Pair]:
 
 def refuse_unmeetable(plan: Plan, rows: CampaignRows, file: str | Path = "plan") -> None:
     """An error, at its line of the plan, for the first thing that cannot work."""
-    complaint = next(unmeetable(plan, rows), None)
-    if complaint is not None:
+    for complaint in unmeetable(plan, rows):
         raise complaint.error(plan, file)
 
 

@@ -58,7 +58,6 @@ class Provider:
     submit_path: str = ""
     jwks: str = ""
     audience: str = ""
-    token: str = "token"
 
     def arrive(self, parameters: Mapping[str, str]) -> Arrival:
         """Who comes, from the parameters of the address."""
@@ -106,7 +105,7 @@ class Provider:
         import jwt
 
         try:
-            sent = parameters.get(self.token, "")
+            sent = parameters.get("token", "")
             key = _key_of(self.jwks, str(jwt.get_unverified_header(sent).get("kid", "")))
             claims = jwt.decode(
                 sent,

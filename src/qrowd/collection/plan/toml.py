@@ -24,8 +24,7 @@ def read_plan(path: str | Path) -> Plan:
 def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
     plan = stored_plan(text, file)
-    complaint = next(complaints(plan), None)
-    if complaint is not None:
+    for complaint in complaints(plan):
         raise complaint.error(plan, file)
     return plan
 

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from qrowd.collection.drafts import contents, own_gold
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.judging.offer import Body
-from qrowd.collection.plan.rows import GoldRow, TopicRow
+from qrowd.collection.plan.rows import GoldRow
 from qrowd.data.documents import Documents
+from qrowd.data.topics import Topic
 from qrowd.errors import InputError
 from qrowd.io.documents import read_documents
 from qrowd.web.pages.drafts import OpenDraft, address, shared
@@ -37,7 +38,7 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     topics = {row.name: row for row in contents.rows_of(draft, "topics")}
     return visit.show(
         "organiser/grade.html.j2",
-        topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
+        topic=topics.get(pairs[0][0], Topic(pairs[0][0])) if pairs else None,
         sheets=[_sheet(visit, draft, document) for _, document in pairs],
         labels=draft.plan.scale.names,
         done=len(own_gold.graded(draft)),
