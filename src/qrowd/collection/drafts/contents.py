@@ -5,7 +5,7 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,23 +22,14 @@ from qrowd.data.runs import RunSet
 from qrowd.io.runs import read_runs
 from qrowd.texts import Text
 
-READERS: dict[str, Callable[[str], Iterable[Any]]] = {
-    "topics": plan_files.topic_rows,
-    "pool": plan_files.pool_rows,
-    "gold": plan_files.gold_rows,
-    "qualification": plan_files.gold_rows,
-    "questions": plan_files.question_rows,
-    "priorities": plan_files.priority_rows,
-}
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 SHOWN = 3  # names in a message
 
 
 def campaign_rows(draft: Draft) -> CampaignRows:
     """What the files of a draft hold so far, except the documents themselves."""
-    kinds = ("topics", "gold", "qualification", "questions")
-    rows = {kind: rows_of(draft, kind) for kind in kinds}
-    priorities = dict(rows_of(draft, "priorities"))
+    rows = {kind: rows_of(draft, kind) for kind in ("topics", *plan_files.OPTIONAL)}
+    priorities = dict(rows.pop("priorities"))
     return CampaignRows(pool=pool_of(draft), priorities=priorities, **rows)
 
 
@@ -126,7 +117,7 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
 @lru_cache(maxsize=32)  # a pool may be large
 def file_rows(kind: str, path: str) -> tuple[Any, ...]:
     """The rows of a file of a kind."""
-    return tuple(READERS[kind](path))
+    return tuple(plan_files.READERS[kind](path))
 
 
 @lru_cache(maxsize=8)

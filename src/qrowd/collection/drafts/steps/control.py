@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.contents import rows_of, without_text
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step, StepForm
+from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.drafts.uploads import WANTED
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.limits import Complaint

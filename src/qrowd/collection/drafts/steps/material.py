@@ -7,7 +7,7 @@ from typing import Any
 
 from qrowd.collection.drafts.contents import depth_costs, pool_of, without_text
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step, StepForm
+from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.plan.changes import name_of, refuse_name, set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
