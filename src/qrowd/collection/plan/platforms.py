@@ -168,9 +168,8 @@ def provider_of(section: Platform) -> Provider:
     codes = dict(code.partition("=")[::2] for code in section.codes)
     unknown = sorted(set(codes) - set(OUTCOMES))
     if unknown:
-        raise RuleError(
-            "bad-value", f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
-        )
+        message = f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
+        raise RuleError("bad-value", message)
     changes = vars(section) | {"codes": codes}
     del changes["preset"]
     changed = {name: value for name, value in changes.items() if value}

@@ -92,21 +92,7 @@ class Techniques(Step):
 
     name = "techniques"
     after = "qualification"
-    keys = (
-        "techniques.justification",
-        "techniques.expertise_share",
-        "techniques.review_share",
-        "techniques.expert_share",
-    )
     uploads = ("questions",)
-    off: ClassVar = {
-        "techniques.justification": "none",
-        "techniques.expertise_share": "0",
-        "techniques.review_share": "0",
-        "techniques.expert_share": "0",
-    }
-    percents = (
-        "techniques.expertise_share",
-        "techniques.review_share",
-        "techniques.expert_share",
-    )
+    percents = ("techniques.expertise_share", "techniques.review_share", "techniques.expert_share")
+    keys = ("techniques.justification", *percents)
+    off: ClassVar = {"techniques.justification": "none", **dict.fromkeys(percents, "0")}
