@@ -240,7 +240,7 @@ def test_notices_appeals_cases_and_debts_are_dealt_with(kept: Kept) -> None:
         (objection,) = cases.disagreements(work)
         cases.decide(work, eva, objection.pair, 0)
         shown = cases.disagreement(work, eva, objection.id)
-        assert (shown.words, shown.gold, shown.reason) == ("look again", 0, "because")
+        assert (shown.text, shown.gold, shown.reason) == ("look again", 0, "because")
         cases.answer_disagreement(work, "eva", eva, objection.id, right=True, reply="yes")
         (refusal,) = appeals.open_appeals(work)
         answer = {"appeal": refusal.id, "won": True, "reply": "you are right"}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.adjudication.expert_sample import DisputedPair, NamedPair
@@ -85,14 +85,14 @@ class ErrorRate(BaseModel):
 class Objection(Pair):
     """An "I disagree" that waits for an answer."""
 
-    number: int = Field(validation_alias=AliasChoices("number", "id"))
+    number: int = Field(validation_alias="id")
     at: int
 
 
 class Sides(Objection):
     """Both sides of an objection: what gold and the worker said, and the worker's words."""
 
-    words: str
+    words: str = Field(validation_alias="text")
     gold: int
     reason: str
     said: int | None
