@@ -38,7 +38,7 @@ from qrowd.errors import RuleError
 
 @dataclass(frozen=True)
 class Cost:
-    """What more pool or more judgements come to, in minor units, and what is free."""
+    """What an extension comes to, in minor units, and what is free."""
 
     pairs: int
     judgements: int
