@@ -77,11 +77,6 @@ def between(low: float, high: float, digits: int = 4) -> str:
     return f"[{cell(low, digits)}, {cell(high, digits)}]"
 
 
-def duration(hours: float) -> str:
-    """A stretch of work: minutes below two hours, then hours."""
-    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{thousands(hours, 1)} hours"
-
-
 def is_number(value: Any) -> bool:
     """Whether a cell is set flush right."""
     return isinstance(value, int | float) or hasattr(value, "dtype")

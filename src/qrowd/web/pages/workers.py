@@ -19,7 +19,7 @@ from qrowd.texts import Text
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
 from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
 from qrowd.web.pages.quality import last_job
-from qrowd.web.pages.templates import interval
+from qrowd.web.pages.templates import english, interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +110,7 @@ def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, Text | str, Any]
     ends = {end: evidence.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
         return name, ABOUT[name], evidence[name]
-    means = Text("office.worker.interval", meaning=ABOUT[name].partition(" (")[0])
+    means = Text("office.worker.interval", meaning=english(ABOUT[name].partition(" (")[0]))
     return name, means, interval({"value": evidence[name], **ends})
 
 
@@ -170,10 +170,10 @@ def forget(number: int, visit: KeeperVisit) -> Response:
     if not visit.sure:
         follows = ("forget-erased", "forget-voids" if void else "forget-keeps", "forget-backups")
         question = Confirmation(
-            visit.say("office.worker.forget-question", worker=f"w{number}"),
-            [visit.say(f"office.worker.{part}") for part in follows],
-            visit.say("office.price.nothing"),
-            visit.say("office.worker.forget-button"),
+            Text("office.worker.forget-question", worker=f"w{number}"),
+            [Text(f"office.worker.{part}") for part in follows],
+            Text("office.price.nothing"),
+            Text("office.worker.forget-button"),
             page,
             final=True,
         )
@@ -184,11 +184,11 @@ def forget(number: int, visit: KeeperVisit) -> Response:
         if error.code != "released":
             raise
         once_more = Confirmation(
-            visit.say("office.worker.forget-released"),
+            Text("office.worker.forget-released"),
             [f"{error}."],
-            button=visit.say("office.worker.forget-despite"),
+            button=Text("office.worker.forget-despite"),
             back=page,
             final=True,
         )
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
-    return visit.go(page, message=visit.say("office.worker.forgotten"))
+    return visit.go(page, message=Text("office.worker.forgotten"))
