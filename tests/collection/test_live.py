@@ -153,10 +153,8 @@ def test_evidence_on_a_worker(site: Site) -> None:
     assert good.answers in (7, 8, 9)  # sets have two or three documents
     assert [one.text for one in bad.reasons] == ["I think so"]
     assert [(one.number, one.batches, one.failed_hits) for one in lines] == [(2, 1, 1), (1, 1, 0)]
-    checks = bad.batches[0].checks
-    assert [(check, passed) for check, _, _, passed in checks if check == "binary"] == [
-        ("binary", False)
-    ]
+    checks = bad.checks[bad.batches[0].id]
+    assert [bool(row.passed) for row in checks if row.check == "binary"] == [False]
 
 
 COSTS = [

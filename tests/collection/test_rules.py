@@ -20,8 +20,8 @@ from qrowd.collection.judging import events, peer_review, submission
 from qrowd.collection.judging.offer import Offer, body_of
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.office import erasure, extension
-from qrowd.collection.office.acts.sets import Extend
+from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.sets import Extend, RaiseTarget
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, QuestionRow
 from qrowd.collection.plan.toml import parse_plan
@@ -451,7 +451,7 @@ def test_a_raised_target_is_lowered_to_what_is_held(made: Any) -> None:
         site.work(audit.undo, "o", act)
     act = site.work(audit.perform, "o", "raise target", {"target": 1})
     with site.store.read("tiny") as work:
-        cost = extension.cost_of_target(work, 3)
+        cost = RaiseTarget(target=3).cost(work)
     assert (cost.judgements, cost.pairs, cost.amount) == (2 * 21, 21, 900)
 
 

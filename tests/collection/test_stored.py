@@ -240,7 +240,7 @@ def test_notices_appeals_cases_and_debts_are_dealt_with(kept: Kept) -> None:
         (objection,) = cases.disagreements(work)
         cases.decide(work, eva, objection.pair, 0)
         shown = cases.disagreement(work, eva, objection.id)
-        assert (shown.words, shown.gold, shown.reason) == ("look again", 0, "because")
+        assert (shown.text, shown.gold, shown.reason) == ("look again", 0, "because")
         cases.answer_disagreement(work, "eva", eva, objection.id, right=True, reply="yes")
         (refusal,) = appeals.open_appeals(work)
         answer = {"appeal": refusal.id, "won": True, "reply": "you are right"}
@@ -343,7 +343,8 @@ def test_drafts_are_read_as_before(drafts: tuple[Path, dict[str, Any]]) -> None:
 
 def uploaded(draft: Draft, step: str) -> StepForm:
     """A file like that of the other draft, for a question that asks for one."""
-    (path, *_) = sorted(draft.folder.parent.glob(f"*/files/*/{step}.tsv"))
+    paths = sorted(draft.folder.parent.glob(f"*/files/*/{step}.tsv"))
+    path = max(paths, key=lambda path: path.stat().st_size)  # gold in sets has fewer rows
     return upload(step, UPLOADED[step], path, source="arranged")
 
 

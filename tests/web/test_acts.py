@@ -261,7 +261,7 @@ def test_a_form_and_the_interface_agree(office: Server) -> None:
     sent = {"worker": "1", "amount": "2,5"}
     form = bonus.of_form(lambda name: sent.get(name, ""), pay)
     assert form == bonus.of({"worker": "w1", "amount": 250})
-    assert form.form(pay) == {"worker": "1", "amount": "2.50"}
+    assert form.form(pay) == {"worker": "w1", "amount": "2.50"}
     assert form.recorded() == {"worker": 1, "amount": 250}
     message = act_named("message").of({"worker": 1, "text": "secret"})
     assert "secret" not in json.dumps(message.recorded())

@@ -322,12 +322,11 @@ def forget(
         if not worker.removeprefix("w").isdecimal():
             raise UsageError(f"a worker is named like w7, got {worker!r}")
         number = int(worker.removeprefix("w"))
-        objection = ""
         if void:
             with store.read(campaign) as work:
                 objection = erasure.released(work, number)
-        if objection and not despite:
-            raise UsageError(f"{objection}; to do it all the same, add --despite-release")
+            if objection and not despite:
+                raise UsageError(f"{objection}; to do it all the same, add --despite-release")
         if confirmed(f"Erase the person behind {worker}? This cannot be undone.", yes):
             erasure.forget(store, campaign, number, who=user(), void=void, despite=despite)
             say(f"{worker} is forgotten")

@@ -121,7 +121,7 @@ def extend(
       qrowd campaign extend campaign.db --target 4 --yes
       qrowd campaign extend campaign.db --budget 50
     """
-    from qrowd.collection.office import extension
+    from qrowd.collection.office.acts.sets import Extend, RaiseTarget
     from qrowd.collection.plan import files
     from qrowd.collection.record import audit
 
@@ -137,8 +137,8 @@ def extend(
     with opened(database) as store:
         campaign = store.only(name)
         with store.read(campaign) as work:  # nobody waits for the answer to a question
-            costs = [extension.cost_of_pool(work, rows)] if grows else []
-            costs += [extension.cost_of_target(work, target)] if target is not None else []
+            costs = [Extend(rows=rows).cost(work)] if grows else []
+            costs += [RaiseTarget(target=target).cost(work)] if target is not None else []
             plan = work.plan
         if any(cost.judgements for cost in costs):
             for cost in costs:

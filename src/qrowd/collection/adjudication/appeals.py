@@ -24,7 +24,7 @@ from qrowd.collection.database.schema import (
     with_pairs,
     worker,
 )
-from qrowd.collection.database.schema import answer as answer_table
+from qrowd.collection.database.schema import answer as answers
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, by_key
 from qrowd.collection.judging.offer import place_and_position
@@ -35,6 +35,14 @@ from qrowd.rendering import thousands
 
 LONGEST = 10_000  # characters of what is written by hand
 APPEALS_BY_WORKERS = appeal.join(worker, worker.c.id == appeal.c.worker_id)
+OWN_ANSWER = (answers.c.place_id == place.c.id) & (answers.c.position == appeal.c.position)
+# Appeals with the check questions that they are about, and what their workers said of these.
+DISPUTED = (
+    with_pairs(appeal)
+    .join(gold, gold.c.pair_id == pair.c.id)
+    .outerjoin(answers, OWN_ANSWER)
+    .outerjoin(event, event.c.id == answers.c.event_id)
+)
 
 
 class NumberedAppeal(Appeal):
@@ -123,16 +131,8 @@ def appeals_of(work: Work, worker_id: int) -> list[Appeal]:
 
 def disputed_question(work: Work, number: int) -> DisputedQuestion:
     """The check question that an appeal is about."""
-    answered = answer_table.c
-    own_answer = (answered.place_id == place.c.id) & (answered.position == appeal.c.position)
-    joined = (
-        with_pairs(appeal)
-        .join(gold, gold.c.pair_id == pair.c.id)
-        .outerjoin(answer_table, own_answer)
-        .outerjoin(event, event.c.id == answered.event_id)
-    )
     grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
-    query = select(*PAIR_NAMES, place.c.set_id, *grades).select_from(joined)
+    query = select(*PAIR_NAMES, place.c.set_id, *grades).select_from(DISPUTED)
     missing = f"appeal {number} is about no check question"
     return work.existing(query.where(appeal.c.id == number), missing, DisputedQuestion)
 

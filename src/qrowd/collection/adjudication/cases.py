@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
-from qrowd.collection.adjudication.appeals import LONGEST, disputed_question
+from qrowd.collection.adjudication.appeals import DISPUTED, LONGEST
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -26,6 +26,7 @@ from qrowd.collection.database.schema import (
     decision,
     document,
     event,
+    gold,
     has_grade,
     judging_set,
     member,
@@ -53,36 +54,15 @@ class Vote:
     passages: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Decided:
-    """A decision on a pair, with its day."""
+class Decided(Decision):
+    """A decision on a pair, with its names, and whose it is."""
 
     pair: int
     topic: str
     doc: str
     title: str
-    grade: int
-    reason: str
-    code: str
-    at: int
     expert: str
     own: bool
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """An "I disagree": what the worker and gold said of a pair, once the expert has judged it."""
-
-    number: int
-    pair: int
-    topic: str
-    doc: str
-    title: str
-    words: str
-    at: int
-    gold: int
-    reason: str
-    said: int | None
 
 
 @dataclass(frozen=True)
@@ -224,20 +204,12 @@ def decisions(
     d = decision.c
     joined = NAMED_PAIRS.join(decision, d.pair_id == pair.c.id)
     joined = joined.join(worker, worker.c.id == d.expert_id)
-    columns = (  # as `Decided` has them
-        d.pair_id,
-        *PAIR_NAMES,
-        document.c.title,
-        d.grade,
-        d.reason,
-        d.code,
-        d.at,
-        func.coalesce(worker.c.name, ""),
-        d.expert_id == (expert_number or 0),
-    )
+    names = (d.pair_id.label("pair"), *PAIR_NAMES, document.c.title)
+    expert = func.coalesce(worker.c.name, "").label("expert")
+    own = (d.expert_id == (expert_number or 0)).label("own")
     judged = select(d.pair_id).where(d.expert_id == expert_number)
     query = (
-        select(*columns)
+        select(decision, *names, expert, own)
         .select_from(joined)
         .where(
             work.own(pair),
@@ -246,7 +218,7 @@ def decisions(
             true() if expert_number is None else d.pair_id.in_(judged),
         )
     )
-    return [Decided(*row) for row in work.db.execute(query.order_by(d.id.desc()))]
+    return work.rows(query.order_by(d.id.desc()), Decided)
 
 
 # --- "I disagree" ---------------------------------------------------------------------------------
@@ -262,6 +234,9 @@ class Objection(Appeal):
     title: str
 
 
+_OBJECTION = (*appeal.c, pair.c.id.label("pair"), place.c.set_id, *PAIR_NAMES, document.c.title)
+
+
 def disagreements(work: Work) -> list[Objection]:
     """Objections to gold without a reply."""
     return work.rows(_objections(work).order_by(appeal.c.id), Objection)
@@ -272,23 +247,21 @@ def objected_to(work: Work, number: int) -> int:
     return _objection(work, number).pair
 
 
+class Disagreement(Objection):
+    """An objection with both sides: what gold says, and what the worker said."""
+
+    gold: int
+    reason: str
+    said: int | None
+
+
 def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    question = disputed_question(work, number)
-    return Disagreement(
-        number=number,
-        pair=row.pair,
-        topic=row.topic,
-        doc=row.doc,
-        title=row.title,
-        words=row.text,
-        at=row.at,
-        gold=question.expert,
-        reason=question.reason,
-        said=question.grade,
-    )
+    sides = (gold.c.grade.label("gold"), gold.c.reason, event.c.grade.label("said"))
+    query = select(*_OBJECTION, *sides).select_from(DISPUTED).where(appeal.c.id == number)
+    return work.existing(query, f"appeal {number} is about no check question", Disagreement)
 
 
 def answer_disagreement(
@@ -307,9 +280,8 @@ def answer_disagreement(
 
 
 def _objections(work: Work) -> Select[Any]:
-    about = (pair.c.id.label("pair"), place.c.set_id, *PAIR_NAMES, document.c.title)
     waiting = (appeal.c.kind == "gold") & appeal.c.answered_at.is_(None)
-    query = select(*appeal.c, *about).select_from(with_pairs(appeal))
+    query = select(*_OBJECTION).select_from(with_pairs(appeal))
     return query.where(work.own(pair), waiting)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Table, func, select
@@ -48,9 +49,6 @@ class Status:
 def status(work: Work) -> Status:
     """The state of coverage, money, batches and workers."""
     topics = by_topic_and_votes(work)
-    by_votes: Counter[int] = Counter()
-    for each in topics:
-        by_votes.update(each.by_votes)
     leased = assignment.c.leased_at
     span = select(func.min(leased), func.max(leased)).where(work.own(assignment))
     first_at, last_at = work.db.execute(span).one()
@@ -64,7 +62,7 @@ def status(work: Work) -> Status:
         assignments=counts(work, assignment),
         workers=counts(work, worker),
         topics=tuple(TopicStatus(each.topic, each.wanted, each.held) for each in topics),
-        by_votes=dict(sorted(by_votes.items())),
+        by_votes=documents_by_votes(topics),
         first_at=first_at,
         last_at=last_at,
     )
@@ -102,6 +100,12 @@ def by_topic_and_votes(work: Work) -> list[TopicStatus]:
         )
         for name, rows in by_topic.items()
     ]
+
+
+def documents_by_votes(topics: Iterable[TopicStatus]) -> dict[int, int]:
+    """How many documents of these topics have 0, 1, 2, ... judgements."""
+    documents = sum((Counter(each.by_votes) for each in topics), Counter[int]())
+    return dict(sorted(documents.items()))
 
 
 def counts(work: Work, table: Table) -> dict[str, int]:

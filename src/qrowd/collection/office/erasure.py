@@ -35,12 +35,7 @@ from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging.assignments import by_id, move
 from qrowd.collection.material import clarification
-from qrowd.collection.people.workers import (
-    TO_BE_FORGOTTEN,
-    fingerprint,
-    worker_by_number,
-    worker_of,
-)
+from qrowd.collection.people import workers
 from qrowd.collection.publishing.release import voided_by
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -59,7 +54,7 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
             for row in work.db.execute(query).mappings()
         ]
 
-    data: dict[str, Any] = {"worker": worker_of(work, worker_id).number}
+    data: dict[str, Any] = {"worker": workers.worker_of(work, worker_id).number}
     for table in (person, visit, consent, assignment, event, entry, expertise, message, appeal):
         data[table.name] = rows(table, table.c.worker_id == worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
@@ -68,20 +63,20 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
 
 def ask(work: Work, worker_id: int) -> bool:
     """A worker asks to be forgotten; whether that can be done now (everything is settled)."""
-    if worker_of(work, worker_id).forget_asked is None:
+    if workers.worker_of(work, worker_id).forget_asked is None:
         work.update(worker, worker.c.id == worker_id, forget_asked=work.now)
     return not _unsettled(work, worker_id)
 
 
 def waiting(work: Work) -> list[Worker]:
     """Workers who asked to be forgotten and are not yet."""
-    query = select(worker).where(work.own(worker), TO_BE_FORGOTTEN)
+    query = select(worker).where(work.own(worker), workers.TO_BE_FORGOTTEN)
     return work.rows(query.order_by(worker.c.id), Worker)
 
 
 def released(work: Work, number: int) -> str:
     """What to say before the answers of a worker are voided who is in a release; "" if not."""
-    releases = voided_by(work, worker_by_number(work, number).id)
+    releases = voided_by(work, workers.worker_by_number(work, number).id)
     if not releases:
         return ""
     days = ", ".join(dict.fromkeys(clarification.day(row.at) for row in releases))
@@ -109,7 +104,7 @@ def forget(
 
 def erase(work: Work, number: int, *, who: str, void: bool = False) -> None:
     """The rows' part of it; `scrub` must follow, which no transaction can do."""
-    worker_id = worker_by_number(work, number).id
+    worker_id = workers.worker_by_number(work, number).id
     if _unsettled(work, worker_id):
         raise RuleError(
             "not-settled", "this person has open batches or money that is owed; settle it first"
@@ -145,7 +140,7 @@ def _erase_rows(work: Work, worker_id: int) -> None:
     columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
     row = work.row(select(person).where(person.c.worker_id == worker_id), Person)
     if row is not None and work.plan.people.recognise:
-        columns["recognised"] = fingerprint(work, row.platform, row.platform_id)
+        columns["recognised"] = workers.fingerprint(work, row.platform, row.platform_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
     for table in (note, receipt):
         work.delete(table, table.c.event_id.in_(events))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,18 +38,6 @@ BATCHES = 50  # that are shown, the newest
 REASONS = 20
 
 
-@dataclass(frozen=True)
-class BatchLine:
-    """A batch of a worker, with what each check said of it: (check, value, bound, passed)."""
-
-    number: int
-    kind: str
-    state: str
-    leased_at: int
-    earned: int
-    checks: tuple[tuple[str, float | None, float, bool], ...]
-
-
 class Reason(Note):
     """A reason that was given for a grade, or a passage that was marked."""
 
@@ -63,17 +51,19 @@ class Standing:
     """All evidence on one worker that the database has.
 
     `confusion` counts check questions: (expert's grade, own answer); an answer is a grade as text,
-    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer.
+    "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer. `checks`
+    are those of the batches, by their numbers.
     """
 
     line: WorkerLine
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
-    batches: tuple[BatchLine, ...]
-    reasons: tuple[Reason, ...]
-    messages: tuple[Message, ...]
-    appeals: tuple[Appeal, ...]
+    batches: list[Assignment]
+    checks: dict[int, list[Outcome]]
+    reasons: list[Reason]
+    messages: list[Message]
+    appeals: list[Appeal]
     unsettled: int
 
     @property
@@ -101,15 +91,18 @@ def standing(work: Work, number: int) -> Standing:
     """All evidence on one worker."""
     worker_id = workers.worker_by_number(work, number).id
     seconds = _seconds(work, worker_id)
+    mine = select(assignment).where(assignment.c.worker_id == worker_id)
+    batches = work.rows(mine.order_by(assignment.c.id.desc()).limit(BATCHES), Assignment)
     return Standing(
         line=lines(work, [number])[0],
         answers=len(seconds),
         seconds=seconds[len(seconds) // 2] if seconds else None,
         confusion=_confusion(work, worker_id),
-        batches=tuple(_batches(work, worker_id)),
-        reasons=tuple(_reasons(work, worker_id)),
-        messages=tuple(workers.messages(work, worker_id)),
-        appeals=tuple(appeals.appeals_of(work, worker_id)),
+        batches=batches,
+        checks=outcomes(work, batches),
+        reasons=_reasons(work, worker_id),
+        messages=workers.messages(work, worker_id),
+        appeals=appeals.appeals_of(work, worker_id),
         unsettled=ledger.unsettled(work, worker_id, ("owed",)),
     )
 
@@ -139,25 +132,13 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     return dict(Counter(pairs))
 
 
-def _batches(work: Work, worker_id: int) -> list[BatchLine]:
-    a = assignment.c
-    mine = select(assignment).where(a.worker_id == worker_id)
-    batches = work.rows(mine.order_by(a.id.desc()).limit(BATCHES), Assignment)
-    checks: dict[int, list[tuple[str, float | None, float, bool]]] = defaultdict(list)
-    of_these = outcome.c.assignment_id.in_([batch.id for batch in batches])
-    for row in work.rows(select(outcome).where(of_these).order_by(outcome.c.id), Outcome):
-        checks[row.assignment_id].append((row.check, row.value, row.at_least, bool(row.passed)))
-    return [
-        BatchLine(
-            number=batch.id,
-            kind=batch.kind,
-            state=batch.state,
-            leased_at=batch.leased_at,
-            earned=batch.earned + batch.paid,
-            checks=tuple(checks[batch.id]),
-        )
-        for batch in batches
-    ]
+def outcomes(work: Work, batches: Sequence[Assignment]) -> dict[int, list[Outcome]]:
+    """What checks said of these batches, by their numbers."""
+    checks: dict[int, list[Outcome]] = {batch.id: [] for batch in batches}
+    query = select(outcome).where(outcome.c.assignment_id.in_(checks))
+    for row in work.rows(query.order_by(outcome.c.id), Outcome):
+        checks[row.assignment_id].append(row)
+    return checks
 
 
 def _reasons(work: Work, worker_id: int) -> list[Reason]:

@@ -24,6 +24,7 @@ package `office.acts`, in a room above this one: its modules are imported by the
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import Pay
-from qrowd.collection.record.details import Detail, Kind, Line, detail, details_of
+from qrowd.collection.record.details import Detail, Kind, Line, detail
 from qrowd.errors import RuleError, UnknownNameError, require_name
 from qrowd.registry import import_modules
 from qrowd.texts import Text
@@ -71,19 +72,12 @@ def _price(work: Work, cost: int) -> Text:
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(detail,))
-class _Declared:
-    """Lets each subclass be a frozen dataclass, and one with a name be found by it."""
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """Something that an organiser can do; its fields are the details that are recorded.
 
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
-        if "name" in vars(cls) and issubclass(cls, Act):
-            for name in details_of(cls).keys() & vars(Act).keys() - {"reason"}:
-                raise TypeError(f"{cls.__name__}: no detail can be called {name}, as acts have it")
-            _ACTS[cls.name] = cls
-
-
-class Act(_Declared):
-    """Something that an organiser can do; its fields are the details that are recorded."""
+    Each subclass is a frozen dataclass too, and one with a name is found by it.
+    """
 
     name: ClassVar[str]
     #: where its button stands: campaign, worker, batch, gold, topic, appeal, money, debts
@@ -106,6 +100,13 @@ class Act(_Declared):
 
     reason: str = detail(Line(), default="", asked=False)
 
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+        if "name" in vars(cls):
+            for name in cls.details().keys() & vars(Act).keys() - {"reason"}:
+                raise TypeError(f"{cls.__name__}: no detail can be called {name}, as acts have it")
+            _ACTS[cls.name] = cls
+
     def do(self, work: Work) -> Details | None:
         """Change the campaign; what `undo` needs to know besides the fields, if anything."""
         raise NotImplementedError
@@ -117,7 +118,7 @@ class Act(_Declared):
 
     def foretell(self, work: Work) -> Consequence:
         """What would follow and what it would cost."""
-        return self.ask(work, self.says("follows"))
+        return self.ask(work, "follows")
 
     # --- what it says -----------------------------------------------------------------------------
 
@@ -126,14 +127,15 @@ class Act(_Declared):
         """One of its texts."""
         return Text(f"office.act.{cls.name.replace(' ', '-')}.{part}", **values)
 
-    def ask(
-        self, work: Work, *follows: Text, cost: int = 0, price: Text | None = None, **values: Any
-    ) -> Consequence:
-        """The consequence whose question and button say its details and `values`."""
-        own = {name: getattr(self, name) for name in self.details()}
-        values = self.shown(own, work.plan.pay) | values
+    def ask(self, work: Work, *follows: str | Text, cost: int = 0, **values: Any) -> Consequence:
+        """The consequence, whose texts say its details and `values`.
+
+        What follows is a text, or one of its own by the part of its name.
+        """
+        values = self.shown(vars(self), work.plan.pay) | values
+        said = [self.says(each, **values) if isinstance(each, str) else each for each in follows]
         question, button = self.says("question", **values), self.says("button", **values)
-        return Consequence(self, question, button, follows, cost, price or _price(work, cost))
+        return Consequence(self, question, button, tuple(said), cost, _price(work, cost))
 
     @classmethod
     def shown(cls, stored: Stored, pay: Pay) -> dict[str, Any]:
@@ -148,7 +150,14 @@ class Act(_Declared):
     @classmethod
     def details(cls) -> dict[str, Detail]:
         """Its fields by their names."""
-        return details_of(cls)
+        return {
+            field.name: dataclasses.replace(
+                field.metadata["detail"],
+                name=field.name,
+                required=field.default is dataclasses.MISSING,
+            )
+            for field in dataclasses.fields(cls)
+        }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -203,7 +212,7 @@ class Act(_Declared):
         signs = [
             f"{name}={each.kind.sign}" if each.required else f"[{name}={each.kind.sign}]"
             for name, each in cls.details().items()
-            if name != "reason"
+            if each.asked
         ]
         name = f'"{cls.name}"' if " " in cls.name else cls.name
         return " ".join([name, *signs])
@@ -218,16 +227,12 @@ class Act(_Declared):
 
 
 @cache
-def _import_acts() -> None:
+def all_acts() -> dict[str, type[Act]]:
+    """All acts by their names."""
     import_modules("qrowd.collection.office.acts")
     by_module = sorted(_ACTS.values(), key=lambda act: act.__module__)  # whoever imported first
     _ACTS.clear()
     _ACTS.update({act.name: act for act in by_module})
-
-
-def all_acts() -> dict[str, type[Act]]:
-    """All acts by their names."""
-    _import_acts()
     return _ACTS
 
 

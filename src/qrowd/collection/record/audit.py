@@ -45,7 +45,14 @@ def perform(
     if act.final and not sure:
         raise RuleError("ask-twice", f"{act.name} cannot be undone; confirm it")
     said = act.recorded()
-    _refuse_unseen(work, act.subject_of(said), seen)
+    since = [] if seen is None else _later(work, seen, act.subject_of(said), undone=True)
+    if since:
+        last = since[-1]
+        raise RuleError(
+            "conflict",
+            f"meanwhile {last.who} did this: {last.act} (act {last.id}); nothing was changed by "
+            "you; look again, then decide",
+        )
     return record(work, who, act.name, {**said, **(act.do(work) or {})})
 
 
@@ -84,18 +91,6 @@ def undo(work: Work, who: str, number: int) -> int:
         )
     act.undo(work, stored)
     return record(work, who, f"undo {row.act}"[:40], {"act": number}, number)
-
-
-def _refuse_unseen(work: Work, subject: str, seen: int | None) -> None:
-    """A conflict where somebody acted on the same thing after the act `seen`."""
-    since = [] if seen is None else _later(work, seen, subject, undone=True)
-    if since:
-        last = since[-1]
-        raise RuleError(
-            "conflict",
-            f"meanwhile {last.who} did this: {last.act} (act {last.id}); nothing was changed by "
-            "you; look again, then decide",
-        )
 
 
 def last_act(work: Work) -> int:

@@ -28,8 +28,6 @@ class Kind:
     sign: ClassVar[str] = "TEXT"
     #: how a form asks for it: a macro of `live_parts.html.j2`; "" where it cannot
     input: ClassVar[str] = ""
-    #: whether somebody outside can say it
-    outside: ClassVar[bool] = True
 
     def read(self, name: str, value: Any) -> Any:
         """A value from outside as it should be; an error names the detail."""
@@ -41,7 +39,7 @@ class Kind:
 
     def form(self, value: Any, pay: Pay) -> str:
         """A value for a form."""
-        return str(value)
+        return str(self.shown(value, pay))
 
     def shown(self, value: Any, pay: Pay) -> Any:
         """A value as people read it, in a text."""
@@ -119,9 +117,6 @@ class WorkerNumbers(Kind):
             raise _bad(name, "numbers of workers", value)
         return [WorkerNumber().read(name, number) for number in numbers]
 
-    def form(self, value: Any, pay: Pay) -> str:
-        return " ".join(map(str, value))
-
     def shown(self, value: Any, pay: Pay) -> str:
         return ", ".join(f"w{number}" for number in value)
 
@@ -156,11 +151,8 @@ class YesNo(Kind):
             raise _bad(name, "yes or no", value)
         return value in (True, "yes", "true")
 
-    def form(self, value: Any, pay: Pay) -> str:
-        return "yes" if value else "no"
-
     def shown(self, value: Any, pay: Pay) -> str:
-        return self.form(value, pay)
+        return "yes" if value else "no"
 
 
 class Rows(Kind):
@@ -190,7 +182,6 @@ class Inside(Kind):
     """Something that only our own code has, such as rows or files; nothing from outside is one."""
 
     of: type
-    outside = False
 
     def read(self, name: str, value: Any) -> Any:
         if not isinstance(value, self.of):
@@ -225,15 +216,3 @@ def detail(kind: Kind, *, default: Any = dataclasses.MISSING, **options: Any) ->
     """A field of an act: what it is, and the `options` of `Detail`."""
     metadata = {"detail": Detail(kind, **options)}
     return dataclasses.field(default=default, metadata=metadata)
-
-
-def details_of(cls: type) -> dict[str, Detail]:
-    """The details of an act's class by their names."""
-    return {
-        field.name: dataclasses.replace(
-            field.metadata["detail"],
-            name=field.name,
-            required=field.default is dataclasses.MISSING,
-        )
-        for field in dataclasses.fields(cls)
-    }

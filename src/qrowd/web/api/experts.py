@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from qrowd.collection.adjudication import cases, expert_sample
-from qrowd.collection.adjudication.expert_sample import DisputedPair, NamedPair
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.offer import document_of
 from qrowd.collection.material import clarification
@@ -85,14 +84,14 @@ class ErrorRate(BaseModel):
 class Objection(Pair):
     """An "I disagree" that waits for an answer."""
 
-    number: int = Field(validation_alias=AliasChoices("number", "id"))
+    number: int = Field(validation_alias="id")
     at: int
 
 
 class Sides(Objection):
     """Both sides of an objection: what gold and the worker said, and the worker's words."""
 
-    words: str
+    words: str = Field(validation_alias="text")
     gold: int
     reason: str
     said: int | None
@@ -137,7 +136,7 @@ def draw(wanted: SampleWanted, expert: Expert) -> Made:
 
 
 @router.get("/sample", response_model=list[Pair])
-def sample(expert: Expert) -> list[NamedPair]:
+def sample(expert: Expert) -> list[expert_sample.NamedPair]:
     """What is left to judge of the sample, blind."""
     with expert.read() as work:
         return expert_sample.to_judge(work)
@@ -146,14 +145,14 @@ def sample(expert: Expert) -> list[NamedPair]:
 @router.get("/disputed", response_model=list[Pair])
 def disputed(
     expert: Expert, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> list[DisputedPair]:
+) -> list[expert_sample.DisputedPair]:
     """The pairs that judges disagree on most; how they voted is told after one's own judgement."""
     with expert.read() as work:
         return expert_sample.disputed(work, limit)
 
 
 @router.get("/queue", response_model=list[Pair])
-def queue(expert: Expert) -> list[NamedPair]:
+def queue(expert: Expert) -> list[expert_sample.NamedPair]:
     """All that waits, sampled and disputed pairs mixed."""
     with expert.read() as work:
         return cases.queue(work)
@@ -189,7 +188,7 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
 
 
 @router.get("/topics", response_model=list[Pair])
-def topic(topic: Topic, expert: Expert) -> list[NamedPair]:
+def topic(topic: Topic, expert: Expert) -> list[expert_sample.NamedPair]:
     """All pairs of a topic, for somebody who judges it whole."""
     with expert.read() as work:
         return cases.of_topic(work, topic)

@@ -15,13 +15,12 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import Status, status
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added
-from qrowd.collection.office import extension
-from qrowd.collection.office.acts.sets import Extend
-from qrowd.collection.office.extension import Cost
+from qrowd.collection.office.acts.sets import Cost, Extend, RaiseTarget
 from qrowd.collection.plan.files import read_extension
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import act_named, all_acts
+from qrowd.collection.record.details import Inside
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Manager, Member, Payer, Reader
 from qrowd.web.files import keep_upload
@@ -41,7 +40,7 @@ def _list_acts(schema: dict[str, Any]) -> None:
     lines = [
         f"- POST {ADDRESSES[act.scope]}: `{act.usage()}`. {act.summary()}"
         for act in all_acts().values()
-        if all(each.kind.outside for each in act.details().values())
+        if not any(isinstance(each.kind, Inside) for each in act.details().values())
     ]
     about = "The acts, with their details; a reason may be said of each. Amounts in minor units."
     schema["description"] = "\n".join([about, "", *lines])
@@ -223,7 +222,7 @@ def owed(member: Payer) -> list[ledger.Debt]:
 def cost_of_target(target: Annotated[int, Query(ge=1, le=1000)], member: Reader) -> Cost:
     """What more judgements of every document would cost."""
     with member.read() as work:
-        return extension.cost_of_target(work, target)
+        return RaiseTarget(target=target).cost(work)
 
 
 @extensions.post("/extensions")
@@ -246,13 +245,13 @@ def extend(
                 keep_upload(folder / kind, file.filename, file.file)
         rows = extension_in(folder, depth)
     with member.write() as work:
-        cost = extension.cost_of_pool(work, rows)
-        added = None
-        if sure:
-            number = audit.perform(work, member.name, Extend(rows=rows))
-            stored = audit.details_of(audit.act_numbered(work, number))
-            added = Added(**{name: stored[name] for name, _ in Extend.results})
-    return Extended(cost=cost, added=added)
+        wanted = Extend(rows=rows)
+        cost = wanted.cost(work)
+        if not sure:
+            return Extended(cost=cost, added=None)
+        number = audit.perform(work, member.name, wanted)
+        stored = audit.details_of(audit.act_numbered(work, number))
+    return Extended(cost=cost, added=Added(**{name: stored[name] for name, _ in Extend.results}))
 
 
 def extension_in(folder: pathlib.Path, depth: int) -> CampaignRows:

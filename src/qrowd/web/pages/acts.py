@@ -14,16 +14,10 @@ from fastapi import Response
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
-from qrowd.collection.adjudication.appeals import NumberedAppeal
-from qrowd.collection.database.schema import (
-    Assignment,
-    Audit,
-    Outcome,
-    assignment,
-    outcome,
-    worker,
-)
+from qrowd.collection.database.schema import Assignment, Audit, assignment, worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.assignments import by_id
+from qrowd.collection.office import worker_record
 from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
@@ -75,15 +69,8 @@ def act(name: str, visit: Visiting) -> Response:
 
 def _question(work: Work, act: Act, back: str) -> Confirmation:
     """What is asked before an act."""
-    foretold = act.foretell(work)
-    return Confirmation(
-        foretold.question,
-        foretold.follows,
-        foretold.price,
-        foretold.button,
-        back,
-        act.final,
-    )
+    asked = act.foretell(work)
+    return Confirmation(asked.question, asked.follows, asked.price, asked.button, back, act.final)
 
 
 def _done(visit: CampaignVisit, act: Act, back: str) -> Response:
@@ -165,12 +152,11 @@ def open_appeals(visit: KeeperVisit) -> Response:
     return visit.show("organiser/appeals.html.j2", **data)
 
 
-def _about(work: Work, row: NumberedAppeal) -> dict[str, Any]:
+def _about(work: Work, row: appeals.NumberedAppeal) -> dict[str, Any]:
     """What an appeal is about: the batch, or the check question with both grades."""
-    if row.kind != "refusal":
+    if row.kind != "refusal" or row.assignment_id is None:
         return {"question": appeals.disputed_question(work, row.id)}
-    query = select(assignment).where(assignment.c.id == row.assignment_id)
-    return {"batch": work.row(query, Assignment)}
+    return {"batch": by_id(work, row.assignment_id)}
 
 
 @router.get("/campaigns/{name}/batches")
@@ -182,10 +168,7 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
         query = select(assignment, worker.c.number).select_from(joined)
         mine = query.where(work.own(assignment), a.state == "submitted", a.id > after)
         rows = work.rows(mine.order_by(a.id).limit(PAGE), WaitingBatch)
-        checks: dict[int, list[Outcome]] = {row.id: [] for row in rows}
-        outcomes = select(outcome).where(outcome.c.assignment_id.in_(checks))
-        for check in work.rows(outcomes.order_by(outcome.c.id), Outcome):
-            checks[check.assignment_id].append(check)
+        checks = worker_record.outcomes(work, rows)
         data = visit.top(work, "/workers")
     return visit.show("organiser/batches.html.j2", rows=rows, checks=checks, page=PAGE, **data)
 

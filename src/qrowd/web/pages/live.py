@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from fastapi import Response
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.books.progress import by_topic_and_votes, counts
+from qrowd.collection.books.progress import by_topic_and_votes, counts, documents_by_votes
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.office.pace import pace_of
@@ -29,10 +28,9 @@ TOPICS = 200  # lines of a page
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of the live page: where it leads, its figure, what that is, and how old."""
+    """A tile of the live page: the page where it leads, a figure, what that is, and how old."""
 
     page: str
-    title: Text
     figure: Text | str
     words: Text
     age: int | None = None
@@ -86,7 +84,7 @@ def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
         _coverage_tile(work),
         _quality_tile(findings["quality"]),
         _systems_tile(findings["systems"]),
-        Tile("/workers", Text("office.tile.workers"), figure, words),
+        Tile("workers", figure, words),
     ]
 
 
@@ -96,35 +94,30 @@ def _coverage_tile(work: Work) -> Tile:
     held = f"{sum(topic.held for topic in topics) / documents:.1f}"
     wanted = f"{round(sum(topic.wanted for topic in topics) / documents, 1):g}"
     done = sum(topic.held >= topic.wanted for topic in topics)
-    return Tile(
-        "/coverage",
-        Text("office.tile.coverage"),
-        Text("office.tile.coverage.figure", held=held, wanted=wanted),
-        Text("office.tile.coverage.words", done=done, topics=len(topics)),
-    )
+    figure = Text("office.tile.coverage.figure", held=held, wanted=wanted)
+    words = Text("office.tile.coverage.words", done=done, topics=len(topics))
+    return Tile("coverage", figure, words)
 
 
 def _quality_tile(last: LastJob) -> Tile:
-    title = Text("office.tile.quality")
     if last.result is None:
-        return Tile("/quality", title, UNKNOWN, Text("office.tile.quality.none"))
+        return Tile("quality", UNKNOWN, Text("office.tile.quality.none"))
     rows = {row["coefficient"]: row for row in records(last.result["agreement"])}
     alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
     if alpha is None:
-        return Tile("/quality", title, UNKNOWN, Text("office.tile.quality.unknown"), last.age)
+        return Tile("quality", UNKNOWN, Text("office.tile.quality.unknown"), last.age)
     low, high = number(alpha["low"], 2), number(alpha["high"], 2)
     words = Text("office.tile.quality.words", low=low, high=high)
-    return Tile("/quality", title, number(alpha["value"], 2), words, last.age)
+    return Tile("quality", number(alpha["value"], 2), words, last.age)
 
 
 def _systems_tile(last: LastJob) -> Tile:
-    title = Text("office.tile.systems")
     if last.result is None:
-        return Tile("/systems", title, UNKNOWN, Text("office.tile.systems.none"))
+        return Tile("systems", UNKNOWN, Text("office.tile.systems.none"))
     first = last.result["measures"][0]
     best = next(row for row in last.result["systems"] if row["measure"] == first)
     words = Text("office.tile.systems.words", measure=first, share=percent(best["best"]))
-    return Tile("/systems", title, str(best["run"]), words, last.age)
+    return Tile("systems", str(best["run"]), words, last.age)
 
 
 @router.get("/campaigns/{name}/coverage")
@@ -133,12 +126,11 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
     with visit.read() as work:
         topics, ahead = by_topic_and_votes(work), pace_of(work)
         quality, data = last_job(work, "quality"), visit.top(work, "/coverage")
-    total = sum((Counter(topic.by_votes) for topic in topics), Counter[int]())
     part = Part.of(len(topics), page, TOPICS)
     return visit.show(
         "organiser/coverage.html.j2",
         topics=topics[part.start : part.end],
-        total=dict(sorted(total.items())),
+        total=documents_by_votes(topics),
         number_of_topics=len(topics),
         page=part.page,
         pages=part.pages,

@@ -17,13 +17,7 @@ from qrowd.errors import RuleError
 from qrowd.quality.assessors import ABOUT, MAIN
 from qrowd.texts import Text
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
-from qrowd.web.pages.frame import (
-    Confirmation,
-    KeeperVisit,
-    Part,
-    ReaderVisit,
-    page_router,
-)
+from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
 from qrowd.web.pages.quality import last_job
 from qrowd.web.pages.templates import english, interval
 
@@ -131,8 +125,7 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
     evidence = _evidence(visit.storage.results / "assessors.tsv", [number]).get(number, {})
     first = (*MAIN, "informedness", "reference")
     facts = [_fact(evidence, name) for name in ABOUT if evidence.get(name) is not None]
-    grades = [str(grade) for grade in scale.grades]
-    answers = [*grades, "cannot tell", "broken"]
+    answers = [*map(str, scale.grades), "cannot tell", "broken"]
     return visit.show(
         "organiser/worker.html.j2",
         found=record,
@@ -143,10 +136,7 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
         more=[fact for fact in facts if fact[0] not in first],
         evidence=evidence,
         labels=dict(zip(scale.grades, scale.labels, strict=False)),
-        grades=scale.grades,
-        shown_grades=grades,
         said=[answer for answer in answers if any(key[1] == answer for key in record.confusion)],
-        people="people" in visit.member.scopes,
         **data,
     )
 
@@ -178,7 +168,16 @@ def forget(number: int, visit: KeeperVisit) -> Response:
     page = visit.address(f"/workers/{number}")
     void = visit.text("void") == "yes"
     if not visit.sure:
-        return visit.confirm(_forgetting(number, void, page))
+        follows = ("forget-erased", "forget-voids" if void else "forget-keeps", "forget-backups")
+        question = Confirmation(
+            Text("office.worker.forget-question", worker=f"w{number}"),
+            [Text(f"office.worker.{part}") for part in follows],
+            Text("office.price.nothing"),
+            Text("office.worker.forget-button"),
+            page,
+            final=True,
+        )
+        return visit.confirm(question)
     try:
         erase(visit.member, number, void=void, despite=visit.text("despite") == "yes")
     except RuleError as error:
@@ -193,15 +192,3 @@ def forget(number: int, visit: KeeperVisit) -> Response:
         )
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
     return visit.go(page, message=Text("office.worker.forgotten"))
-
-
-def _forgetting(number: int, void: bool, back: str) -> Confirmation:
-    follows = ("forget-erased", "forget-voids" if void else "forget-keeps", "forget-backups")
-    return Confirmation(
-        Text("office.worker.forget-question", worker=f"w{number}"),
-        [Text(f"office.worker.{part}") for part in follows],
-        Text("office.price.nothing"),
-        Text("office.worker.forget-button"),
-        back,
-        final=True,
-    )

@@ -26,9 +26,26 @@ class BatchAct(Act):
         move(work, assigned, self.name)
         return undo_details(assigned)
 
-    def _follows(self, work: Work, *follows: Text, cost: int = 0) -> Consequence:
-        row = by_id(work, self.assignment)
-        return self.ask(work, *follows, cost=cost, worker=_owner(work, row))
+    def foretell(self, work: Work) -> Consequence:
+        row, pay = by_id(work, self.assignment), work.plan.pay
+        again, cost = [], 0
+        if MOVES[self.name].places == "free":
+            sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
+            again = [Text("office.act.judged-again", n=sets)]
+            cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+        return self.ask(
+            work,
+            *again,
+            *self._follows(row),
+            cost=cost,
+            worker=f"w{worker_of(work, row.worker_id).number}",
+            pay=pay.shown(row.promised),
+            days=f"{pay.appeal_days:g}",
+        )
+
+    def _follows(self, row: Assignment) -> tuple[str, ...]:
+        """The texts that say what follows for its worker."""
+        return ("follows",)
 
 
 def take_back(work: Work, before: Stored, move_name: str) -> None:
@@ -50,11 +67,6 @@ class Accept(BatchAct):
     def undo(work: Work, stored: Stored) -> None:
         take_back(work, stored, "take back accept")
 
-    def foretell(self, work: Work) -> Consequence:
-        row = by_id(work, self.assignment)
-        pay, owner = work.plan.pay.shown(row.promised), _owner(work, row)
-        return self._follows(work, self.says("follows", pay=pay, worker=owner))
-
 
 class Refuse(BatchAct):
     """Void a batch without pay; its worker can appeal."""
@@ -66,12 +78,8 @@ class Refuse(BatchAct):
     def undo(work: Work, stored: Stored) -> None:
         move(work, by_id(work, int(stored["assignment"])), "restore")
 
-    def foretell(self, work: Work) -> Consequence:
-        row, pay = by_id(work, self.assignment), work.plan.pay
-        days = f"{pay.appeal_days:g}"
-        kept = self.says("unpaid", days=days, pay=pay.shown(row.promised))
-        again, cost = _judged_again(work, row)
-        return self._follows(work, again, kept, self.says("follows"), cost=cost)
+    def _follows(self, row: Assignment) -> tuple[str, ...]:
+        return ("unpaid", "follows")
 
 
 class Exclude(BatchAct):
@@ -85,20 +93,5 @@ class Exclude(BatchAct):
         accepted = stored["before"] == "accepted"
         take_back(work, stored, "restore" if accepted else "take back exclude")
 
-    def foretell(self, work: Work) -> Consequence:
-        row = by_id(work, self.assignment)
-        again, cost = _judged_again(work, row)
-        pay = work.plan.pay.shown(row.promised)
-        paid = self.says("pay", pay=pay) if row.promised else self.says("paid")
-        return self._follows(work, again, paid, cost=cost)
-
-
-def _owner(work: Work, row: Assignment) -> str:
-    return f"w{worker_of(work, row.worker_id).number}"
-
-
-def _judged_again(work: Work, row: Assignment) -> tuple[Text, int]:
-    """What is judged again where a batch is void, and what that costs."""
-    sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
-    cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
-    return Text("office.act.judged-again", n=sets), cost
+    def _follows(self, row: Assignment) -> tuple[str, ...]:
+        return ("pay",) if row.promised else ("paid",)

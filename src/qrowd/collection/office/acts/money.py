@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
 from qrowd.collection.people.workers import worker_by_number
@@ -30,12 +32,9 @@ class Fund(Act):
         shown = work.plan.pay.shown
         total = shown(ledger.balance(work).budget + self.amount)
         part = "add" if self.amount > 0 else "take-out"
-        return self.ask(
-            work,
-            self.says("follows", total=total),
-            price=self.says("price", total=total),
-            change=self.says(part, amount=shown(abs(self.amount))),
-        )
+        change = self.says(part, amount=shown(abs(self.amount)))
+        consequence = self.ask(work, "follows", change=change, total=total)
+        return replace(consequence, price=self.says("price", total=total))
 
 
 class Bonus(Act):
@@ -62,7 +61,7 @@ class Bonus(Act):
 
     def foretell(self, work: Work) -> Consequence:
         worker_by_number(work, self.worker)
-        return self.ask(work, self.says("follows"), cost=self.amount)
+        return self.ask(work, "follows", cost=self.amount)
 
 
 class Settle(Act):
@@ -84,8 +83,7 @@ class Settle(Act):
         numbers = set(self._numbers(work))
         amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
         total = work.plan.pay.shown(sum(amounts))
-        marked = self.says("marked", n=len(amounts), total=total)
-        return self.ask(work, marked, self.says("follows"), total=total)
+        return self.ask(work, "marked", "follows", n=len(amounts), total=total)
 
     def _numbers(self, work: Work) -> list[int]:
         return list(self.workers) or [row.number for row in ledger.owed(work)]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from sqlalchemy import ColumnElement, and_, case, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 
+from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     JudgingSet,
-    TypedRow,
     judging_set,
     pair,
+    topic,
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
 from qrowd.collection.material import campaign_rows, clarification
-from qrowd.collection.office.extension import cost_of_pool, cost_of_target, pool_sets
-from qrowd.collection.plan.forecast import gold_problem, unpassable
+from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import (
@@ -34,6 +36,23 @@ from qrowd.collection.record.details import (
 from qrowd.errors import RuleError
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What an extension comes to, in minor units, and what is free."""
+
+    pairs: int
+    judgements: int
+    batches: int
+    amount: int
+    free: int
+
+
+def _cost(work: Work, pairs: int, sets: int, judgements: int) -> Cost:
+    batches = math.ceil(sets / work.plan.counted_per_hit)
+    amount = batches * work.plan.pay_of("judge")
+    return Cost(pairs, judgements, batches, amount, ledger.balance(work).free)
+
+
 class RaiseTarget(Act):
     """Ask for more (or fewer) judgements of every document, or of those of one topic."""
 
@@ -43,7 +62,7 @@ class RaiseTarget(Act):
     topic: str = detail(Line(), default="", hint=True)
 
     def do(self, work: Work) -> Details:
-        sets, s = pool_sets(work, self.topic), judging_set.c
+        sets, s = _offered_sets(work, self.topic), judging_set.c
         before: list[list[int]] = []  # first set, last set, target; neighbours with equal ones
         rows = work.db.execute(select(s.id, s.target).where(sets).order_by(s.id))
         for target, same in groupby(rows, itemgetter(1)):
@@ -56,20 +75,33 @@ class RaiseTarget(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        sets = pool_sets(work, stored.get("topic", ""))
+        sets = _offered_sets(work, stored.get("topic", ""))
         for first, last, target in stored["before"]:
             _set_target(work, int(target), and_(sets, judging_set.c.id.between(first, last)))
 
     def foretell(self, work: Work) -> Consequence:
-        cost = cost_of_target(work, self.target, self.topic)
+        more = self.cost(work)
         where = self.says("topic", topic=self.topic) if self.topic else self.says("every-topic")
-        return self.ask(
-            work,
-            self.says("wanted", target=self.target, where=where),
-            self.says("more", **vars(cost)),
-            self.says("follows"),
-            cost=cost.amount,
-        )
+        parts = ("wanted", "more", "follows")
+        return self.ask(work, *parts, cost=more.amount, where=where, **vars(more))
+
+    def cost(self, work: Work) -> Cost:
+        """What it would cost."""
+        s = judging_set.c
+        added = self.target - s.target
+        lower = and_(_offered_sets(work, self.topic), s.target < self.target)
+        query = select(func.sum(added), func.sum(added * s.size), func.sum(s.size)).where(lower)
+        sets, judgements, pairs = (int(total or 0) for total in work.db.execute(query).one())
+        return _cost(work, pairs, sets, judgements)
+
+
+def _offered_sets(work: Work, topic_name: str) -> ColumnElement[bool]:
+    """The pool's sets that are offered (of one topic, where it is named)."""
+    offered = and_(work.pool_sets(), judging_set.c.open == 1)
+    if not topic_name:
+        return offered
+    named = select(topic.c.id).where(work.own(topic), topic.c.name == topic_name)
+    return and_(offered, judging_set.c.topic_id.in_(named))
 
 
 def _set_target(work: Work, target: int, sets: ColumnElement[bool]) -> None:
@@ -103,16 +135,19 @@ class Extend(Act):
         campaign_rows.withdraw(work, stored)
 
     def foretell(self, work: Work) -> Consequence:
-        rows, cost = self.rows, cost_of_pool(work, self.rows)
-        topics, documents = {topic for topic, _ in rows.pool}, list(rows.documents)
-        sent = {"topics": rows.topics, "documents": documents, "gold": rows.gold}
-        return self.ask(
-            work,
-            self.says("pairs", topics=len(topics), **vars(cost)),
-            self.says("sent", **{name: len(each) for name, each in sent.items()}),
-            self.says("follows"),
-            cost=cost.amount,
-        )
+        rows, more = self.rows, self.cost(work)
+        pairs = self.says("pairs", topics=len({topic for topic, _ in rows.pool}), **vars(more))
+        sent = {"topics": rows.topics, "documents": list(rows.documents), "gold": rows.gold}
+        sizes = {name: len(each) for name, each in sent.items()}
+        return self.ask(work, pairs, "sent", "follows", cost=more.amount, **sizes)
+
+    def cost(self, work: Work) -> Cost:
+        """What judging those pairs of its pool would cost that the campaign does not have yet."""
+        pairs = select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair))
+        present = {(topic, doc) for topic, doc in work.db.execute(pairs)}
+        fresh = [names for names in dict.fromkeys(self.rows.pool) if names not in present]
+        sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
+        return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
 
 
 class RetireGold(Act):
@@ -135,7 +170,7 @@ class RetireGold(Act):
         _gold_set(work, self.set)
         left = gold.supply(work) - 1
         each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
-        return self.ask(work, self.says("follows"), self.says("left", n=left, batches=each))
+        return self.ask(work, "follows", "left", n=left, batches=each)
 
 
 def _use_gold(work: Work, number: int, *, in_use: bool) -> None:
@@ -152,14 +187,6 @@ def _gold_set(work: Work, number: int) -> JudgingSet:
     return work.existing(query, f"there is no gold set {number}", JudgingSet)
 
 
-class NamedPriority(TypedRow):
-    """A pair that has a priority."""
-
-    topic: str
-    doc: str
-    priority: float
-
-
 class Prioritise(Act):
     """Let some pairs be judged before others: a higher number comes first."""
 
@@ -170,8 +197,8 @@ class Prioritise(Act):
 
     def do(self, work: Work) -> Details:
         query = select(*PAIR_NAMES, pair.c.priority).select_from(NAMED_PAIRS)
-        rows = work.rows(query.where(work.own(pair), pair.c.priority != 0), NamedPriority)
-        before = {(row.topic, row.doc): row.priority for row in rows}
+        rows = work.db.execute(query.where(work.own(pair), pair.c.priority != 0))
+        before = {(topic, doc): priority for topic, doc, priority in rows}
         wanted = {(topic, doc): priority for topic, doc, priority in self.priorities}
         return {
             "found": campaign_rows.set_priorities(work, wanted),
@@ -203,4 +230,4 @@ class ClarifyTopic(Act):
 
     def foretell(self, work: Work) -> Consequence:
         clarification.topic_named(work, self.topic)
-        return self.ask(work, self.says("follows"))
+        return super().foretell(work)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import ClassVar
 
 from sqlalchemy import select
@@ -26,24 +25,19 @@ class StateAct(Act):
     becomes: ClassVar[str]
 
     def do(self, work: Work) -> Details:
-        return {"before": _set_state(work, self.becomes, self.states)}
+        own = campaign.c.id == work.campaign
+        before = work.db.scalar(select(campaign.c.state).where(own))
+        if before not in self.states:
+            raise RuleError("wrong-state", f"this campaign is {before}")
+        work.update(campaign, own, state=self.becomes)
+        return {"before": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         before = stored["before"]
         if before == "draft" and work.count(assignment, work.own(assignment)):
             raise RuleError("not-allowed", "work was given out already; pause the campaign instead")
-        _set_state(work, before, ("draft", "running", "paused", "closed"))
-
-
-def _set_state(work: Work, state: str, sources: Collection[str]) -> str:
-    """Another state; the one before."""
-    own = campaign.c.id == work.campaign
-    before = str(work.db.scalar(select(campaign.c.state).where(own)))
-    if before not in sources:
-        raise RuleError("wrong-state", f"this campaign is {before}")
-    work.update(campaign, own, state=state)
-    return before
+        work.update(campaign, campaign.c.id == work.campaign, state=before)
 
 
 class Launch(StateAct):
@@ -55,14 +49,9 @@ class Launch(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         shown, pace = work.plan.pay.shown, pace_of(work)
-        expected, budget = shown(pace.expected), shown(pace.budget)
-        return self.ask(
-            work,
-            self.says("wanted", n=pace.wanted),
-            self.says("expected", expected=expected, budget=budget),
-            self.says("follows"),
-            cost=pace.expected,
-        )
+        money = {"expected": shown(pace.expected), "budget": shown(pace.budget)}
+        parts = ("wanted", "expected", "follows")
+        return self.ask(work, *parts, cost=pace.expected, n=pace.wanted, **money)
 
 
 class Pause(StateAct):
@@ -74,7 +63,7 @@ class Pause(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         n = work.count(assignment, work.own(assignment), assignment.c.state.in_(OPEN))
-        return self.ask(work, self.says("follows"), self.says("open", n=n))
+        return self.ask(work, "follows", "open", n=n)
 
 
 class Resume(StateAct):
@@ -86,7 +75,7 @@ class Resume(StateAct):
 
     def foretell(self, work: Work) -> Consequence:
         free = work.plan.pay.shown(ledger.balance(work).free)
-        return self.ask(work, self.says("follows"), self.says("free", free=free))
+        return self.ask(work, "follows", "free", free=free)
 
 
 class Close(StateAct):
@@ -97,7 +86,7 @@ class Close(StateAct):
     becomes = "closed"
 
     def foretell(self, work: Work) -> Consequence:
-        return self.ask(work, self.says("follows"), self.says("open"))
+        return self.ask(work, "follows", "open")
 
 
 class Release(Act):

@@ -63,10 +63,9 @@ class ScreenOut(WorkerAct):
     def foretell(self, work: Work) -> Consequence:
         pay = work.plan.pay
         promised = [batch.promised for batch in _ongoing(work, self.worker)]
-        follows = [self.says("follows", worker=f"w{self.worker}")]
-        follows += [self.says("open")] if promised else []
         freed = sum(amount - min(pay.minor(pay.screen_out), amount) for amount in promised)
-        return self.ask(work, *follows, self.says("accepted"), cost=-freed)
+        follows = ("follows", "open", "accepted") if promised else ("follows", "accepted")
+        return self.ask(work, *follows, cost=-freed)
 
 
 def _set_worker(work: Work, number: int, state: str) -> str:
@@ -101,4 +100,4 @@ class Message(WorkerAct):
     def foretell(self, work: Work) -> Consequence:
         workers.worker_by_number(work, self.worker)
         quoted = self.text[:QUOTED] + ("…" if len(self.text) > QUOTED else "")
-        return self.ask(work, Text("office.quoted", words=quoted), self.says("follows"))
+        return self.ask(work, Text("office.quoted", words=quoted), "follows")
