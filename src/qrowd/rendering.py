@@ -142,18 +142,8 @@ def _exact(value: Any) -> str:
 # --- LaTeX ----------------------------------------------------------------------------------------
 
 _LATEX = str.maketrans(
-    {
-        "_": r"\_",
-        "%": r"\%",
-        "&": r"\&",
-        "#": r"\#",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\\": r"\textbackslash{}",
-    }
+    {mark: f"\\{mark}" for mark in "_%&#${}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 
 
