@@ -12,7 +12,7 @@ from threading import Semaphore
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from qrowd.collection.database import schema
@@ -184,13 +184,15 @@ def invite(store: Store, settings: Settings, guest: Guest) -> str:
         named = select(campaign.c.id).where(campaign.c.name == guest.campaign)
         if guest.campaign and db.scalar(named) is None:
             raise RuleError("not-found", f"there is no campaign {guest.campaign!r}")
-    return f"{settings.address}/join?invitation={_signer(settings).dumps(astuple(guest))}"
+    return (
+        f"{settings.address}/join?invitation={settings.signer('invitation').dumps(astuple(guest))}"
+    )
 
 
 def guest_of(settings: Settings, invitation: str) -> Guest:
     """Whom an invitation is for."""
     try:
-        fields = _signer(settings).loads(invitation, max_age=INVITATION_DAYS * 86_400)
+        fields = settings.signer("invitation").loads(invitation, max_age=INVITATION_DAYS * 86_400)
     except BadSignature:
         message = "this invitation is not good any more, or not copied whole; ask for another"
         raise RuleError("no-access", message) from None
@@ -226,10 +228,6 @@ def take_role(store: Store, login: str, name: str, role: str) -> None:
         kept = token.c.role.in_(select(member_role.c.role).where(mine))
         theirs = work.own(token) & (token.c.account_id == number) & ~kept
         work.update(token, theirs & token.c.revoked_at.is_(None), revoked_at=work.now)
-
-
-def _signer(settings: Settings) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(settings.secret, salt="invitation")
 
 
 def _refuse_odd(guest: Guest) -> None:

@@ -45,13 +45,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def code_of(error: QrowdError) -> str:
-    """The name of an error for programs."""
-    if isinstance(error, RuleError):
-        return error.code
-    return "store" if isinstance(error, StoreError) else "bad-input"
-
-
 def status_of(error: QrowdError) -> int:
     """The status that fits an error."""
     if isinstance(error, RuleError):
@@ -78,7 +71,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(QrowdError)
     def _ours(_: Request, error: QrowdError) -> JSONResponse:
-        return refusal(code_of(error), sentence_of(error), status_of(error))
+        code = "store" if isinstance(error, StoreError) else "bad-input"
+        if isinstance(error, RuleError):
+            code = error.code
+        return refusal(code, sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:

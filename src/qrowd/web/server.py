@@ -11,7 +11,7 @@ import sys
 import threading
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from fastapi import FastAPI
@@ -36,21 +36,15 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
     open_store(settings.database, new=True).close()  # made once, before anybody asks
     # what uvicorn logs of requests, and of sockets that stay open, has their whole addresses
     quiet = {"log_config": None, "access_log": False, "ws": "none", "server_header": False}
+    options: dict[str, Any] = {"host": host, "port": port, **quiet}
     with JobsProcess(settings):
         if processes == 1:
-            uvicorn.run(make_app(settings), host=host, port=port, **quiet)  # type: ignore[arg-type]
+            uvicorn.run(make_app(settings), **options)
             return
         for field in _SHARED:
             os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
         name = "qrowd.web.server:app_of_environment"
-        config = uvicorn.Config(
-            name,
-            factory=True,
-            workers=processes,
-            host=host,
-            port=port,
-            **quiet,  # type: ignore[arg-type]
-        )
+        config = uvicorn.Config(name, factory=True, workers=processes, **options)
         Multiprocess(config, sockets=[listening_socket(config)]).run()
 
 

@@ -9,6 +9,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from itsdangerous import URLSafeTimedSerializer
+
 from qrowd.errors import UsageError
 
 SECRET_VARIABLE = "QROWD_SECRET"
@@ -24,7 +26,6 @@ class Settings:
     database: str
     secret: str
     address: str = "http://127.0.0.1:8000"
-    secure_cookies: bool = False
     log_level: str = "warning"
     log_format: str = "text"
 
@@ -39,16 +40,18 @@ class Settings:
     ) -> Settings:
         """The settings of a server whose data are in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        where = address or cls.address
-        return cls(
-            folder,
-            database or str(folder / "qrowd.db"),
-            secret_of(folder),
-            where.rstrip("/"),
-            where.startswith("https:"),
-            log_level,
-            log_format,
-        )
+        database = database or str(folder / "qrowd.db")
+        address = (address or cls.address).rstrip("/")
+        return cls(folder, database, secret_of(folder), address, log_level, log_format)
+
+    @property
+    def secure_cookies(self) -> bool:
+        """Whether browsers may send cookies over HTTPS only."""
+        return self.address.startswith("https:")
+
+    def signer(self, salt: str) -> URLSafeTimedSerializer:
+        """Signs what goes out in an address and comes back, for one use of it."""
+        return URLSafeTimedSerializer(self.secret, salt=salt)
 
 
 def secret_of(folder: Path) -> str:

@@ -57,12 +57,7 @@ def export(
 @opt.database
 @click.argument("file")
 @opt.campaign
-@opt.choice(
-    "--as",
-    "kind",
-    choices=("machine", "expert"),
-    help="Whose judgements they are.",
-)
+@opt.choice("--as", "kind", choices=("machine", "expert"), help="Whose judgements they are.")
 def import_(database: str, file: str, name: str | None, kind: str) -> None:
     """Import judgements made elsewhere, such as those of machine judges or experts.
 

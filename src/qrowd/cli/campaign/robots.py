@@ -70,7 +70,12 @@ def robots(
       qrowd campaign robots campaign.db --robots 12 --seed 3 --json
     """
     from qrowd.web.robots.crowd import Crowd
+    from qrowd.web.robots.rehearsal import dry_run
     from qrowd.web.robots.robot import CALM, STORM
+
+    def progress(requests: int) -> None:
+        if requests % 500 == 0:
+            say(f"{thousands(requests)} requests", quiet)
 
     crowd = Crowd(
         robots=number,
@@ -80,24 +85,12 @@ def robots(
     )
     with opened(database) as store:
         campaign = store.only(name)
-        if address is None:
-            _rehearse(store, campaign, crowd, method, as_json, quiet)
-        else:
+        if address is not None:
             _load(store, campaign, crowd, address, speed, as_json)
-
-
-def _rehearse(
-    store: Store, campaign: str, crowd: Crowd, method: str, as_json: bool, quiet: bool
-) -> None:
-    from qrowd.web.robots.rehearsal import dry_run
-
-    def progress(requests: int) -> None:
-        if requests % 500 == 0:
-            say(f"{thousands(requests)} requests", quiet)
-
-    rehearsal = dry_run(store, campaign, crowd, method=method, progress=progress)
-    with store.read(campaign) as work:
-        plan = work.plan
+            return
+        rehearsal = dry_run(store, campaign, crowd, method=method, progress=progress)
+        with store.read(campaign) as work:
+            plan = work.plan
     if as_json:
         low, high = rehearsal.accuracy_interval()
         parts = {key: value for key, value in vars(rehearsal).items() if key != "labels"}

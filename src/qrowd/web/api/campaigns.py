@@ -10,14 +10,13 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from qrowd.collection.database.schema import campaign
-from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
-from qrowd.web.access import Administrator, Bearer, Signed, TheStore, roles_of
+from qrowd.web.access import Administrator, Signed, TheStore, roles_of
 from qrowd.web.files import file_name
 from qrowd.web.problems import RESPONSES
 
@@ -101,11 +100,6 @@ def about(plan: Plan, state: str) -> About:
 @router.get("")
 def listed(bearer: Signed, store: TheStore) -> list[Listed]:
     """The campaigns that are open to whoever asks."""
-    return open_to(bearer, store)
-
-
-def open_to(bearer: Bearer, store: Store) -> list[Listed]:
-    """The campaigns that are open to somebody."""
     query = select(campaign.c.name, campaign.c.state).order_by(campaign.c.id)
     with store.snapshot() as db:
         if bearer.plain_account:

@@ -152,22 +152,16 @@ def make_release(member: Member, method: str, measures: Sequence[str] = ()) -> J
 
 @router.get("/releases", name="listed")
 def releases(member: Exporter, settings: TheSettings) -> list[ReleaseMade]:
-    """The releases so far."""
-    return made_releases(CampaignFiles.of(member, settings))
-
-
-def made_releases(files: CampaignFiles) -> list[ReleaseMade]:
-    """The releases so far, the oldest first, numbered from 1."""
+    """The releases so far."""  # the oldest first
+    files = CampaignFiles.of(member, settings)
     with files.read() as work:
         rows = [(row, json.loads(row.details)) for row in release.releases(work)]
     return [
         ReleaseMade(
+            **details,
             number=number,
             at=row.at,
             who=row.who,
-            method=details["method"],
-            sha256=details["sha256"],
-            judgements=details["judgements"],
             here=(files.releases / details["file"]).is_file(),
         )
         for number, (row, details) in enumerate(rows, 1)
@@ -179,11 +173,7 @@ def download_release(
     number: Annotated[int, Path(ge=1, lt=2**31)], member: Exporter, settings: TheSettings
 ) -> FileResponse:
     """A release as one zip."""
-    return release_zip(CampaignFiles.of(member, settings), number)
-
-
-def release_zip(files: CampaignFiles, number: int) -> FileResponse:
-    """The zip of a release; an error where there is none, or it was made elsewhere."""
+    files = CampaignFiles.of(member, settings)
     with files.read() as work:
         rows, name = release.releases(work), work.name
     if not 1 <= number <= len(rows):

@@ -32,13 +32,7 @@ from qrowd.errors import RuleError
 from qrowd.texts import Text
 from qrowd.web import jobs, neighbours
 from qrowd.web.api.experts import reading, writing
-from qrowd.web.pages.frame import (
-    CampaignVisit,
-    ExpertVisit,
-    ManagerVisit,
-    ReaderVisit,
-    page_router,
-)
+from qrowd.web.pages.frame import CampaignVisit, ExpertVisit, ManagerVisit, ReaderVisit, page_router
 from qrowd.web.pages.judging import readable, shown_original, shown_picture
 
 router = page_router()

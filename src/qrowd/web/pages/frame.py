@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 
@@ -150,7 +150,7 @@ class Visit:
     ) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""
         if message is not None:
-            ticket = _signer(self.settings).dumps([self.say(message), undo])
+            ticket = self.settings.signer("told").dumps([self.say(message), undo])
             address += ("&" if "?" in address else "?") + urlencode({"told": ticket})
         return RedirectResponse(address, 303)
 
@@ -172,7 +172,7 @@ class Visit:
     def _message(self) -> tuple[str, int | None]:
         ticket = self.request.query_params.get("told", "")
         try:
-            text, undo = _signer(self.settings).loads(ticket, max_age=MESSAGE_SECONDS)
+            text, undo = self.settings.signer("told").loads(ticket, max_age=MESSAGE_SECONDS)
         except BadSignature:
             return "", None
         return text, undo
@@ -237,10 +237,6 @@ class CampaignVisit(Visit):
             "plan": work.plan,
             "scopes": self.member.scopes,
         }
-
-
-def _signer(settings: Settings) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(settings.secret, salt="told")
 
 
 def _headers(nonce: str) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import HTMLResponse
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 from pydantic import BaseModel
 from starlette.staticfiles import StaticFiles
 
@@ -146,7 +146,7 @@ def reading(
     began = time.monotonic()
     with worker.read() as work:
         body = offer.body_of(work, worker.worker, key, position)
-    ticket = _signer(settings).dumps([worker.campaign, worker.worker, key, position])
+    ticket = settings.signer("original").dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
     document = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
     wait_for_a_whole_step(began)
@@ -226,13 +226,11 @@ def shown_original(body: Body) -> Response:
 def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
     """The document that a ticket is for."""
     try:
-        campaign, worker, key, position = _signer(settings).loads(ticket, max_age=TICKET_SECONDS)
+        campaign, worker, key, position = settings.signer("original").loads(
+            ticket, max_age=TICKET_SECONDS
+        )
     except BadSignature:
         message = "this document is not open any more; reload the page"
         raise RuleError("not-found", message) from None
     with store.read(campaign) as work:
         return offer.body_of(work, worker, key, position)
-
-
-def _signer(settings: Settings) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(settings.secret, salt="original")

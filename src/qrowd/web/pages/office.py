@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Response
 from fastapi.responses import RedirectResponse
@@ -17,7 +17,7 @@ from qrowd.texts import Text
 from qrowd.web import access, accounts
 from qrowd.web.access import as_member
 from qrowd.web.accounts import LEAST_PASSWORD, Guest, Session, no_account_yet
-from qrowd.web.api.campaigns import Listed, open_to
+from qrowd.web.api.campaigns import Listed, listed
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import (
     AdministratorVisit,
@@ -177,7 +177,7 @@ def _role_message(done: str, visit: Visit) -> Text:
 def _accounts_page(visit: Visit, link: str = "") -> Response:
     with visit.store.snapshot() as db:
         rows = accounts.accounts(db)
-    names = [row.name for row in open_to(visit.signed, visit.store)]
+    names = [row.name for row in listed(visit.signed, visit.store)]
     return visit.show(
         "organiser/accounts.html.j2",
         accounts=rows,
@@ -189,25 +189,6 @@ def _accounts_page(visit: Visit, link: str = "") -> Response:
 
 
 # --- the campaigns --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Line:
-    """A campaign in the list."""
-
-    name: str
-    title: str
-    state: str
-    share: float
-    spent: str  # as budget and notices, for organisers only
-    budget: str
-    notices: int
-    role: str
-
-    @property
-    def address(self) -> str:
-        """The page that this one's role opens."""
-        return campaign_address(self.name, "/experts" if self.role == "expert" else "")
 
 
 @router.get("/")
@@ -222,25 +203,27 @@ def home(visit: Visiting) -> Response:
     drafts = all_drafts(drafts_in(visit.settings.folder)) if visit.signed.administrator else []
     return visit.show(
         "organiser/home.html.j2",
-        lines=[_line(visit, row) for row in open_to(visit.signed, visit.store)],
+        lines=[_line(visit, row) for row in listed(visit.signed, visit.store)],
         drafts=drafts,
         steps=all_steps(),
     )
 
 
-def _line(visit: Visit, row: Listed) -> Line:
+def _line(visit: Visit, row: Listed) -> dict[str, Any]:
+    """A campaign in the list; money and notices are for organisers only."""
     with visit.store.read(row.name) as work:
         money, pay = balance(work), work.plan.pay
         wanted, held = coverage(work)
         bearer = as_member(visit.store, visit.signed, work.campaign, "organiser")
         may_know = bearer.role == "organiser" and "read" in bearer.scopes
-        return Line(
-            name=row.name,
-            title=work.plan.campaign.title or row.name,
-            state=row.state,
-            share=held / wanted if wanted else 1.0,
-            spent=pay.shown(money.owed + money.settled) if may_know else "",
-            budget=pay.shown(money.budget) if money.budget and may_know else "",
-            notices=len(notices(work)) if may_know else 0,
-            role=bearer.role,
-        )
+        return {
+            "name": row.name,
+            "address": campaign_address(row.name, "/experts" if bearer.role == "expert" else ""),
+            "title": work.plan.campaign.title or row.name,
+            "state": row.state,
+            "share": held / wanted if wanted else 1.0,
+            "spent": pay.shown(money.owed + money.settled) if may_know else "",
+            "budget": pay.shown(money.budget) if money.budget and may_know else "",
+            "notices": len(notices(work)) if may_know else 0,
+            "role": bearer.role,
+        }

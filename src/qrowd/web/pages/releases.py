@@ -11,7 +11,7 @@ from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError
 from qrowd.texts import Text
 from qrowd.web import jobs
-from qrowd.web.api.results import made_releases, make_release, release_zip
+from qrowd.web.api.results import download_release, make_release, releases
 from qrowd.web.judgements import figures_of
 from qrowd.web.pages.frame import CampaignVisit, Confirmation, ExporterVisit, page_router
 
@@ -36,7 +36,7 @@ def listed(visit: ExporterVisit) -> Response:
     return visit.show(
         "organiser/releases.html.j2",
         runs=sum(1 for _ in visit.storage.runs.iterdir()),
-        made=made_releases(visit.storage)[::-1],
+        made=releases(visit.member, visit.settings)[::-1],
         methods=[(method, Text(f"office.releases.method.{method}")) for method in METHODS],
         method=visit.text("method", "auto"),
         day=clarification.day,
@@ -81,4 +81,4 @@ def _confirmation(visit: CampaignVisit) -> Confirmation:
 @router.get("/campaigns/{name}/releases/{number}/zip")
 def download(number: int, visit: ExporterVisit) -> FileResponse:
     """The zip."""
-    return release_zip(visit.storage, number)
+    return download_release(number, visit.member, visit.settings)

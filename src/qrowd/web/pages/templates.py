@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import jinja2
 from markupsafe import Markup
@@ -32,15 +32,8 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_said,
     )
-    environment.filters |= {
-        "number": number,
-        "percent": percent,
-        "interval": interval,
-        "when": when,
-        "ago": ago,
-        "listed": listed,
-        "english": english,
-    }
+    filters = (number, percent, interval, when, ago, listed, english)
+    environment.filters |= {each.__name__: each for each in filters}
     environment.globals["language_names"] = language_names
     environment.globals["offered"] = offered
     return environment
@@ -62,32 +55,28 @@ def english(words: str) -> Markup:
 
 def number(value: float | None, digits: int = 0) -> str:
     """With thousands; unknown as a dash."""
-    if value is None or _unknown(value):
-        return UNKNOWN
-    return rendering.thousands(value, digits)
+    return rendering.thousands(value, digits) if _known(value) else UNKNOWN
 
 
 def percent(value: float | None, digits: int = 0) -> str:
     """A share."""
-    if value is None or _unknown(value):
-        return UNKNOWN
-    return rendering.spaced_percent(value, digits)
+    return rendering.spaced_percent(value, digits) if _known(value) else UNKNOWN
 
 
 def interval(estimate: Mapping[str, Any] | None, digits: int = 2) -> Text | str:
     """A value with its ends: 0.61 (0.55 to 0.66)."""
-    if estimate is None or _unknown(estimate["value"]):
+    if estimate is None or not _known(estimate["value"]):
         return UNKNOWN
     shown = {
         end: f"{estimate[end]:.{digits}f}"
         for end in ("value", "low", "high")
-        if not _unknown(estimate.get(end))
+        if _known(estimate.get(end))
     }
     return Text("office.word.interval", **shown) if len(shown) == 3 else shown["value"]
 
 
-def _unknown(value: float | None) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def _known(value: float | None) -> TypeGuard[float]:
+    return value is not None and not math.isnan(value)
 
 
 @jinja2.pass_context

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -95,7 +96,7 @@ class Tally:
 
     batches: int = 0
     answers: int = 0
-    ended: dict[str, int] = field(default_factory=dict)
+    ended: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
     why: str = ""
 
@@ -175,41 +176,36 @@ class Robot:
         """One batch; whether there may be another."""
         reply = yield from self._call("POST", "/next")
         offer = reply.json() if reply.status == 200 else {"nothing": {"code": "refused"}}
-        batch = offer.get("batch")
+        batch: dict[str, Any] | None = offer.get("batch")
         if not batch:
             self.tally.why = offer["nothing"]["code"]
             return False
         self.tally.batches += 1
-        way, left_at = self._leaving(batch)
-        for number, shown in enumerate(batch["sets"]):
-            if number == left_at:
-                return (yield from self._leave(way, batch))
+        way, sets_before = self._leaving(batch)
+        for shown in batch["sets"][:sets_before]:
             yield from self._set(shown)
-        yield from self._end(batch)
-        return True
-
-    def _leaving(self, batch: dict[str, Any]) -> tuple[str, int]:
-        """How and before which set this batch is left; -1: it is not."""
-        if batch["state"] != "active":
-            return "", -1
-        at = int(self.random.integers(0, len(batch["sets"])))
-        for way in ("give_back", "abandon", "late"):
-            if self._chance(getattr(self.habits, way)):
-                return way, at
-        return "", -1
-
-    def _leave(self, way: str, batch: dict[str, Any]) -> Talk[bool]:
         if way == "give_back":
             yield from self._call("POST", f"/batches/{batch['key']}/return")
             return True
         if way == "abandon":
             self.tally.why = "abandoned"
             return False
-        yield Wait((batch["expires_at"] - batch["leased_at"]) / 1000 + 60)
-        for shown in batch["sets"]:
-            yield from self._set(shown)
+        if way == "late":
+            yield Wait((batch["expires_at"] - batch["leased_at"]) / 1000 + 60)
+            for shown in batch["sets"]:
+                yield from self._set(shown)
         yield from self._end(batch)
         return True
+
+    def _leaving(self, batch: dict[str, Any]) -> tuple[str, int]:
+        """How this batch is left, if it is, and how many of its sets are judged before."""
+        sets = len(batch["sets"])
+        if batch["state"] == "active":
+            before = int(self.random.integers(0, sets))
+            for way in ("give_back", "abandon", "late"):
+                if self._chance(getattr(self.habits, way)):
+                    return way, before
+        return "", sets
 
     def _end(self, batch: dict[str, Any]) -> Talk[None]:
         reply = yield from self._call("POST", f"/batches/{batch['key']}/finish")
@@ -222,8 +218,7 @@ class Robot:
             for _ in range(times):
                 reply = yield from self._call("POST", f"/batches/{batch['key']}/submit")
             ended = reply.json()
-        state = ended.get("state", "refused")
-        self.tally.ended[state] = self.tally.ended.get(state, 0) + 1
+        self.tally.ended[ended.get("state", "refused")] += 1
 
     # --- a set ------------------------------------------------------------------------------------
 
