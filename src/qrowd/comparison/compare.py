@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison import significance
 from qrowd.comparison.correlation import max_drop, rbo, rmse, spearman, tau_a, tau_ap, tau_b
-from qrowd.comparison.significance import (
-    CORRECTIONS,
-    TESTS,
-    beyond_reach,
-    means_of,
-    pairwise_tests,
-    recentred,
-    topic_weights,
-    weighted_means,
-)
+from qrowd.comparison.significance import means_of, topic_weights, weighted_means
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -222,8 +214,8 @@ def compare(
     """
     if not estimates:
         raise UsageError("compare needs at least one estimate beside the reference")
-    require_choice("test", test, TESTS)
-    require_choice("correction", correction, CORRECTIONS)
+    require_choice("test", test, significance.TESTS)
+    require_choice("correction", correction, significance.CORRECTIONS)
     for name in statistics:
         require_name("statistic", name, STATISTICS)
     aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
@@ -242,18 +234,20 @@ def compare(
                 values[m, e, s] = function(means_of(left.T), means_of(right.T))
                 per_topic[m, e, s] = function(left, right)
                 if len(weights):
-                    drawn = weighted_means(weights, left), weighted_means(weights, right)
+                    drawn = (weighted_means(weights, side) for side in (left, right))
                     samples[m, e, s] = function(*drawn)
     low = high = values * np.nan
     if len(weights):
         least = np.array([_LEAST.get(name, -1.0) for name in statistics])
         most = np.array([_MOST.get(name, 1.0) for name in statistics])
-        low, high = recentred(samples, values, level, least, most)
+        low, high = significance.recentred(samples, values, level, least, most)
     pairs = np.triu_indices(len(aligned), 1)
     by_statistic = per_topic.swapaxes(1, 2)
-    p_values = pairwise_tests(by_statistic, pairs, test, correction, alpha=alpha, seed=seed)
+    p_values = significance.pairwise_tests(
+        by_statistic, pairs, test, correction, alpha=alpha, seed=seed
+    )
     if count > 1:
-        notes += beyond_reach(test, count, len(pairs[0]), correction, alpha)
+        notes += significance.beyond_reach(test, count, len(pairs[0]), correction, alpha)
     return Comparison(
         truth.measures,
         tuple(aligned),

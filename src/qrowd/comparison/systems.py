@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison import significance
 from qrowd.comparison.compare import TESTS_IN_WORDS, letter
-from qrowd.comparison.significance import (
-    CORRECTIONS,
-    TESTS,
-    beyond_reach,
-    mean_error,
-    pairwise_tests,
-)
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -157,9 +151,9 @@ def compare_systems(
         base = runs.index(baseline)
         others = np.delete(np.arange(len(runs)), base)
         pairs = others, np.full(len(others), base)
-    p_values = pairwise_tests(values, pairs, test, correction, alpha=alpha, seed=seed)
+    p_values = significance.pairwise_tests(values, pairs, test, correction, alpha=alpha, seed=seed)
     mean, half = mean_interval(values, level)
-    caution = beyond_reach(test, len(scores.topics), len(pairs[0]), correction, alpha)
+    caution = significance.beyond_reach(test, len(scores.topics), len(pairs[0]), correction, alpha)
     notes = (*scores.notes, *caution)
     return SystemComparison(
         scores.measures,
@@ -179,8 +173,8 @@ def compare_systems(
 
 
 def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:
-    require_choice("test", test, TESTS)
-    require_choice("correction", correction, CORRECTIONS)
+    require_choice("test", test, significance.TESTS)
+    require_choice("correction", correction, significance.CORRECTIONS)
     if len(scores.columns) != 1:
         raise UsageError(
             f"the scores have {len(scores.columns)} {scores.axis}s; systems are compared "
@@ -199,7 +193,7 @@ def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Means over the last axis, and half of the width of their Student intervals."""
     from scipy.special import stdtrit
 
-    n, mean, error = mean_error(values)
+    n, mean, error = significance.mean_error(values)
     half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
     return mean, np.where(n > 1, half, np.nan)
 

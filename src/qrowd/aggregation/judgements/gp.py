@@ -83,12 +83,9 @@ class GaussianProcess:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of relevance of every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        assert given.documents is not None
         votes = fitting.votes_with_gold()
-        alike = Alike.of(fitting.judgements.pairs, given.documents)
-        fitting.notes += alike.notes
         topics = []
-        for rows, cosines in alike.topics():
+        for rows, cosines in fitting.alike():
             yes, no = votes[None, rows, 1], votes[None, rows, 0]
             topics.append((rows, Sites(self._like(cosines), yes, no, self.spread, self.mean)))
         unsettled = [sites for _, sites in topics]
