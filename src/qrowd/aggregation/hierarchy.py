@@ -279,11 +279,8 @@ def _shares(record: Record, chain: int, sweep: int) -> Floats:
 
 def named_parameters(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements) -> Chains:
     """The draws[chain, draw, ...] of all parameters, by the names that users know."""
-    named = _binary if rows.scale.binary else _graded
-    return named(hyper, accuracy, prevalence, rows)
-
-
-def _binary(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements) -> Chains:
+    if not rows.scale.binary:
+        return _graded(hyper, accuracy, prevalence, rows)
     populations = (("prevalence", 1), ("specificity", 0), ("sensitivity", 1))
     values: dict[str, Array] = {}
     for at, (name, grade) in enumerate(populations):
