@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qrowd.rendering import counted, duration, grouped, percent, some_of, spaced_percent, thousands
+from qrowd.rendering import counted, grouped, percent, some_of, spaced_percent, thousands
 
 
 def test_numbers_for_people() -> None:
@@ -13,11 +13,6 @@ def test_numbers_for_people() -> None:
     ]
     assert [percent(0.9), percent(0.0512, 1)] == ["90%", "5.1%"]
     assert spaced_percent(0.9) == "90\u00a0%"
-    assert [duration(0.5), duration(1.99), duration(2)] == [
-        "30 minutes",
-        "119 minutes",
-        "2.0 hours",
-    ]
 
 
 def test_plurals_and_the_first_of_many_names() -> None:

@@ -19,6 +19,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import operator
 import pkgutil
 import re
 import types
@@ -48,6 +49,12 @@ _HOMES = {
     ),
     "measure": ("qrowd.evaluation.measures",),
     "rule": ("qrowd.quality.rules",),
+}
+_LIMITS = {  # words and test of each
+    "at_least": ("at least", operator.ge),
+    "above": ("above", operator.gt),
+    "at_most": ("at most", operator.le),
+    "below": ("below", operator.lt),
 }
 _AT = r"(?:@\s*(\d+))?\s*"
 _SPEC = re.compile(rf"\s*([A-Za-z][\w.-]*)\s*{_AT}(\(.*\))?\s*{_AT}", re.DOTALL)
@@ -79,16 +86,7 @@ class Param:
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
         if self.item is not None:
             return "a list of " + kinds[self.item].removeprefix("a ") + "s"
-        bounds = [
-            f"{word} {value:g}"
-            for word, value in (
-                ("at least", self.at_least),
-                ("above", self.above),
-                ("at most", self.at_most),
-                ("below", self.below),
-            )
-            if value is not None
-        ]
+        bounds = [f"{words} {limit:g}" for words, _, limit in self._limits]
         text = " ".join([kinds.get(self.type, self.type.__name__), " and ".join(bounds)]).strip()
         return f"{text}, or none" if self.optional else text
 
@@ -104,18 +102,16 @@ class Param:
         if self.names and isinstance(value, str) and value not in self.choices:
             unknown = UnknownNameError.among(self.name, value, self.choices)
             raise ParameterError(f"{owner}: {unknown}")
-        if not (fits and self._within(value)):
+        inside = fits and (not self.choices or value in self.choices)
+        if not (inside and all(holds(value, limit) for _, holds, limit in self._limits)):
             raise ParameterError(f"{owner}: {self.name} must be {self.allowed}, got {value!r}")
         return value
 
-    def _within(self, value: Any) -> bool:
-        return (
-            (not self.choices or value in self.choices)
-            and (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
+    @property
+    def _limits(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        """Words, test and value of each limit that it has."""
+        limits = [(*rule, getattr(self, name)) for name, rule in _LIMITS.items()]
+        return [limit for limit in limits if limit[-1] is not None]
 
 
 def param(
@@ -256,7 +252,7 @@ def _registering(
 
 
 def _dataclass_of(cls: type[T], id: str, *, kw_only: bool) -> type[T]:
-    own_check = cls.__dict__.get("__post_init__")
+    own_check = getattr(cls, "__post_init__", None)
 
     def check_parameters(self: Any) -> None:
         for declared in self.card.params:

@@ -77,11 +77,6 @@ def between(low: float, high: float, digits: int = 4) -> str:
     return f"[{cell(low, digits)}, {cell(high, digits)}]"
 
 
-def duration(hours: float) -> str:
-    """A stretch of work: minutes below two hours, then hours."""
-    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{thousands(hours, 1)} hours"
-
-
 def is_number(value: Any) -> bool:
     """Whether a cell is set flush right."""
     return isinstance(value, int | float) or hasattr(value, "dtype")
@@ -147,18 +142,8 @@ def _exact(value: Any) -> str:
 # --- LaTeX ----------------------------------------------------------------------------------------
 
 _LATEX = str.maketrans(
-    {
-        "_": r"\_",
-        "%": r"\%",
-        "&": r"\&",
-        "#": r"\#",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\\": r"\textbackslash{}",
-    }
+    {mark: f"\\{mark}" for mark in "_%&#${}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 
 

@@ -4,15 +4,15 @@
     str(text), text.say("de")                 its words: in English, in another language
 
 A text has `{name}` where a value stands; a value may be a text itself. Whole numbers get thousands.
-`office.need.batches.one` is said instead where `n` is 1. What begins with `office.` is for
-organisers and experts, who read it in a language whose file has all of it; workers' pages have the
-rest.
+`office.need.batches.one` is said instead where `n` is 1. A value that is HTML, such as a link,
+stays so, and what stands around it is escaped. What begins with `office.` is for organisers and
+experts, who read it in a language whose file has all of it; workers' pages have the rest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -47,22 +47,38 @@ class Text:
         words = catalogue(language)
         singular = f"{self.id}.one"
         name = singular if self.values.get("n") == 1 and singular in words else self.id
-        return words[name].format_map(
-            {key: _shown(value, language) for key, value in self.values.items()}
-        )
+        values = {key: _shown(value, language) for key, value in self.values.items()}
+        html = next((value for value in values.values() if hasattr(value, "__html__")), None)
+        said: str = words[name] if html is None else html.escape(words[name])
+        return said.format_map(values)
 
 
-def _shown(value: Any, language: str) -> str:
+def _shown(value: Any, language: str) -> Any:
     if isinstance(value, Text):
         return value.say(language)
+    if hasattr(value, "__html__"):
+        return value
     plain = isinstance(value, int) and not isinstance(value, bool)
     return thousands(value) if plain else str(value)
+
+
+def listed(items: Sequence[Any]) -> Any:
+    """Several things, one after the other, as a value of a text."""
+    if len(items) < 2:
+        return items[0] if items else ""
+    return Text("office.word.list", first=items[0], rest=listed(items[1:]))
 
 
 @cache
 def languages() -> tuple[str, ...]:
     """The languages that there are."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+def language_names() -> list[tuple[str, str]]:
+    """The languages, and what each calls itself; English first."""
+    names = sorted(languages(), key=lambda name: (name != FALLBACK, name))
+    return [(name, catalogue(name)["language"]) for name in names]
 
 
 def language_of(*wanted: str, among: Collection[str] | None = None) -> str:

@@ -352,7 +352,7 @@ def test_neighbours_by_text(disputed: Server, monkeypatch: pytest.MonkeyPatch) -
             raise MissingExtraError.needed("reading documents", "text")
 
         monkeypatch.setattr(neighbours, "tfidf", missing)
-        assert "pip install 'qrowd[text]'" in neighbours.neighbours(work, eve, pair).problem
+        assert "pip install 'qrowd[text]'" in str(neighbours.neighbours(work, eve, pair).problem)
 
 
 def _known(work: Any) -> int:

@@ -126,7 +126,7 @@ def test_pictures_have_no_styles() -> None:
     svg = '<svg><text style="font: 10px sans-serif; text-anchor: middle">a</text>'
     svg += '<g style="fill: var(--c-one); stroke-width: 2"/></svg>'
     assert embedded(svg) == (
-        '<svg><text font-size="10px" text-anchor="middle">a</text>'
+        '<svg lang="en"><text font-size="10px" text-anchor="middle">a</text>'
         '<g fill="var(--c-one)" stroke-width="2"/></svg>'
     )
 

@@ -14,7 +14,7 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 from tests.web.serving import API, Server
 
 from qrowd.texts import FOLDER as TEXTS
-from qrowd.texts import OFFICE, catalogue, language_of, languages, worker_words
+from qrowd.texts import catalogue, language_of, languages, worker_words
 from qrowd.web.pages import judging
 from qrowd.web.pages.templates import FOLDER
 from qrowd.web.sanitiser import original_of_html, reader_of_html, reader_of_text, text_of
@@ -23,16 +23,15 @@ HOLES = re.compile(r"\{(\w+)\}")
 
 
 def test_languages_have_the_same_sentences_with_the_same_holes() -> None:
-    assert languages() == ("de", "en")
-    english = worker_words("en")
+    assert {"de", "en"} <= set(languages())
+    english = catalogue("en")
     for language in languages():
         other = json.loads((TEXTS / f"{language}.json").read_text(encoding="utf-8"))
-        other = {name: text for name, text in other.items() if not name.startswith(OFFICE)}
-        assert other.keys() == english.keys()
-        for name, text in english.items():
-            assert set(HOLES.findall(other[name])) == set(HOLES.findall(text)), name
-    assert language_of("fr", "de-AT") == "de"
-    assert language_of("fr") == "en"
+        assert worker_words("en").keys() <= other.keys() <= english.keys()
+        for name, text in other.items():
+            assert set(HOLES.findall(text)) == set(HOLES.findall(english[name])), name
+    assert language_of("xx", "de-AT") == "de"
+    assert language_of("xx") == "en"
 
 
 def test_scripts_ask_for_sentences_that_there_are() -> None:

@@ -116,19 +116,17 @@ class Curves(Framed):
         """
         whole = np.flatnonzero(np.abs(self.votes - np.round(self.votes)) < 1e-9)
         means, (low, high) = self.means()[:, 0], self.bounds(level)
-        columns: dict[str, list[object]] = {
-            name: []
-            for name in ("votes", "method", "accuracy", "low", "high", "gain", "from", "to")
-        }
         gains = [self.gain(method, self.methods[0], level) for method in self.methods]
-        for point in whole:
-            for m, method in enumerate(self.methods):
-                own = (means[m, point], low[m, 0, point], high[m, 0, point])
-                figures = (*own, *(float(part[point]) for part in gains[m]))
-                row = (int(self.votes[point] + 0.5), method, *map(float, figures))
-                for column, value in zip(columns.values(), row, strict=True):
-                    column.append(value)
-        return dict(columns)
+        columns: dict[str, Sequence[object]] = {
+            "votes": np.repeat((self.votes[whole] + 0.5).astype(int), len(self.methods)).tolist(),
+            "method": [*self.methods] * len(whole),
+        }
+        figures = {"accuracy": means, "low": low[:, 0], "high": high[:, 0]}
+        figures |= {
+            name: np.array([gain[at] for gain in gains])
+            for at, name in enumerate(("gain", "from", "to"))
+        }
+        return columns | {name: each[:, whole].T.ravel().tolist() for name, each in figures.items()}
 
     def table(self, votes: float = 1.0, baseline: str | None = None) -> dict[str, Sequence[str]]:
         """Accuracy per topic at so many votes per document, with marks of significance.

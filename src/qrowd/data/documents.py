@@ -103,7 +103,7 @@ class Documents(Framed):
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`doc text`, then what else at least one document has."""
         codes = np.arange(len(self), dtype=np.int32)
-        own = {"text": self.text, **{name: getattr(self, name) for name in DOCUMENT_TEXTS[1:]}}
+        own = {name: getattr(self, name) for name in DOCUMENT_TEXTS}
         shown = {name: column for name, column in own.items() if name == "text" or any(column)}
         return {"doc": Coded(self.index, codes), **shown, **self.others}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes
+from qrowd.data.arrays import Array, Codes, Names
 from qrowd.errors import MissingExtraError
 from qrowd.rendering import html_table, table_of
 
@@ -28,6 +28,12 @@ class Coded:
 
     index: Index
     codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice) -> Names:
+        return self.index.names[self.codes[rows]]
 
 
 class Framed:
@@ -51,20 +57,14 @@ class Framed:
             import pandas as pd
         except ImportError:
             raise MissingExtraError.needed("a pandas data frame", "pandas") from None
-        return pd.DataFrame(
-            {
-                name: column.index.names[column.codes] if isinstance(column, Coded) else column
-                for name, column in self.frame_columns().items()
-            }
-        )
+        return pd.DataFrame({name: column[:] for name, column in self.frame_columns().items()})
 
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
         columns = self.frame_columns()
-        first = next(iter(columns.values()), None)
-        size = 0 if first is None else len(first.codes if isinstance(first, Coded) else first)
+        size = max(map(len, columns.values()), default=0)
         note = f"{_SHOWN} of {size} rows" if size > _SHOWN else ""
-        shown = {name: _first(column) for name, column in columns.items()}
+        shown = {name: column[:_SHOWN].tolist() for name, column in columns.items()}
         return html_table(shown, repr(self), note)
 
 
@@ -91,10 +91,3 @@ def _series(name: str, column: Coded | Array) -> pl.Series:
     held = column.index.held
     names = held if isinstance(held, pl.Series) else pl.Series(column.index.names, dtype=pl.String)
     return names.gather(column.codes).alias(name)
-
-
-def _first(column: Coded | Array) -> list[Any]:
-    """The first values of a column."""
-    if isinstance(column, Coded):
-        return list(column.index.names[column.codes[:_SHOWN]])
-    return list(column[:_SHOWN].tolist())

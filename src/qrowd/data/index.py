@@ -217,11 +217,11 @@ class Pairs(Framed):
     def __repr__(self) -> str:
         return f"Pairs({len(self)} pairs of {len(self.topics)} topics)"
 
-    def frame_columns(self) -> dict[str, Coded | Array]:
-        """`topic doc`."""
+    def frame_columns(self, pair: Codes | slice = slice(None)) -> dict[str, Coded | Array]:
+        """`topic doc`: of all pairs, or of those that rows speak of."""
         return {
-            "topic": Coded(self.topics, self.topic),
-            "doc": Coded(self.documents, self.document),
+            "topic": Coded(self.topics, self.topic[pair]),
+            "doc": Coded(self.documents, self.document[pair]),
         }
 
     @cached_property
@@ -243,6 +243,11 @@ class Pairs(Framed):
     def document_names(self) -> Names:
         """The document of each pair, by name."""
         return self.documents.names[self.document]
+
+    def called(self, pair: int) -> str:
+        """How messages name one of the pairs."""
+        topic, document = self.topic[pair], self.document[pair]
+        return f"topic {self.topics.names[topic]} document {self.documents.names[document]}"
 
     def locate(self, other: Pairs) -> Codes:
         """Where each of the other's pairs is among these; -1 where it is not."""

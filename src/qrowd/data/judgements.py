@@ -79,10 +79,8 @@ class Judgements(Pooled, Framed):
         extras = [getattr(self, f) for f in ("weight", "seconds") if getattr(self, f) is not None]
         times = [self.time] if self.time is not None else []
         order = np.lexsort([*extras, self.grade, *times, self.assessor, self.pair])
-        for field in ("pair", "assessor", "grade", *_EXTRAS):
-            column = getattr(self, field)
-            if column is not None:
-                object.__setattr__(self, field, arrays.freeze(column[order], column.dtype))
+        for field, column in self._rows(order).items():
+            object.__setattr__(self, field, arrays.freeze(column, column.dtype))
 
     # --- making -----------------------------------------------------------------------------------
 
@@ -142,8 +140,7 @@ class Judgements(Pooled, Framed):
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic doc assessor grade`, then `weight seconds time` where they are known."""
         columns: dict[str, Coded | Array] = {
-            "topic": Coded(self.topics, self.pairs.topic[self.pair]),
-            "doc": Coded(self.pairs.documents, self.pairs.document[self.pair]),
+            **self.pairs.frame_columns(self.pair),
             "assessor": Coded(self.assessors, self.assessor),
             "grade": np.array(self.scale.grades, np.int8)[self.grade],
         }
@@ -199,8 +196,8 @@ class Judgements(Pooled, Framed):
         """The judgements where the mask is true, over the same pool and assessors."""
         return replace(self, **self._rows(rows))
 
-    def _rows(self, rows: Mask) -> dict[str, Any]:
-        """The columns, where the mask is true."""
+    def _rows(self, rows: Mask | Offsets) -> dict[str, Any]:
+        """The columns, where the mask is true or in this order."""
         columns = {field: getattr(self, field) for field in ("pair", "assessor", "grade", *_EXTRAS)}
         return {field: column[rows] for field, column in columns.items() if column is not None}
 

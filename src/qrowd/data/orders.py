@@ -246,8 +246,7 @@ class Orders(Pooled, Framed):
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic doc assessor place`, then `set time seconds` where they are known."""
         columns: dict[str, Coded | Array] = {
-            "topic": Coded(self.topics, self.pairs.topic[self.pair]),
-            "doc": Coded(self.pairs.documents, self.pairs.document[self.pair]),
+            **self.pairs.frame_columns(self.pair),
             "assessor": Coded(self.assessors, self.assessor[self.ballot]),
             "place": self.place,
         }

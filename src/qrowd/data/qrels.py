@@ -63,8 +63,7 @@ class Qrels(Pooled, Framed):
         arrays.refuse_rows(
             clash,
             lambda row: (
-                f"topic {pairs.topic_names[pair[row]]} document "
-                f"{pairs.document_names[pair[row]]} has grade {grades[row]} here and "
+                f"{pairs.called(pair[row])} has grade {grades[row]} here and "
                 f"{kept[pair[row]]} earlier; keep one of them"
             ),
         )

@@ -68,10 +68,9 @@ class Sample(Framed):
         at = qrels.pairs.locate(self.pairs)
         if (at < 0).any():
             row = int(np.argmax(at < 0))
-            names = self.pairs.topic_names[row], self.pairs.document_names[row]
             raise InputError(
                 f"{int((at < 0).sum())} of {len(self)} sampled pairs have no human grade, first "
-                f"topic {names[0]} document {names[1]}; judge them, or sample fewer pairs"
+                f"{self.pairs.called(row)}; judge them, or sample fewer pairs"
             )
         return replace(self, grade=qrels.grade[at])
 

@@ -101,11 +101,7 @@ class Scores(Framed):
     def __getitem__(self, topics: Index) -> Scores:
         """The scores on these topics."""
         topics = self._as_topics(topics)
-        at = self.topics.find(topics)
-        if (at < 0).any():
-            raise UnknownNameError.among(
-                "topic in these scores", topics.names[at < 0][0], self.topics.names.tolist()
-            )
+        at = [self.topics.code(name, "topic in these scores") for name in topics]
         return replace(self, topics=topics, values=self.values[:, :, at, :])
 
     def _as_topics(self, wanted: object) -> Index:
@@ -123,11 +119,7 @@ class Scores(Framed):
 
     def of_runs(self, runs: Index) -> Scores:
         """The scores of these runs, in their order."""
-        at = self.runs.find(runs)
-        if (at < 0).any():
-            raise UnknownNameError.among(
-                "run in these scores", runs.names[at < 0][0], self.runs.names.tolist()
-            )
+        at = [self.runs.code(name, "run in these scores") for name in runs]
         return replace(self, runs=runs, values=self.values[:, :, :, at])
 
     def of_columns(self, names: Sequence[str]) -> Scores:

@@ -12,10 +12,9 @@ from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.runs import RunSet
 from qrowd.errors import UsageError
 from qrowd.evaluation.engine import Task
-from qrowd.evaluation.gains import discounts, gains_by_grade
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.measures.cascade import RBP
-from qrowd.evaluation.measures.gain import DCG
+from qrowd.evaluation.measures.gain import DCG, discounts
 from qrowd.evaluation.measures.precision import P
 
 
@@ -59,7 +58,7 @@ def pair_gains(measure: Measure, grades: Array) -> Floats:
     """What a pair of each of these grades adds to a score at weight 1."""
     at = np.asarray(grades, np.int64) - NOT_JUDGED
     if isinstance(measure, DCG):
-        return np.asarray(gains_by_grade(measure.dcg, measure.gains)[at], np.float64)
+        return np.asarray(measure.by_grade[at], np.float64)
     gain = np.asarray(np.asarray(grades) >= measure.level, np.float64)
     for grade, own in (getattr(measure, "gains", None) or {}).items():
         gain[np.asarray(grades) == grade] = own

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from qrowd.data.details import Caution
 from qrowd.data.scale import Scale
 from qrowd.errors import UsageError
 from qrowd.evaluation.relevance import Certain, Random
-from qrowd.registry import Card, build, get, parse_spec
+from qrowd.registry import Card, build, get, param, parse_spec
 
 DEEPEST = 2**31 - 1
 _TREC_NAMES = {
@@ -45,6 +46,7 @@ class Measure:
     """
 
     card: ClassVar[Card]
+    needs_cutoff: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -73,7 +75,9 @@ class Measure:
         return int(getattr(self, "cutoff", None) or DEEPEST)
 
     def check(self) -> None:
-        """Raise a `UsageError` if this value lacks something that it needs (a cutoff)."""
+        """Raise a `UsageError` if this value lacks a cutoff that it needs."""
+        if self.needs_cutoff and getattr(self, "cutoff", None) is None:
+            raise UsageError(f"{self!r} needs a cutoff, as in {self!r}@10")
 
     def score(self, case: Certain) -> Floats:
         """The scores[runs, columns] of one topic."""
@@ -110,9 +114,14 @@ class Measure:
                 f"leave unjudged at 0{instead}"
             )
 
-    def _needs_cutoff(self) -> None:
-        if getattr(self, "cutoff", None) is None:
-            raise UsageError(f"{self!r} needs a cutoff, as in {self!r}@10")
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OfFirst(Measure):
+    """The base of measures of the relevant documents among the first of a ranking."""
+
+    cutoff: int | None = param(None, "the first k documents", at_least=1)
+    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
 
 def share(part: Array, whole: Array) -> Floats:

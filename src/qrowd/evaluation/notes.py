@@ -50,23 +50,25 @@ class Findings:
 def notes_of(task: Task, axis: str, findings: Findings) -> tuple[str, ...]:
     """The notes of scores under certain relevance."""
     notes = list(topic_notes(task))
-    cells = f"({axis}, topic) cells"
-    for at, level in enumerate(findings.levels):
-        empty = findings.empty[at]
-        if empty.any() and not axis:
-            names = some_of(task.topics.names[empty[0]], "topic", _SHOWN)
-            notes.append(f"no document of grade {level} or higher on {names}: scored 0")
-        elif empty.any():
-            notes.append(
-                f"no document of grade {level} or higher in {empty.sum()} of {empty.size} {cells}: "
-                f"scored 0"
-            )
+    for level, empty in zip(findings.levels, findings.empty, strict=True):
+        if empty.any():
+            where = _where(task, axis, empty)
+            notes.append(f"no document of grade {level} or higher {where}: scored 0")
     if findings.nothing.any():
-        notes.append(
-            f"no judgement at all in {findings.nothing.sum()} of {findings.nothing.size} {cells}: "
-            f"undefined, left out of means"
-        )
+        cells = _cells(axis, findings.nothing)
+        notes.append(f"no judgement at all {cells}: undefined, left out of means")
     return tuple(notes)
+
+
+def _where(task: Task, axis: str, cells: Mask) -> str:
+    """Which topics, or how many cells[columns, topics] along an axis."""
+    if axis:
+        return _cells(axis, cells)
+    return f"on {some_of(task.topics.names[cells[0]], 'topic', _SHOWN)}"
+
+
+def _cells(axis: str, cells: Mask) -> str:
+    return f"in {cells.sum()} of {cells.size} ({axis}, topic) cells"
 
 
 def expected_notes(
@@ -78,9 +80,8 @@ def expected_notes(
     for level in sorted({measure.level for measure in task.measures}):
         empty = np.array([[c.chance(level).sum() == 0 for c in column] for column in cases])
         if empty.any():
-            where = f" in {empty.sum()} of {empty.size} ({axis}, topic) cells" if axis else ""
-            where = where or f" on {some_of(task.topics.names[empty[0]], 'topic', _SHOWN)}"
-            notes.append(f"no document can have grade {level} or higher{where}: scored 0")
+            where = _where(task, axis, empty)
+            notes.append(f"no document can have grade {level} or higher {where}: scored 0")
     scales = {case.scale for column in cases for case in column}
     of_measures = [
         note

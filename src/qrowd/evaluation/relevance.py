@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -116,10 +117,12 @@ class Certain:
         """
         from qrowd.evaluation import kernels
 
-        deepest = np.full(self.shape[1], depth, np.int32)
-        sums = np.zeros(self.shape)
-        ranked = self.ranked
-        kernels.hits(ranked.starts, ranked.rank, ranked.row, self.grades, level, deepest, sums)
+        return self.summed(kernels.hits, level, np.full(self.shape[1], depth, np.int32))
+
+    def summed(self, kernel: Callable[..., None], *arguments: Any) -> Floats:
+        """sums[runs, columns]: what a kernel makes of the rankings and the grades."""
+        at, sums = self.ranked, np.zeros(self.shape)
+        kernel(at.starts, at.rank, at.row, self.grades, *arguments, sums)
         return sums
 
     def recall_base(self, level: int) -> Offsets:
@@ -157,9 +160,13 @@ class Random:
         """The probability of each document of the pool to have this grade or a higher one."""
         return np.asarray(self.p[:, np.array(self.scale.grades) >= level].sum(axis=1))
 
-    def gain(self, of_grades: Floats) -> Floats:
-        """The expected gain of each document of the pool, from the gains of the scale's grades."""
-        return np.asarray(self.p @ of_grades)
+    def gains(self, by_grade: Floats) -> tuple[Floats, float]:
+        """The expected gain of each document of the pool, and of a document outside it.
+
+        `by_grade` has the gain of every grade that there can be, by grade - NOT_JUDGED.
+        """
+        pool = np.asarray(self.p @ by_grade[np.array(self.scale.grades) - NOT_JUDGED])
+        return pool, self.unjudged * float(by_grade[self.lowest_relevant - NOT_JUDGED])
 
     def outside(self, level: int) -> float:
         """The probability of a document outside the pool to have this grade or a higher one.

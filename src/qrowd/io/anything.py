@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
+from qrowd.data.qrels import Qrels
 from qrowd.errors import DataWarning, FormatError, UnknownNameError
 from qrowd.io import documents, topics
 from qrowd.io.documents import are_files, read_documents
@@ -23,18 +25,6 @@ from qrowd.io.runs import read_runs, read_scores
 from qrowd.io.source import Source, is_folder, opened, sources
 from qrowd.io.table import Words
 from qrowd.io.topics import read_topics
-
-if TYPE_CHECKING:
-    from qrowd.data.documents import Documents
-    from qrowd.data.merged import AssessorTable, Merged
-    from qrowd.data.qrels import Qrels
-    from qrowd.data.runs import RunSet
-    from qrowd.data.scores import Scores
-    from qrowd.data.topics import Topics
-
-    Noun = (
-        Judgements | Qrels | RunSet | Scores | Merged | AssessorTable | Topics | Documents | Orders
-    )
 
 # The first row whose columns are all there decides: those with more columns stand first.
 _KINDS_BY_COLUMNS = (
@@ -109,7 +99,7 @@ def read_any(
     *,
     format: str | None = None,
     grades: Words = None,
-) -> Noun:
+) -> Framed:
     """The noun that a file holds, whichever it is.
 
     Judgements by one assessor only, with one grade for each pair, are taken for qrels.
@@ -118,8 +108,7 @@ def read_any(
     kind = kind or kind_of_path(source, format)
     if kind not in _READERS:
         raise UnknownNameError.among("kind of file", kind, _READERS)
-    noun: Noun = _READERS[kind](source, format, grades)
-    return noun
+    return _READERS[kind](source, format, grades)
 
 
 def _judgements_or_qrels(
@@ -131,7 +120,7 @@ def _judgements_or_qrels(
     return read_qrels(source, format=format, grades=grades)
 
 
-_READERS: dict[str, Callable[[Any, str | None, Words], Any]] = {
+_READERS: dict[str, Callable[[Any, str | None, Words], Framed]] = {
     "judgements": _judgements_or_qrels,
     "qrels": lambda source, format, grades: read_qrels(source, format=format, grades=grades),
     "runs": lambda source, format, _: read_runs(source, format=format),

@@ -244,8 +244,8 @@ def _topics(findings: Findings, topics: Index, other: Index, name: str, against:
     )
 
 
-def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
-    """The mean share of the first `depth` documents that are among the pairs, over all lists of
+def judged_share(runs: RunSet, pairs: Pairs) -> float:
+    """The mean share of the first ten documents that are among the pairs, over all lists of
     topics that have pairs.
     """
     document = pairs.documents.find(runs.documents)
@@ -254,7 +254,7 @@ def judged_share(runs: RunSet, pairs: Pairs, depth: int = _DEPTH) -> float:
     for at, code in enumerate(topic):
         if code < 0:
             continue
-        listed = runs.lists(at)[0][:, :depth]
+        listed = runs.lists(at)[0][:, :_DEPTH]
         lo, hi = pairs.topic_starts[code : code + 2]
         judged = (listed >= 0) & np.isin(document[listed], pairs.document[lo:hi])
         lengths = (listed >= 0).sum(axis=1)

@@ -15,7 +15,6 @@ import numpy as np
 
 from qrowd.content.vectors import Vectors
 from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
-from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
 from qrowd.io import records
 from qrowd.io.formats.text import NOT_UTF8, text_of
@@ -71,12 +70,8 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
     """
     files = sources(source)
     texts = _of_files(files) if are_files(files) else records.distinct(_all(files), "document")
-    index = Index.of(texts)
     names = dict.fromkeys(name for document in texts.values() for name in document)
-    columns = {
-        name: np.array([texts[doc].get(name, "") for doc in index], dtype=object)
-        for name in ("text", *names)
-    }
+    index, columns = records.columns(texts, ("text", *names))
     named = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}
     return Documents(index, **named, others=columns, fetch=_file_bytes)
 
@@ -221,7 +216,9 @@ def encoded_documents(documents: Documents, form: str, name: str) -> bytes:
     Names of files are written relative to the folder of the file that is written.
     """
     if any(documents.file):
-        documents = _relative(documents, Path(name).resolve().parent)
+        folder = Path(name).resolve().parent
+        files = [file and os.path.relpath(Path(file).resolve(), folder) for file in documents.file]
+        documents = replace(documents, file=np.array(files, object))
     for other in documents.others:
         ours = _OURS.get(other.lower())
         if ours and ours not in ("doc", "text", *documents.known):
@@ -235,13 +232,6 @@ def encoded_documents(documents: Documents, form: str, name: str) -> bytes:
             raise InputError(message, file=name)
     body = "".join(_as_markup(row) for row in documents.to_polars().iter_rows(named=True))
     return (f"<docs>\n{body}</docs>\n" if form == "xml" else body).encode()
-
-
-def _relative(documents: Documents, folder: Path) -> Documents:
-    files = [
-        os.path.relpath(Path(file).resolve(), folder) if file else "" for file in documents.file
-    ]
-    return replace(documents, file=np.array(files, object))
 
 
 def _as_markup(row: dict[str, str]) -> str:
@@ -286,40 +276,32 @@ def read_vectors(path: str | Path) -> Vectors:
 
     Embeddings of any model will do; rows are scaled to length 1.
     """
-    source = Path(path)
+    source = Source(str(Path(path)), Path(path))
     rows = _rows(source)
-    files = [source.with_suffix(suffix) for suffix in _BESIDE]
+    files = [Path(path).with_suffix(suffix) for suffix in _BESIDE]
     beside = next((file for file in files if file.is_file()), None)
     if beside is None:
-        raise FormatError(
-            f"whose vectors are these? Put the documents' names, one per line, into "
-            f"{files[0].name} beside it",
-            file=str(source),
-        )
+        message = "whose vectors are these? Put the documents' names, one per line, into"
+        raise source.error(f"{message} {files[0].name} beside it")
     names = beside.read_text(encoding="utf-8").split("\n")
     names = [name.strip() for name in (names[:-1] if names and not names[-1] else names)]
     if len(names) != len(rows):
-        raise FormatError(
-            f"{len(names)} names for {len(rows)} vectors in {source.name}; one name per row",
-            file=str(beside),
-        )
+        message = f"{len(names)} names for {len(rows)} vectors in {Path(path).name}"
+        raise FormatError(f"{message}; one name per row", file=str(beside))
     try:
         return Vectors.of(names, rows)
     except InputError as error:
-        at = (str(beside), error.row + 1) if error.row >= 0 else (str(source), 0)
+        at = (str(beside), error.row + 1) if error.row >= 0 else (source.name, 0)
         raise error.at(*at) from None
 
 
-def _rows(source: Path) -> Any:
+def _rows(source: Source) -> Any:
     try:
-        rows = np.load(source, allow_pickle=False)
+        rows = np.load(source.name, allow_pickle=False)
     except OSError as error:
-        raise FormatError(f"cannot be opened: {error.strerror}", file=str(source)) from None
+        raise source.error(f"cannot be opened: {error.strerror}") from None
     except ValueError:
-        message = "not an array of numbers as numpy.save writes it (.npy)"
-        raise FormatError(message, file=str(source)) from None
+        raise source.error("not an array of numbers as numpy.save writes it (.npy)") from None
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":
-        raise FormatError(
-            "expected a table of numbers in a .npy file, one row per document", file=str(source)
-        )
+        raise source.error("expected a table of numbers in a .npy file, one row per document")
     return rows

@@ -83,11 +83,9 @@ def _say_of_contradictions(crowd: Judgements, where: str) -> None:
     contrary = crowd.pair[1:][same & (np.diff(crowd.grade) != 0)]
     pairs = len(np.unique(contrary))
     if pairs:
-        topic = crowd.pairs.topic_names[contrary[0]]
-        document = crowd.pairs.document_names[contrary[0]]
         have = "pairs have" if pairs > 1 else "pair has"
         say(
-            f"{where}: {pairs} {have} two grades (topic {topic} document {document}), and there is "
+            f"{where}: {pairs} {have} two grades ({crowd.pairs.called(contrary[0])}), and there is "
             "no column for the assessor: all are taken as one assessor's; if a column says who "
             "judged, name it: --columns assessor=NAME,..."
         )

@@ -24,12 +24,15 @@ def names_files(source: object) -> bool:
 
 def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     """The table in a data frame, nested dicts, or rows (named tuples, dicts)."""
+    import polars as pl
+
     package = type(source).__module__.split(".")[0]
     source = _plain(source)
     if package == "polars":
         frame, name = source.lazy().collect(), "the frame"
     elif package == "pandas":
-        frame, name = _of_pandas(source), "the frame"
+        columns = {str(name): _of_column(source[name]) for name in source.columns}
+        frame, name = pl.DataFrame(columns), "the frame"
     elif isinstance(source, Mapping):
         frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
@@ -37,12 +40,6 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     else:
         raise UsageError(f"cannot read {noun} from a {type(source).__name__}")
     return Origin(name, frame.height), frame
-
-
-def _of_pandas(frame: Any) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame({str(name): _of_column(frame[name]) for name in frame.columns})
 
 
 def _of_column(column: Any) -> pl.Series:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Codes, refuse_rows
-from qrowd.data.index import Index
+from qrowd.data.arrays import Array, refuse_rows
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import located
-from qrowd.io.roles import recognised
 from qrowd.io.source import opened
 from qrowd.io.table import Table, coded, encoded, extras, stacked
 
@@ -33,14 +31,6 @@ PREFERENCES = Wanted(
 
 # the first file is looked at: it says which of the two forms all have
 _EITHER = Wanted("orders", needed=(), optional=(*PLACES.names, "better", "worse", "tied"))
-
-
-def matches(names: Sequence[str]) -> bool:
-    """Whether a header is that of orders."""
-    return any(
-        len(recognised(names, wanted.needed)) == len(wanted.needed)
-        for wanted in (PLACES, PREFERENCES)
-    )
 
 
 def read_orders(
@@ -70,23 +60,11 @@ def _ballots(parts: list[Table]) -> Orders:
 
     places = np.concatenate([table.numbers("place") for table in parts])
     ranked = ~np.isnan(places)
-
-    def coded_of(name: str) -> tuple[Index, Codes]:
-        return encoded(stacked(parts, name).filter(pl.Series(ranked)))
-
-    topics, topic = coded_of("topic")
-    documents, document = coded_of("doc")
-    assessors, assessor = coded_of("assessor")
-    sets = pl.concat([_sets(table) for table in parts]).filter(pl.Series(ranked))
+    indexes, codes = coded(parts, "topic", "doc", "assessor", only=pl.Series(ranked))
+    sets = encoded(pl.concat([_sets(table) for table in parts]).filter(pl.Series(ranked)))
     further = {name: column[ranked] for name, column in extras(parts, EXTRAS).items()}
     try:
-        return Orders.from_codes(
-            (topics, documents, assessors),
-            (topic, document, assessor),
-            places[ranked],
-            encoded(sets),
-            further,
-        )
+        return Orders.from_codes(indexes, codes, places[ranked], sets, further)
     except InputError as error:  # which counts the rows with a place
         row = int(np.flatnonzero(ranked)[error.row]) if error.row >= 0 else -1
         raise InputError(error.message, row=row) from None

@@ -12,7 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from qrowd.data.arrays import Names
 from qrowd.data.frames import Framed
+from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
 from qrowd.io.formats import FORMATS
 from qrowd.io.formats.text import first_line, split_fields, text_of
@@ -112,6 +116,16 @@ def distinct(named: Iterable[tuple[str, Record, Source]], noun: str) -> dict[str
             message = f"{noun} {name} has other texts here than on {where}; keep one of them"
             raise source.error(message, record.line)
     return {name: record.texts for name, (record, _) in first.items()}
+
+
+def columns(
+    texts: Mapping[str, Mapping[str, str]], names: Sequence[str]
+) -> tuple[Index, dict[str, Names]]:
+    """The index of those who have texts, and a column for each of these names of texts."""
+    index = Index.of(texts)
+    return index, {
+        name: np.array([texts[owner].get(name, "") for owner in index], object) for name in names
+    }
 
 
 def strict_rows(

@@ -55,9 +55,7 @@ class Table:
 
     def names(self, name: str, *, keep: bool = False) -> pl.Series:
         """One column as text; for the last time, unless it is to `keep` it and its memory."""
-        import polars as pl
-
-        return (self.column(name) if keep else self._taken(name)).cast(pl.String)
+        return (self.column(name) if keep else self._taken(name)).cast(str)
 
     def whole_numbers(self, name: str) -> Array:
         """A column of grades as int8, taken; an error that names the line of the first bad one."""
@@ -93,10 +91,8 @@ class Table:
 
     def numbers(self, name: str) -> Array:
         """A column of numbers, NaN where there is none; an error with the line of a bad one."""
-        import polars as pl
-
         column = self.column(name, filled=False)
-        values = column.cast(pl.Float64, strict=False)
+        values = column.cast(float, strict=False)
         return self._all_read(column, values, f"{name} must be a number")
 
     def times(self) -> Array:
@@ -140,10 +136,8 @@ def _mturk(text: pl.Series) -> pl.Series:
 
 
 def _seconds(text: pl.Series, form: str) -> pl.Series:
-    import polars as pl
-
     times = text.str.to_datetime(form, strict=False, time_unit="us")
-    return (times.dt.epoch("us") / 1e6).cast(pl.Float64)
+    return (times.dt.epoch("us") / 1e6).cast(float)
 
 
 # --- several tables, one after another ------------------------------------------------------------
@@ -168,9 +162,15 @@ def stacked(
     return pl.concat(parts) if len(parts) > 1 else parts[0]
 
 
-def coded(tables: Sequence[Table], *names: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The indexes of these columns of names of all tables, and the codes of their rows."""
-    indexes, codes = zip(*(encoded(stacked(tables, name)) for name in names), strict=True)
+def coded(
+    tables: Sequence[Table], *names: str, only: pl.Series | None = None
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The indexes of these columns of names of all tables, and the codes of their rows: of all,
+    or of those where the mask `only` is true.
+    """
+    columns = (stacked(tables, name) for name in names)
+    kept = (column if only is None else column.filter(only) for column in columns)
+    indexes, codes = zip(*map(encoded, kept), strict=True)
     return indexes, codes
 
 
@@ -187,9 +187,7 @@ def extras(tables: Sequence[Table], names: Sequence[str]) -> dict[str, Array]:
 
 def encoded(column: pl.Series) -> tuple[Index, Codes]:
     """The index of a column's names (none of them null) and the code of each row."""
-    import polars as pl
-
-    column = column.cast(pl.String)
+    column = column.cast(str)
     heads = column.ne_missing(column.shift(1)).arg_true().to_numpy()
     if len(heads) > len(column) // 4:
         return _by_categories(column)

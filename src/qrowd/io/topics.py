@@ -7,9 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from qrowd.data.index import Index
 from qrowd.data.topics import TOPIC_TEXTS, Topics
 from qrowd.io import records
 from qrowd.io.formats.text import text_of
@@ -70,11 +67,7 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     a tab; TREC's SGML (`<top>`) or XML (`<topic>`).
     """
     texts = records.distinct(_all(sources(source)), "topic")
-    index = Index.of(texts)
-    columns = {
-        name: np.array([texts[topic].get(name, "") for topic in index], dtype=object)
-        for name in TOPIC_TEXTS
-    }
+    index, columns = records.columns(texts, TOPIC_TEXTS)
     return Topics(index, **columns)
 
 

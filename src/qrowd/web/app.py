@@ -179,7 +179,7 @@ def _unforeseen(request: Request, request_id: str) -> Response:
             if request.url.path.startswith("/judge/"):
                 return judging.show_problem(request, text, 500)
             visit = Visit(request, access.store_of(request), access.settings_of(request))
-            return visit.show_problem(500, visit.say(text))
+            return visit.show_problem(500, text)
     return problems.refusal("unforeseen", str(text), 500, id=request_id)
 
 

@@ -22,7 +22,7 @@ from qrowd.collection.database.store import Work
 from qrowd.content.vectors import tfidf
 from qrowd.data.documents import Documents
 from qrowd.errors import MissingExtraError
-from qrowd.rendering import thousands
+from qrowd.texts import Text
 from qrowd.web.sanitiser import GONE, flatter, text_of
 
 MOST_DOCUMENTS = 1_000
@@ -45,7 +45,7 @@ class Neighbours:
     """The documents most alike, the nearest first; or why there are none."""
 
     documents: tuple[Neighbour, ...] = ()
-    problem: str = ""
+    problem: Text | str = ""
 
 
 def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> Neighbours:
@@ -56,7 +56,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     cases.refuse_before_own(work, expert_number, pair_id)
     rows = _documents(work, pair_id)
     if len(rows) > MOST_DOCUMENTS:
-        return Neighbours(problem=f"this topic has more than {thousands(MOST_DOCUMENTS)} documents")
+        return Neighbours(problem=Text("office.expert.too-many", most=MOST_DOCUMENTS))
     if len(rows) < 2:
         return Neighbours()
     texts = {str(row.pair_id): words_of(row) for row in rows}

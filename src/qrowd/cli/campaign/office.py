@@ -46,7 +46,7 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         pace = pace_of(work)
         history = audit.acts(work)
         plan = work.plan
-        decisions = [need.text for need in needs(work, pace)]
+        decisions = [str(need.text) for need in needs(work, pace)]
     if as_json:
         ahead = {"per_day": pace.per_day, "ready_at": pace.ready_at, "expected": pace.expected}
         show_json({**asdict(state), **ahead, "notices": decisions})

@@ -27,11 +27,11 @@ def tell(work: Work, kind: str, about: str = "", **values: Any) -> None:
         work.update(notice, notice.c.id == told.id, settled_at=None, **words)
 
 
-def text_of(row: Notice) -> Text | str:
-    """What a notice says."""
+def text_of(row: Notice) -> Text:
+    """What a notice says; those of earlier versions have English words only."""
     if row.details:
         return Text(f"office.notice.{row.kind}", **json.loads(row.details))
-    return f"{row.text[:1].upper()}{row.text[1:]}."
+    return Text("office.notice.earlier", words=f"{row.text[:1].upper()}{row.text[1:]}")
 
 
 def notices(work: Work) -> list[Notice]:

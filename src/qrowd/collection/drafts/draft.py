@@ -50,9 +50,10 @@ class Draft:
         return self.folder.name
 
     @property
-    def title(self) -> str:
+    def title(self) -> Text | str:
         """What it is called."""
-        return self.plan.campaign.title or self.plan.campaign.name or "Untitled"
+        name = self.plan.campaign.title or self.plan.campaign.name
+        return name or Text("office.draft.untitled")
 
     @property
     def plan_path(self) -> Path:

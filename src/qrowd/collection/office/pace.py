@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select
 
@@ -15,6 +17,7 @@ from qrowd.collection.database.states import OPEN, VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import DAY, HOUR, Pay
 from qrowd.rendering import spaced_percent, thousands
+from qrowd.texts import Text, listed
 
 ENOUGH = 20  # batches before what they cost says more than the plan
 WINDOWS = (DAY, 7 * DAY)
@@ -78,58 +81,46 @@ class Pace:
             return "on track"
         return "nobody works" if self.held else "nobody yet"
 
-    @property
-    def opening(self) -> str:
-        """On track or not, in a few words."""
-        return _OPENING[self.verdict]
-
-    def parts(self, pay: Pay) -> list[tuple[str, str]]:
-        """The pace in words; beside each part the page that says what it is made of."""
-        parts = [(f"{spaced_percent(self.share)} done", "/coverage")]
+    def sentence(
+        self, pay: Pay, link: Callable[[Text, str], Any] = lambda text, page: text
+    ) -> Text:
+        """All of it in one sentence; pages make links to what each part is made of."""
+        parts = [(Text("office.pace.share", share=spaced_percent(self.share)), "/coverage")]
         if self.verdict in ("on track", "budget") and self.ready_at is not None:
-            parts.append((f"ready {day_of(self.ready_at, self.now)} at this pace", "/coverage"))
+            day = day_of(self.ready_at, self.now)
+            parts.append((Text("office.pace.ready", day=day), "/coverage"))
         if self.budget:
-            parts.append((f"{spent_of(pay, self.spent, self.budget)} spent", "/money"))
+            parts.append((spent_of(pay, self.spent, self.budget), "/money"))
         if self.verdict == "budget":
-            end = f"the budget ends at {spaced_percent(self.affordable)}"
-            parts.append((f"{end}, {pay.shown(self.missing)} are missing", "/money"))
-        return parts
-
-    def sentence(self, pay: Pay) -> str:
-        """All of it in one sentence."""
-        return f"{self.opening}: {', '.join(text for text, _ in self.parts(pay))}"
+            values = {"share": spaced_percent(self.affordable), "amount": pay.shown(self.missing)}
+            parts.append((Text("office.pace.missing", **values), "/money"))
+        opening = Text(f"office.pace.opening.{self.verdict.replace(' ', '-')}")
+        said = listed([link(text, page) for text, page in parts])
+        return Text("office.pace.sentence", opening=opening, parts=said)
 
 
-_OPENING = {
-    "on track": "On track",
-    "done": "Everything is judged",
-    "draft": "Not launched",
-    "closed": "Closed",
-    "paused": "Paused",
-    "budget": "Not on track",
-    "nobody works": "Nobody has worked for a week",
-    "nobody yet": "Nobody has judged yet",
-}
-
-
-def spent_of(pay: Pay, spent: int, budget: int) -> str:
-    """Such as 212 of 300 EUR: whole units where nothing is lost by it."""
+def spent_of(pay: Pay, spent: int, budget: int) -> Text:
+    """Such as 212 of 300 EUR spent: whole units where nothing is lost by it."""
     unit = 10**pay.digits
     if spent % unit == 0 and budget % unit == 0:
-        return f"{thousands(spent // unit)} of {thousands(budget // unit)} {pay.currency}"
-    return f"{thousands(spent / unit, pay.digits)} of {pay.shown(budget)}"
+        shown, whole = thousands(spent // unit), f"{thousands(budget // unit)} {pay.currency}"
+    else:
+        shown, whole = thousands(spent / unit, pay.digits), pay.shown(budget)
+    return Text("office.pace.spent", spent=shown, budget=whole)
 
 
-def day_of(at: int, now: int) -> str:
+def day_of(at: int, now: int) -> Text:
     """A day in words, by this machine's clock: today, tomorrow, on Thursday, on 3 December 2027."""
     then, today = (datetime.fromtimestamp(time / 1000).astimezone() for time in (at, now))
     days = (then.date() - today.date()).days
     if days < 2:
-        return "today" if days < 1 else "tomorrow"
+        return Text("office.day.today" if days < 1 else "office.day.tomorrow")
     if days < 7:
-        return f"on {then:%A}"
-    year = f" {then.year}" if then.year != today.year else ""
-    return f"on {then.day} {then:%B}{year}"
+        return Text(f"office.day.weekday.{then.isoweekday()}")
+    date = {"day": then.day, "month": Text(f"office.month.{then.month}")}
+    if then.year == today.year:
+        return Text("office.day.date", **date)
+    return Text("office.day.date-year", year=str(then.year), **date)
 
 
 def pace_of(work: Work) -> Pace:

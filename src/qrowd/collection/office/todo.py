@@ -16,23 +16,28 @@ from qrowd.collection.judging import gold
 from qrowd.collection.office.pace import Pace
 from qrowd.collection.people.workers import TO_BE_FORGOTTEN
 from qrowd.collection.plan.sections import DAY
-from qrowd.rendering import spaced_percent, thousands
+from qrowd.rendering import spaced_percent
+from qrowd.texts import Text, listed
 
 TRIED = 10  # answers to a gold set before its rate says something
 MISSED = 0.5  # of those who tried it: a gold set that so many miss is perhaps wrong
 LONG_AGO = 2 * DAY
 NAMED = 20  # workers in a sentence
+LOOK = Text("office.need.look")
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something to decide: what it is, the act that answers it, or the page to look at."""
+    """Something to decide: what it is, the act that answers it, or the page to look at.
 
-    text: str
+    `button` is what leads to the page; an act has words of its own.
+    """
+
+    text: Text
     act: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     page: str = ""
-    button: str = "Look"
+    button: Text = LOOK
     notice: int | None = None  # can be taken off the list
 
 
@@ -51,20 +56,19 @@ def needs(work: Work, pace: Pace) -> list[Need]:
 
 
 _BY_VERDICT = {
-    "draft": Need("The campaign is made, and waits.", "launch", button="Launch"),
-    "paused": Need("The campaign is paused: nobody gets work.", "resume", button="Resume"),
-    "done": Need("Every judgement that was wanted is there.", "close", button="Close"),
-    "nobody works": Need("Nobody has worked for a week: invite more people.", page="/workers"),
-    "nobody yet": Need("Nobody has judged yet: invite people.", page="/workers"),
+    "draft": Need(Text("office.need.draft"), "launch"),
+    "paused": Need(Text("office.need.paused"), "resume"),
+    "done": Need(Text("office.need.done"), "close"),
+    "nobody works": Need(Text("office.need.nobody-works"), page="/workers"),
+    "nobody yet": Need(Text("office.need.nobody-yet"), page="/workers"),
 }
 
 
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:
     if pace.state in ("running", "paused") and pace.missing:
         lacks = work.plan.pay.shown(pace.missing)
-        share = spaced_percent(pace.affordable)
-        text = f"The budget ends at {share} of the judgements: {lacks} are missing."
-        yield Need(text, "fund", {"amount": pace.missing}, button=f"Add {lacks}")
+        text = Text("office.need.budget", share=spaced_percent(pace.affordable), amount=lacks)
+        yield Need(text, "fund", {"amount": pace.missing})
 
 
 def _appeals(work: Work) -> Iterator[Need]:
@@ -72,10 +76,10 @@ def _appeals(work: Work) -> Iterator[Need]:
     unanswered = query.where(work.own(worker), appeal.c.answered_at.is_(None))
     n, oldest = work.db.execute(unanswered).one()
     if n:
-        days = (work.now - oldest) // DAY
-        since = f", the oldest for {days} days" if work.now - oldest > LONG_AGO else ""
-        waiting = "A worker waits" if n == 1 else f"{thousands(n)} workers wait"
-        yield Need(f"{waiting} for an answer{since}.", page="/appeals", button="Answer")
+        text = Text("office.need.appeals", n=n)
+        if work.now - oldest > LONG_AGO:
+            text = Text("office.need.appeals-old", n=n, days=(work.now - oldest) // DAY)
+        yield Need(text, page="/appeals", button=Text("office.need.answer"))
 
 
 def _by_hand(work: Work) -> Iterator[Need]:
@@ -83,8 +87,7 @@ def _by_hand(work: Work) -> Iterator[Need]:
         return
     n = work.count(assignment, work.own(assignment), assignment.c.state == "submitted")
     if n:
-        waiting = "A batch waits" if n == 1 else f"{thousands(n)} batches wait"
-        yield Need(f"{waiting} to be accepted.", page="/batches")
+        yield Need(Text("office.need.batches", n=n), page="/batches")
 
 
 def weak_gold(rows: list[Row]) -> Iterator[Row]:
@@ -96,25 +99,30 @@ def weak_gold(rows: list[Row]) -> Iterator[Row]:
 
 def _gold(work: Work) -> Iterator[Need]:
     for number, row in {row.id: row for row in weak_gold(gold.pass_rates(work))}.items():
-        missed = f"{thousands(row.tried - row.passed)} of {thousands(row.tried)}"
-        text = f"Gold set {number} was missed by {missed} workers ({row.check})."
-        yield Need(text, "retire gold", {"set": number}, "/gold", "Retire it")
+        text = Text(
+            "office.need.gold",
+            set=str(number),
+            missed=row.tried - row.passed,
+            tried=row.tried,
+            check=Text(f"office.check.{row.check}"),
+        )
+        yield Need(text, "retire gold", {"set": number}, "/gold")
 
 
 def _forgetting(work: Work) -> Iterator[Need]:
     query = select(worker.c.number).where(work.own(worker), TO_BE_FORGOTTEN)
     numbers = work.db.scalars(query.limit(NAMED + 1)).all()
     if numbers:
-        named = ", ".join(f"w{number}" for number in numbers[:NAMED])
-        others = " and others" if len(numbers) > NAMED else ""
-        text = f"To be forgotten, as they asked: {named}{others}."
-        yield Need(text, page=f"/workers/{numbers[0]}")
+        named = listed([f"w{number}" for number in numbers[:NAMED]])
+        id = "office.need.forget-more" if len(numbers) > NAMED else "office.need.forget"
+        yield Need(Text(id, workers=named), page=f"/workers/{numbers[0]}")
 
 
+# notices about single workers: the page that answers several of them
 _GROUPED = {
-    "gold-used-up": ("workers have met every gold set and get no more batches", "/extend"),
-    "stopped": ("workers were stopped by a check", "/workers?state=stopped"),
-    "reviewed": ("workers agree too little with their reviewers", "/workers"),
+    "gold-used-up": "/extend",
+    "stopped": "/workers?state=stopped",
+    "reviewed": "/workers",
 }
 
 
@@ -129,8 +137,8 @@ def _notices(work: Work) -> Iterator[Need]:
     )
     newest = select(notice, kinds.c.n).join_from(notice, kinds, kinds.c.last == n.id)
     for row in work.rows(newest.order_by(n.kind)):
-        words, page = _GROUPED.get(row.kind, ("", ""))
-        if row.n > 1 and words:
-            yield Need(f"{thousands(row.n)} {words}.", page=page)
+        page = _GROUPED.get(row.kind, "")
+        if row.n > 1 and page:
+            yield Need(Text(f"office.notice.{row.kind}.many", n=row.n), page=page)
         else:
-            yield Need(str(text_of(row)), page=page, notice=row.id)
+            yield Need(text_of(row), page=page, notice=row.id)

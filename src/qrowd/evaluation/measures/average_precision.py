@@ -7,13 +7,13 @@ import numpy as np
 from qrowd.data.arrays import Floats
 from qrowd.data.scale import Scale
 from qrowd.evaluation.expectation import Quadrature
-from qrowd.evaluation.measure import Measure, share
+from qrowd.evaluation.measure import Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
 
 @measure("AP", paper="Harman 1992; Ferrante, Ferro & Losiouk 2019", aliases={"MAP": "AP"})
-class AP(Measure):
+class AP(OfFirst):
     r"""Average precision: the mean, over all relevant documents, of the precision at their ranks.
 
     $$\mathrm{AP} = \frac{1}{R} \sum_n \frac{x_n}{n} \sum_{s \le n} x_s$$
@@ -39,15 +39,12 @@ class AP(Measure):
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
-    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
     expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
 
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
 
-        at, sums = case.ranked, np.zeros(case.shape)
-        kernels.precisions(at.starts, at.rank, at.row, case.grades, self.level, self.depth, sums)
+        sums = case.summed(kernels.precisions, self.level, self.depth)
         return share(sums, case.recall_base(self.level))
 
     def expectation(self, case: Random) -> Floats:
@@ -92,8 +89,7 @@ class InfAP(Measure):
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
 
-        at, sums = case.ranked, np.zeros(case.shape)
-        kernels.inferred(at.starts, at.rank, at.row, case.grades, self.level, sums)
+        sums = case.summed(kernels.inferred, self.level)
         return share(sums, case.recall_base(self.level))
 
 

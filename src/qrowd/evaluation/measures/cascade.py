@@ -8,8 +8,8 @@ from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.errors import ParameterError
-from qrowd.evaluation.gains import gains_of, sums_of_gains
 from qrowd.evaluation.measure import Measure
+from qrowd.evaluation.measures.gain import gains_of
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
@@ -54,10 +54,7 @@ class ERR(Measure):
         return total
 
     def expectation(self, case: Random) -> Floats:
-        stop = self._stops()
-        pool = case.gain(stop[np.array(case.scale.grades) - NOT_JUDGED])
-        outside = case.unjudged * float(stop[case.lowest_relevant - NOT_JUDGED])
-        s = case.along(pool, outside)[:, : self.depth]
+        s = case.along(*case.gains(self._stops()))[:, : self.depth]
         going_on = np.ones(s.shape)
         going_on[:, 1:] = np.cumprod(1 - s, axis=1)[:, :-1]
         return np.asarray((s * going_on / np.arange(1, s.shape[1] + 1)).sum(axis=1))
@@ -96,8 +93,11 @@ class RBP(Measure):
         object.__setattr__(self, "gains", gains)
 
     def score(self, case: Certain) -> Floats:
+        from qrowd.evaluation import kernels
+
         with np.errstate(divide="ignore", over="ignore"):  # weights far down are 0
-            sums = sums_of_gains(case, self._gain(), 1 / self._weights(case.ranked.depth))
+            discount = 1 / self._weights(case.ranked.depth)
+            sums = case.summed(kernels.gains, self._gain(), discount)
         return 1 - sums if self.part == "residual" else sums
 
     def _gain(self) -> Floats:
@@ -113,10 +113,7 @@ class RBP(Measure):
         if self.part == "residual":
             judged = case.along(np.ones(len(case.p)))[:, : self.depth]
             return np.asarray(1 - (judged * self._weights(judged.shape[1])).sum(axis=1))
-        by_grade = self._gain()
-        pool = case.gain(by_grade[np.array(case.scale.grades) - NOT_JUDGED])
-        outside = case.unjudged * float(by_grade[case.lowest_relevant - NOT_JUDGED])
-        gain = case.along(pool, outside)[:, : self.depth]
+        gain = case.along(*case.gains(self._gain()))[:, : self.depth]
         return np.asarray((gain * self._weights(gain.shape[1])).sum(axis=1))
 
     def _weights(self, depth: int) -> Floats:

@@ -1,28 +1,97 @@
-"""Discounted cumulative gain, plain and normalised."""
+"""Gains of grades over discounts of ranks: discounted cumulative gain, plain and normalised."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
-from qrowd.data.scale import Scale
+from qrowd.data.scale import HIGHEST, LOWEST, Scale
+from qrowd.errors import ParameterError
 from qrowd.evaluation.expectation import worth_over_ideal
-from qrowd.evaluation.gains import (
-    FORMS,
-    discounts,
-    expected_gains,
-    gains_by_grade,
-    gains_of,
-    sums_of_gains,
-)
 from qrowd.evaluation.measure import Measure, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
+FORMS = ("log2", "exp-log2", "jk")
+DRAWS = 1000  # of grades, where an expectation has no exact form
+
+
+class Gains(dict[int, float]):
+    """Gains by grade, usable as a parameter: it has a hash."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{grade}: {self[grade]:g}" for grade in sorted(self)) + "}"
+
+
+def gains_of(given: Mapping[int, float] | None, owner: str) -> Gains | None:
+    """The `gains` parameter of a measure, checked."""
+    if given is None:
+        return None
+    for grade, gain in given.items():
+        whole = isinstance(grade, int) and LOWEST <= grade <= HIGHEST
+        if (
+            not whole
+            or isinstance(gain, bool)
+            or not isinstance(gain, int | float)
+            or not gain >= 0
+        ):
+            raise ParameterError(
+                f"{owner}: gains must map whole grades to numbers of at least 0, as in "
+                f"{{0: 0, 1: 5}}, got {grade!r}: {gain!r}"
+            )
+    return Gains(given)
+
+
+@lru_cache(maxsize=64)
+def _gain_table(dcg: str, gains: Gains | None) -> Floats:
+    grade = np.arange(NOT_JUDGED, HIGHEST + 1)
+    table = np.maximum(grade, 0).astype(np.float64)
+    for changed, gain in (gains or {}).items():
+        table[changed - NOT_JUDGED] = gain
+    return np.exp2(table) - 1 if dcg == "exp-log2" else table
+
+
+@lru_cache(maxsize=64)
+def discounts(depth: int, dcg: str, base: float) -> Floats:
+    """What the gain at each rank is divided by.
+
+    log2(1 + rank); for `jk` (Jarvelin & Kekalainen 2002) 1 above rank `base`, then log_base(rank).
+    """
+    rank = np.arange(1, depth + 1, dtype=np.float64)
+    if dcg != "jk":
+        return np.log2(rank + 1)
+    return np.where(rank < base, 1.0, np.log(rank) / np.log(base))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OfGains(Measure):
+    """The base of measures that add up gains of grades over discounts of ranks."""
+
+    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    dcg: str = param("log2", "gain and discount", choices=FORMS)
+    base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
+    gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")  # noqa: RUF009
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", gains_of(self.gains, self.card.id))
+
+    @property
+    def by_grade(self) -> Floats:
+        """The gain of every grade that there can be, by grade - NOT_JUDGED; of negative ones 0."""
+        return _gain_table(self.dcg, None if self.gains is None else Gains(self.gains))
+
 
 @measure("DCG", paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019")
-class DCG(Measure):
+class DCG(OfGains):
     r"""Discounted cumulative gain: the gains of the documents, each divided by its rank's discount.
 
     $$\mathrm{DCG@}k = \sum_{n \le k} g_n / d_n$$
@@ -34,30 +103,19 @@ class DCG(Measure):
     gain in the place of $g_n$ (their eRDCG).
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
-    dcg: str = param("log2", "gain and discount", choices=FORMS)
-    base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
-    gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", gains_of(self.gains, "DCG"))
-
     def score(self, case: Certain) -> Floats:
+        from qrowd.evaluation import kernels
+
         discount = discounts(min(self.depth, case.ranked.depth), self.dcg, self.base)
-        return sums_of_gains(case, gains_by_grade(self.dcg, self.gains), discount)
+        return case.summed(kernels.gains, self.by_grade, discount)
 
     def expectation(self, case: Random) -> Floats:
-        pool, outside = expected_gains(case, self.dcg, self.gains)
-        gain = case.along(pool, outside)[:, : self.depth]
+        gain = case.along(*case.gains(self.by_grade))[:, : self.depth]
         return np.asarray((gain / discounts(gain.shape[1], self.dcg, self.base)).sum(axis=1))
 
 
-DRAWS = 1000
-
-
 @measure("nDCG", paper="Jarvelin & Kekalainen 2002", aliases={"NDCG": "nDCG"})
-class NDCG(Measure):
+class NDCG(OfGains):
     r"""Normalised discounted cumulative gain: DCG over the DCG of the best possible ranking.
 
     $$\mathrm{nDCG@}k = \frac{\sum_{n \le k} g_n / d_n}{\sum_{n \le k} g^*_n / d_n}$$
@@ -81,25 +139,17 @@ class NDCG(Measure):
     that is *not* the expectation, and on real pools too high.
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
-    dcg: str = param("log2", "gain and discount", choices=FORMS)
-    base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
-    gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
     expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", gains_of(self.gains, "nDCG"))
 
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
 
-        gain = gains_by_grade(self.dcg, self.gains)
+        gain = self.by_grade
         discount = self._discounts(case.ranked.depth, len(case.grades))
         best_first = np.argsort(-gain, kind="stable")[: int((gain > 0).sum())].astype(np.int32)
         best = np.zeros(case.shape[1])
         kernels.ideals(case.counts, best_first, gain, discount, best)
-        return share(sums_of_gains(case, gain, discount), best)
+        return share(case.summed(kernels.gains, gain, discount), best)
 
     def expectation(self, case: Random) -> Floats:
         if self.expected == "ratio":
@@ -107,7 +157,7 @@ class NDCG(Measure):
         self._refuse_unjudged(case, " or take nDCG(expected='ratio')")
         if not self._exact(case.scale):
             return self._drawn(case)
-        gains = gains_by_grade(self.dcg, self.gains)[np.array(case.scale.grades) - NOT_JUDGED]
+        gains = self.by_grade[np.array(case.scale.grades) - NOT_JUDGED]
         chance = case.p[:, gains > 0].sum(axis=1)
         at, discount = case.ranked, self._discounts(case.ranked.depth, len(chance))
         worth = worth_over_ideal(chance, discount)
@@ -117,7 +167,7 @@ class NDCG(Measure):
 
     def _exact(self, scale: Scale) -> bool:
         """Whether all grades of the scale with a gain have the same one."""
-        gains = gains_by_grade(self.dcg, self.gains)[np.array(scale.grades) - NOT_JUDGED]
+        gains = self.by_grade[np.array(scale.grades) - NOT_JUDGED]
         return len(set(gains[gains > 0].tolist())) < 2
 
     def _drawn(self, case: Random) -> Floats:
@@ -128,7 +178,7 @@ class NDCG(Measure):
         return np.asarray(self.score(Certain(case.ranked, grades)).mean(axis=1))
 
     def _ratio(self, case: Random) -> Floats:
-        pool, outside = expected_gains(case, self.dcg, self.gains)
+        pool, outside = case.gains(self.by_grade)
         gain = case.along(pool, outside)[:, : self.depth]
         discount = self._discounts(gain.shape[1], len(pool))
         sums = (gain / discount[: gain.shape[1]]).sum(axis=1)

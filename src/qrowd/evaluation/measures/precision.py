@@ -7,13 +7,13 @@ import numpy as np
 from qrowd.data.arrays import Floats
 from qrowd.data.scale import LOWEST
 from qrowd.evaluation.expectation import Quadrature, precision_at_recall_base
-from qrowd.evaluation.measure import Measure, share
+from qrowd.evaluation.measure import Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
 
 @measure("P", paper="van Rijsbergen 1979", aliases={"Precision": "P"})
-class P(Measure):
+class P(OfFirst):
     r"""Precision at k: the share of relevant documents among the first k.
 
     $$\mathrm{P@}k = \frac{1}{k} \sum_{n \le k} x_n$$
@@ -23,12 +23,7 @@ class P(Measure):
     $p_n$ in the place of $x_n$.
     """
 
-    cutoff: int | None = param(None, "the first k documents", at_least=1)
-    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
-
-    def check(self) -> None:
-        self._needs_cutoff()
+    needs_cutoff = True
 
     def score(self, case: Certain) -> Floats:
         return case.hits(self.level, self.depth) / self.depth
@@ -39,7 +34,7 @@ class P(Measure):
 
 
 @measure("R", paper="van Rijsbergen 1979", aliases={"Recall": "R"})
-class R(Measure):
+class R(OfFirst):
     r"""Recall at k: the share of the relevant documents that is among the first k.
 
     $$\mathrm{R@}k = \frac{1}{R} \sum_{n \le k} x_n$$
@@ -50,10 +45,6 @@ class R(Measure):
     $$E[\mathrm{R@}k] = \int_0^1 \prod_d (1 - p_d + p_d u) \sum_{n \le k} a_n(u) du,
       \qquad a_n(u) = \frac{p_n}{1 - p_n + p_n u}.$$
     """
-
-    cutoff: int | None = param(None, "the first k documents", at_least=1)
-    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
         return share(case.hits(self.level, self.depth), case.recall_base(self.level))
@@ -97,7 +88,7 @@ class Rprec(Measure):
 
 
 @measure("Success", paper="Buckley & Voorhees 2005", aliases={"Hits": "Success"})
-class Success(Measure):
+class Success(OfFirst):
     r"""Success at k: 1 if a relevant document is among the first k, else 0.
 
     Equal to trec_eval's `success_k`. Needs its cutoff: `Success@10`. Its mean over topics is the
@@ -105,12 +96,7 @@ class Success(Measure):
     $1 - \prod_{n \le k} (1 - p_n)$.
     """
 
-    cutoff: int | None = param(None, "the first k documents", at_least=1)
-    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
-
-    def check(self) -> None:
-        self._needs_cutoff()
+    needs_cutoff = True
 
     def score(self, case: Certain) -> Floats:
         return (case.hits(self.level, self.depth) > 0).astype(np.float64)
@@ -121,7 +107,7 @@ class Success(Measure):
 
 
 @measure("RR", paper="Kantor & Voorhees 2000", aliases={"MRR": "RR"})
-class RR(Measure):
+class RR(OfFirst):
     r"""Reciprocal rank: 1 over the rank of the first relevant document, 0 if there is none.
 
     Equal to trec_eval's `recip_rank`. Under random relevance the expectation is
@@ -130,15 +116,11 @@ class RR(Measure):
     """
 
     cutoff: int | None = param(None, "only the first k documents", at_least=1)
-    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
-    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
 
-        at, best = case.ranked, np.zeros(case.shape)
-        kernels.firsts(at.starts, at.rank, at.row, case.grades, self.level, self.depth, best)
-        return best
+        return case.summed(kernels.firsts, self.level, self.depth)
 
     def expectation(self, case: Random) -> Floats:
         p = case.relevant(self.level, self.depth)

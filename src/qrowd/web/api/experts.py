@@ -185,7 +185,7 @@ def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
         pair = expert_sample.pair_named(work, topic, doc)
         judges = cases.votes(work, number, pair)
         alike = neighbours(work, number, pair)
-    return {"votes": judges, "neighbours": alike.documents, "problem": alike.problem}
+    return {"votes": judges, "neighbours": alike.documents, "problem": str(alike.problem)}
 
 
 @router.get("/topics", response_model=list[Pair])

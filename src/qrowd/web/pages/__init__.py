@@ -34,9 +34,9 @@ visit it takes says who may see it: everything else is refused with a page that 
     @router.post("/campaigns/{name}/workers/{number}/forget")
     def forget(number: int, visit: KeeperVisit) -> Response:        # the forgery token was checked
         if not visit.sure:                                 # the first time: what follows, and ask
-            return visit.confirm(Confirmation(visit.say("office.worker.forget-question", ...)))
+            return visit.confirm(Confirmation(Text("office.worker.forget-question", ...)))
         erase(visit.member, number)
-        return visit.go(visit.address("/workers"), message=visit.say("office.worker.forgotten"))
+        return visit.go(visit.address("/workers"), message=Text("office.worker.forgotten"))
 
 An act of an organiser needs no page of its own: /act asks and does every one of them, and
 `live.acts("worker", state, {"worker": number})` in a template draws buttons and forms of all that

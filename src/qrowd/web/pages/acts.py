@@ -69,18 +69,18 @@ def act(name: str, visit: Visiting) -> Response:
     with inside.read() as work:
         wanted = kind.of_form(inside.text, work.plan.pay)
         if not inside.sure:
-            return inside.confirm(_question(inside, work, wanted, inside.back()))
+            return inside.confirm(_question(work, wanted, inside.back()))
     return _done(inside, wanted, inside.back())
 
 
-def _question(visit: CampaignVisit, work: Work, act: Act, back: str) -> Confirmation:
+def _question(work: Work, act: Act, back: str) -> Confirmation:
     """What is asked before an act."""
     foretold = act.foretell(work)
     return Confirmation(
-        visit.say(foretold.question),
-        [visit.say(text) for text in foretold.follows],
-        visit.say(foretold.price),
-        visit.say(foretold.button),
+        foretold.question,
+        foretold.follows,
+        foretold.price,
+        foretold.button,
         back,
         act.final,
     )
@@ -92,7 +92,7 @@ def _done(visit: CampaignVisit, act: Act, back: str) -> Response:
         seen = visit.number("seen")
         number = audit.perform(work, visit.member.name, act, sure=True, seen=seen)
         said = audit.said_of(work, number)
-    return visit.go(back, message=visit.say(said), undo=None if act.final else number)
+    return visit.go(back, message=said, undo=None if act.final else number)
 
 
 # --- the record -----------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def undo(number: int, visit: ManagerVisit) -> Response:
     with visit.write() as work:
         undone = audit.act_numbered(work, number).act
         take_back(work, visit.member, number)
-    return visit.go(visit.back(), message=visit.say("office.acts.taken-back", act=name_of(undone)))
+    return visit.go(visit.back(), message=Text("office.acts.taken-back", act=name_of(undone)))
 
 
 # --- what waits -----------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def extend(visit: ManagerVisit) -> Response:
         _stage(visit, folder)
         rows = extension_in(folder, _depth(visit))
         with visit.read() as work:
-            confirmation = _question(visit, work, Extend(rows=rows), visit.address("/extend"))
+            confirmation = _question(work, Extend(rows=rows), visit.address("/extend"))
     except QrowdError as error:
         shutil.rmtree(folder, ignore_errors=True)
         return extension_form(visit.with_problem(error, 422))

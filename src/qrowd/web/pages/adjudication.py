@@ -29,6 +29,7 @@ from qrowd.collection.judging.offer import document_of
 from qrowd.collection.material import clarification
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 from qrowd.web import jobs, neighbours
 from qrowd.web.api.experts import reading, writing
 from qrowd.web.pages.frame import (
@@ -44,14 +45,6 @@ router = page_router()
 RECENT = 20
 MOST_DECISIONS = 200  # on the organiser's page
 LARGEST_SAMPLE = 1_000_000
-CODES = (
-    ("missed passage", "They missed a passage"),
-    ("misread topic", "They misread the topic"),
-    ("borderline", "It is borderline"),
-    ("broken page", "The page is broken"),
-    ("careless", "They were careless"),
-    ("gold wrong", "A check question is wrong"),
-)
 
 
 def _scale(work: Work) -> dict[str, Any]:
@@ -125,8 +118,10 @@ def following(visit: ExpertVisit, topic: str = "") -> Response:
     return _go_on(visit, topic)
 
 
-def _go_on(visit: CampaignVisit, topic: str, message: str = "") -> Response:
+def _go_on(visit: CampaignVisit, topic: str, *, decided: bool = False) -> Response:
     """To the next document, which shows what was done; or to the list, if there is none."""
+    message = Text("office.expert.done") if decided else None
+    after = ".decided" if decided else ""
     if topic:
         with reading(visit.member) as (work, expert):
             rows = cases.of_topic(work, topic)
@@ -134,16 +129,15 @@ def _go_on(visit: CampaignVisit, topic: str, message: str = "") -> Response:
             doc = next(docs, None)
         if doc is not None:
             address = _address(visit, "pair", topic=topic, doc=doc, whole="yes")
-            return visit.go(address, message=message)
-        message = f"{message} This topic is judged.".strip()
-        return visit.go(_address(visit, "topic", topic=topic), message=message)
+            return visit.go(address, message)
+        done = Text(f"office.expert.topic-done{after}")
+        return visit.go(_address(visit, "topic", topic=topic), done)
     with visit.read() as work:
         waiting = cases.queue(work)
     if waiting:
         address = _address(visit, "pair", topic=waiting[0].topic, doc=waiting[0].doc)
-        return visit.go(address, message=message)
-    message = f"{message} Nothing waits any more. Thank you.".strip()
-    return visit.go(visit.address("/experts"), message=message)
+        return visit.go(address, message)
+    return visit.go(visit.address("/experts"), Text(f"office.expert.all-done{after}"))
 
 
 # --- a document: judged blind; then what judges said, what is alike, and the decision -------------
@@ -185,7 +179,7 @@ def judge(visit: ExpertVisit) -> Response:
         return visit.go(visit.address(f"/experts/objections/{visit.text('objection')}"))
     if not seen:
         return visit.go(_address(visit, "pair", topic=topic, doc=doc, **whole))
-    return _go_on(visit, topic if whole else "", "Decided.")
+    return _go_on(visit, topic if whole else "", decided=True)
 
 
 def _keep(visit: CampaignVisit, topic: str, doc: str) -> bool:
@@ -246,7 +240,7 @@ def _seen(work: Work, expert: int, pair_id: int) -> dict[str, Any]:
         "most": max(counts.values(), default=1),
         "usual": usual,
         "alike": neighbours.neighbours(work, expert, pair_id),
-        "codes": CODES,
+        "codes": [code for code in expert_sample.CODES if code],
     }
 
 
@@ -298,7 +292,7 @@ def answer(number: int, visit: ExpertVisit) -> Response:
         if error.code != "malformed":
             raise
         return objection(number, visit.with_problem(error, 409))
-    return visit.go(visit.address("/experts"), message="The answer was sent.")
+    return visit.go(visit.address("/experts"), Text("office.objection.sent"))
 
 
 # --- for organisers: the error rate, what experts decided, what that moves ------------------------
@@ -339,7 +333,7 @@ def draw(visit: ManagerVisit) -> Response:
             act = audit.perform(work, visit.member.name, "draw sample", {"size": size})
     except RuleError as error:
         return decisions(visit.with_problem(error, 409))
-    return visit.go(visit.address("/decisions"), message="Drawn for experts.", undo=act)
+    return visit.go(visit.address("/decisions"), Text("office.decisions.drawn-now"), act)
 
 
 @router.post("/campaigns/{name}/decisions/effect")
@@ -349,5 +343,4 @@ def effect(visit: ManagerVisit) -> Response:
         last = jobs.latest(work, "merge")
         method = str(last.parameters.get("method", "mv")) if last else "mv"
         jobs.ask(work, "decisions", {"method": method})
-    message = "It is being worked out; look again in a moment."
-    return visit.go(visit.address("/decisions"), message=message)
+    return visit.go(visit.address("/decisions"), Text("office.decisions.begun"))

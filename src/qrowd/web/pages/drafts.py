@@ -17,6 +17,7 @@ from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
 from qrowd.collection.drafts.steps import Step, StepForm, all_steps, step_named, suggested
 from qrowd.errors import InputError, QrowdError, RuleError
+from qrowd.texts import Text
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
 
@@ -92,9 +93,9 @@ def begin(visit: AdministratorVisit) -> Response:
         draft = new_draft(folder, name, now)
         return visit.go(address(draft, _first_open(draft)))
     draft, missing = draft_of_files(folder, name, now, files)
-    message = visit.say("office.draft.read")
+    message = Text("office.draft.read")
     if missing:
-        message = visit.say("office.draft.read-without", files=", ".join(missing))
+        message = Text("office.draft.read-without", files=", ".join(missing))
     return visit.go(address(draft, _first_open(draft)), message=message)
 
 
@@ -115,14 +116,14 @@ def delete(key: str, visit: AdministratorVisit) -> Response:
     draft = find_draft(drafts_in(visit.settings.folder), key)
     if not visit.sure:
         question = Confirmation(
-            title=visit.say("office.draft.delete.question"),
-            follows=[visit.say("office.draft.delete.follows")],
-            button=visit.say("office.draft.delete.button"),
+            title=Text("office.draft.delete.question"),
+            follows=[Text("office.draft.delete.follows")],
+            button=Text("office.draft.delete.button"),
             final=True,
         )
         return visit.confirm(question)
     discard(draft)
-    return visit.go("/campaigns", message=visit.say("office.draft.deleted"))
+    return visit.go("/campaigns", message=Text("office.draft.deleted"))
 
 
 @router.get("/drafts/{key}/plan")

@@ -14,14 +14,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from itsdangerous import BadSignature, URLSafeTimedSerializer
-from markupsafe import Markup
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.record import audit
 from qrowd.errors import QrowdError, RuleError
-from qrowd.texts import Text, catalogue, language_of, office_languages
+from qrowd.texts import Text, language_of, office_languages
 from qrowd.web import access
 from qrowd.web.access import SAFE_METHODS, Bearer, Member, TheSettings, TheStore
 from qrowd.web.files import CampaignFiles
@@ -29,18 +28,19 @@ from qrowd.web.pages.templates import templates
 from qrowd.web.problems import sentence_of, status_of
 from qrowd.web.settings import Settings
 
-# a campaign's pages: the end of the address, and what the tab is called
-TABS: tuple[tuple[str, str], ...] = (
-    ("", "Overview"),
-    ("/coverage", "Coverage"),
-    ("/quality", "Quality"),
-    ("/systems", "Systems"),
-    ("/workers", "Workers"),
-    ("/money", "Money"),
-    ("/decisions", "Experts"),
-    ("/releases", "Release"),
-    ("/acts", "Record"),
+# a campaign's pages: the ends of their addresses; `office.tab.*` is what tabs are called
+TABS = (
+    "",
+    "/coverage",
+    "/quality",
+    "/systems",
+    "/workers",
+    "/money",
+    "/decisions",
+    "/releases",
+    "/acts",
 )
+YES = Text("office.confirmation.yes")
 MESSAGE_SECONDS = 3600
 MOST_FIELDS = 5_000
 _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
@@ -50,10 +50,10 @@ _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
 class Confirmation:
     """What is asked before something is done: what follows from it, and what it costs."""
 
-    title: str
-    follows: Sequence[str] = ()
-    cost: str = ""
-    button: str = "Do it"
+    title: Text
+    follows: Sequence[Text | str] = ()  # a str is the sentence of an error
+    cost: Text | str = ""
+    button: Text = YES
     back: str = "/campaigns"
     final: bool = False  # cannot be undone: asked with a box to tick
     doubtful: bool = False  # can be undone, and asked with a box to tick all the same
@@ -70,7 +70,7 @@ class Visit:
     form: FormData = field(default_factory=FormData)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     status: int = 200  # of the page that is shown
-    problem: str = ""  # what is wrong with the form that was sent
+    problem: Text | str = ""  # what is wrong with the form that was sent
 
     @property
     def forgery(self) -> str:
@@ -126,13 +126,12 @@ class Visit:
     def say(self, said: Text | str, **values: Any) -> str:
         """Words by their id, in the visitor's language; values that are HTML stay so."""
         text = said if isinstance(said, Text) else Text(said, **values)
-        if not any(isinstance(value, Markup) for value in values.values()):
-            return text.say(self.language)
-        return Markup(catalogue(self.language)[text.id]).format_map(values)
+        return text.say(self.language)
 
-    def with_problem(self, error: QrowdError | str, status: int) -> Self:
+    def with_problem(self, error: QrowdError | Text, status: int) -> Self:
         """The same visit, for the page of a form that is shown again with what is wrong."""
-        return replace(self, problem=str(error), status=status)
+        problem = error if isinstance(error, Text) else str(error)
+        return replace(self, problem=problem, status=status)
 
     def show(self, template: str, **data: Any) -> HTMLResponse:
         """A page."""
@@ -141,15 +140,17 @@ class Visit:
         text = page.render(visit=self, t=self.say, told=told, problem=self.problem, **data)
         return HTMLResponse(text, self.status, headers=_headers(self.nonce))
 
-    def show_problem(self, status: int, message: str) -> HTMLResponse:
+    def show_problem(self, status: int, message: Text | str) -> HTMLResponse:
         """A page that says what happened, instead of the one that was asked for."""
         visit = replace(self, status=status)
         return visit.show("organiser/problem.html.j2", message=message, missing=status == 404)
 
-    def go(self, address: str, message: str = "", undo: int | None = None) -> RedirectResponse:
+    def go(
+        self, address: str, message: Text | None = None, undo: int | None = None
+    ) -> RedirectResponse:
         """To another page, which shows what was done (and how to take it back)."""
-        if message:
-            ticket = _signer(self.settings).dumps([message, undo])
+        if message is not None:
+            ticket = _signer(self.settings).dumps([self.say(message), undo])
             address += ("&" if "?" in address else "?") + urlencode({"told": ticket})
         return RedirectResponse(address, 303)
 

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastapi import Response
 from markupsafe import Markup
@@ -20,15 +20,14 @@ from qrowd.collection.plan.forecast import Forecast
 from qrowd.collection.plan.pass_rates import HITS, survival
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
-from qrowd.rendering import duration, percent
-from qrowd.texts import Text
+from qrowd.rendering import percent, thousands
+from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
 from qrowd.web.pages.frame import (
     AdministratorVisit,
     Confirmation,
-    Visit,
     campaign_address,
     page_router,
 )
@@ -74,6 +73,9 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
 # --- the dry run ----------------------------------------------------------------------------------
 
 
+Fact: TypeAlias = tuple[Text, Text | str, Text]  # what it is, its value, where it may be
+
+
 @dataclass(frozen=True)
 class Run:
     """A dry run as the page shows it: how far it is, or what it found."""
@@ -82,7 +84,7 @@ class Run:
     progress: float
     problem: str
     outdated: bool
-    facts: list[tuple[str, str, str]]
+    facts: list[Fact]
     lines: list[Text]
 
 
@@ -93,7 +95,7 @@ def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         row = jobs.of_draft(db, draft.key)
     return visit.show(
         "organiser/rehearsal.html.j2",
-        run=_run(visit, draft, row) if row else None,
+        run=_run(draft, row) if row else None,
         crowds=CROWDS,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
@@ -109,18 +111,16 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     except ValueError:
         rate = 0.0
     if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
-        problem = visit.say("office.rehearsal.which")
-        return rehearsal(draft, visit.with_problem(problem, 422))
+        return rehearsal(draft, visit.with_problem(Text("office.rehearsal.which"), 422))
     if problems(draft):
-        problem = visit.say("office.rehearsal.not-yet")
-        return rehearsal(draft, visit.with_problem(problem, 422))
+        return rehearsal(draft, visit.with_problem(Text("office.rehearsal.not-yet"), 422))
     wanted = {"version": draft.version, "crowd": crowd, "per_hour": rate}
     with visit.store.transaction() as db:
         jobs.ask_for_draft(db, visit.store.clock(), draft.key, wanted)
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(visit: Visit, draft: Draft, row: Job) -> Run:
+def _run(draft: Draft, row: Job) -> Run:
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
     return Run(
@@ -128,14 +128,14 @@ def _run(visit: Visit, draft: Draft, row: Job) -> Run:
         progress=1.0 if done else float(result.get("progress", 0.0)),
         problem=row.problem or "",
         outdated=done and json.loads(row.parameters)["version"] != draft.version,
-        facts=_facts(visit, result, draft.plan.pay) if done else [],
+        facts=_facts(result, draft.plan.pay) if done else [],
         lines=_lines(result) if done else [],
     )
 
 
-def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[str, str, str]]:
+def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
     """What dry runs found: what it is, the typical value, where it may be."""
-    shown: dict[str, Callable[[float], str]] = {
+    shown: dict[str, Callable[[float], Text | str]] = {
         "cost": lambda amount: pay.shown(round(amount)),
         "hours": duration,
         "accuracy": percent,
@@ -143,14 +143,21 @@ def _facts(visit: Visit, estimate: Mapping[str, Any], pay: Pay) -> list[tuple[st
     facts = []
     for name, show in shown.items():
         ends = {end: show(estimate[name][end]) for end in ("low", "middle", "high")}
-        interval = visit.say("office.rehearsal.interval", **ends)
-        facts.append((visit.say(f"office.rehearsal.{name}"), ends["middle"], interval))
+        interval = Text("office.rehearsal.interval", **ends)
+        facts.append((Text(f"office.rehearsal.{name}"), ends["middle"], interval))
     return facts
 
 
+def duration(hours: float) -> Text:
+    """A stretch of work: minutes below two hours, then hours."""
+    if hours < 2:
+        return Text("office.word.minutes", n=round(hours * 60))
+    return Text("office.word.hours", hours=thousands(hours, 1))
+
+
 def _lines(estimate: Mapping[str, Any]) -> list[Text]:
-    robots = ", ".join(f"{n} {kind}" for kind, n in estimate["robots"].items())
-    batches = ", ".join(f"{n} {state}" for state, n in estimate["batches"].items())
+    robots = _counted("office.rehearsal.robot.", estimate["robots"])
+    batches = _counted("office.batch.state.", estimate["batches"])
     lines = [
         Text(
             "office.rehearsal.part" if estimate["share"] < 1 else "office.rehearsal.times",
@@ -164,6 +171,16 @@ def _lines(estimate: Mapping[str, Any]) -> list[Text]:
     if estimate["done"] < 0.995:
         lines.append(Text("office.rehearsal.unfinished", share=percent(estimate["done"])))
     return lines
+
+
+def _counted(names: str, numbers: Mapping[str, int]) -> Any:
+    """Such as: 3 accepted, 1 excluded."""
+    return listed(
+        [
+            Text("office.rehearsal.counted", number=number, name=Text(f"{names}{name}"))
+            for name, number in numbers.items()
+        ]
+    )
 
 
 # --- launch ---------------------------------------------------------------------------------------
@@ -186,7 +203,7 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
-        return visit.confirm(_confirmation(visit, draft))
+        return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
     with visit.store.read(draft.plan.campaign.name) as work:
@@ -195,32 +212,32 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
     discard(draft)
-    message = visit.say("office.launch.done")
+    message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
 
 
-def _confirmation(visit: Visit, draft: Draft) -> Confirmation:
+def _confirmation(draft: Draft) -> Confirmation:
     expected = contents.forecast_of(draft)
     if expected is None:
         raise RuleError("not-found", "there is nothing to judge yet")
-    money, say = draft.plan.pay.shown, visit.say
+    money = draft.plan.pay.shown
     useless = everybody_passes(draft)
     follows = [
-        say("office.launch.follows", judgements=expected.judgements, batches=expected.batches),
-        say("office.launch.undo"),
-        say("office.launch.later"),
+        Text("office.launch.follows", judgements=expected.judgements, batches=expected.batches),
+        Text("office.launch.undo"),
+        Text("office.launch.later"),
     ]
     if useless:
-        follows.insert(0, say("office.launch.look", problem=useless))
-    cost = say("office.launch.unpaid")
+        follows.insert(0, Text("office.launch.look", problem=useless))
+    cost = Text("office.launch.unpaid")
     if draft.plan.pay.hit:
         likely, most = money(expected.likely_cost), money(expected.budget)
-        cost = say("office.launch.cost", likely=likely, most=most)
+        cost = Text("office.launch.cost", likely=likely, most=most)
     return Confirmation(
-        title=say("office.launch.doubt" if useless else "office.launch.sure"),
+        title=Text("office.launch.doubt" if useless else "office.launch.sure"),
         follows=follows,
         cost=cost,
-        button=say("office.launch.button"),
+        button=Text("office.launch.button"),
         back=address(draft, "launch"),
         doubtful=useless is not None,
     )

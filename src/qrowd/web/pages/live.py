@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastapi import Response
@@ -18,11 +17,11 @@ from qrowd.collection.record import audit
 from qrowd.collection.record.act import Consequence, act_named
 from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import records
-from qrowd.texts import Text
+from qrowd.texts import Text, listed
 from qrowd.web.pages.acts import name_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
-from qrowd.web.pages.templates import UNKNOWN, interval, number, percent
+from qrowd.web.pages.templates import UNKNOWN, english, number, percent
 
 router = page_router()
 TOPICS = 200  # lines of a page
@@ -33,9 +32,9 @@ class Tile:
     """A tile of the live page: where it leads, its figure, what that is, and how old."""
 
     page: str
-    title: str
-    figure: str
-    words: str
+    title: Text
+    figure: Text | str
+    words: Text
     age: int | None = None
 
 
@@ -48,54 +47,50 @@ def live(visit: ReaderVisit) -> Response:
         todo = [(need, _answer(work, need)) for need in needs(work, ahead)]
         data = {
             "ahead": ahead,
-            "words": ahead.parts(work.plan.pay),
-            "needs": todo + [(need, None) for need in _from_jobs(visit.say, findings)],
-            "tiles": _tiles(visit.say, work, findings),
+            "needs": todo + [(need, None) for need in _from_jobs(findings)],
+            "tiles": _tiles(work, findings),
             "acts": [(row, name_of(row.act)) for row in audit.acts(work, 5)],
             **visit.top(work, ""),
         }
     return visit.show("organiser/live.html.j2", **data)
 
 
-Say = Callable[..., str]  # as `Visit.say`
-
-
 def _answer(work: Work, need: Need) -> Consequence | None:
     return act_named(need.act).of(need.details).foretell(work) if need.act else None
 
 
-def _from_jobs(say: Say, findings: dict[str, LastJob]) -> list[Need]:
+def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
     """What the last results tell."""
     todo = []
     quality = findings["quality"].result
     doubted = sum((quality or {}).get("kinds", {}).get(kind, 0) for kind in SUSPICIOUS)
     if doubted:
-        text = say("office.live.careless", n=doubted)
+        text = Text("office.live.careless", n=doubted)
         todo.append(Need(text, page="/workers?order=suspicion"))
     for kind, last in findings.items():
         if last.problem and "no judgements" not in last.problem:
-            text = say(f"office.live.failed.{kind}", problem=last.problem)
+            text = Text(f"office.live.failed.{kind}", problem=english(last.problem))
             todo.append(Need(text, page=f"/{kind}"))
     return todo
 
 
-def _tiles(say: Say, work: Work, findings: dict[str, LastJob]) -> list[Tile]:
+def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
     workers = counts(work, worker)
-    states = ", ".join(
-        say("office.worker.count", n=n, state=Text(f"office.worker.state.{state}"))
+    states = [
+        Text("office.worker.count", n=n, state=Text(f"office.worker.state.{state}"))
         for state, n in workers.items()
-    )
+    ]
     figure = number(sum(workers.values()))
-    words = states or say("office.tile.workers.none")
+    words = listed(states) if states else Text("office.tile.workers.none")
     return [
-        _coverage_tile(say, work),
-        _quality_tile(say, findings["quality"]),
-        _systems_tile(say, findings["systems"]),
-        Tile("/workers", say("office.tile.workers"), figure, words),
+        _coverage_tile(work),
+        _quality_tile(findings["quality"]),
+        _systems_tile(findings["systems"]),
+        Tile("/workers", Text("office.tile.workers"), figure, words),
     ]
 
 
-def _coverage_tile(say: Say, work: Work) -> Tile:
+def _coverage_tile(work: Work) -> Tile:
     topics = by_topic_and_votes(work)
     documents = sum(sum(topic.by_votes.values()) for topic in topics) or 1
     held = f"{sum(topic.held for topic in topics) / documents:.1f}"
@@ -103,32 +98,32 @@ def _coverage_tile(say: Say, work: Work) -> Tile:
     done = sum(topic.held >= topic.wanted for topic in topics)
     return Tile(
         "/coverage",
-        say("office.tile.coverage"),
-        say("office.tile.coverage.figure", held=held, wanted=wanted),
-        say("office.tile.coverage.words", done=done, topics=len(topics)),
+        Text("office.tile.coverage"),
+        Text("office.tile.coverage.figure", held=held, wanted=wanted),
+        Text("office.tile.coverage.words", done=done, topics=len(topics)),
     )
 
 
-def _quality_tile(say: Say, last: LastJob) -> Tile:
-    title = say("office.tile.quality")
+def _quality_tile(last: LastJob) -> Tile:
+    title = Text("office.tile.quality")
     if last.result is None:
-        return Tile("/quality", title, UNKNOWN, say("office.tile.quality.none"))
+        return Tile("/quality", title, UNKNOWN, Text("office.tile.quality.none"))
     rows = {row["coefficient"]: row for row in records(last.result["agreement"])}
     alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
     if alpha is None:
-        return Tile("/quality", title, UNKNOWN, say("office.tile.quality.unknown"), last.age)
-    ends = str(interval(alpha)).partition(" ")[2]
-    words = say("office.tile.quality.words", interval=ends)
+        return Tile("/quality", title, UNKNOWN, Text("office.tile.quality.unknown"), last.age)
+    low, high = number(alpha["low"], 2), number(alpha["high"], 2)
+    words = Text("office.tile.quality.words", low=low, high=high)
     return Tile("/quality", title, number(alpha["value"], 2), words, last.age)
 
 
-def _systems_tile(say: Say, last: LastJob) -> Tile:
-    title = say("office.tile.systems")
+def _systems_tile(last: LastJob) -> Tile:
+    title = Text("office.tile.systems")
     if last.result is None:
-        return Tile("/systems", title, UNKNOWN, say("office.tile.systems.none"))
+        return Tile("/systems", title, UNKNOWN, Text("office.tile.systems.none"))
     first = last.result["measures"][0]
     best = next(row for row in last.result["systems"] if row["measure"] == first)
-    words = say("office.tile.systems.words", measure=first, share=percent(best["best"]))
+    words = Text("office.tile.systems.words", measure=first, share=percent(best["best"]))
     return Tile("/systems", title, str(best["run"]), words, last.age)
 
 
@@ -173,4 +168,4 @@ def dealt_with(number: int, visit: ManagerVisit) -> Response:
     """Take a notice off the list."""
     with visit.write() as work:
         notices.dealt_with(work, number)
-    return visit.go(own_address(visit.text("back")), message=visit.say("office.live.off-the-list"))
+    return visit.go(own_address(visit.text("back")), message=Text("office.live.off-the-list"))

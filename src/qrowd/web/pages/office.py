@@ -13,6 +13,7 @@ from qrowd.collection.books.progress import coverage
 from qrowd.collection.drafts.draft import all_drafts
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 from qrowd.web import access, accounts
 from qrowd.web.access import as_member
 from qrowd.web.accounts import LEAST_PASSWORD, Guest, Session, no_account_yet
@@ -33,12 +34,6 @@ router = page_router()
 LONGEST_LOGIN = 200
 LONGEST_PASSWORD = 1000
 LONGEST_INVITATION = 4000
-STATES = {
-    "draft": "made, not launched",
-    "running": "running",
-    "paused": "paused",
-    "closed": "closed",
-}
 
 
 # --- coming in ------------------------------------------------------------------------------------
@@ -156,7 +151,7 @@ def invite(visit: AdministratorVisit) -> Response:
     try:
         if login in logins and role != "administrator":
             accounts.give_role(visit.store, login, campaign, role)
-            return visit.go("/accounts", message=f"{login} is {role} of {campaign} now.")
+            return visit.go("/accounts", _role_message("given", visit))
         guest = Guest(login, campaign=campaign, role=role)
         if role == "administrator":
             guest = Guest(login, administrator=True)
@@ -170,7 +165,13 @@ def take_role(visit: AdministratorVisit) -> Response:
     """Take a role from an account."""
     login, role, campaign = visit.text("login"), visit.text("role"), visit.text("campaign")
     accounts.take_role(visit.store, login, campaign, role)
-    return visit.go("/accounts", message=f"{login} is no longer {role} of {campaign}.")
+    return visit.go("/accounts", _role_message("taken", visit))
+
+
+def _role_message(done: str, visit: Visit) -> Text:
+    role = Text(f"office.role.{visit.text('role')}")
+    login, campaign = visit.text("login"), visit.text("campaign")
+    return Text(f"office.accounts.{done}", login=login, role=role, campaign=campaign)
 
 
 def _accounts_page(visit: Visit, link: str = "") -> Response:
@@ -222,7 +223,6 @@ def home(visit: Visiting) -> Response:
     return visit.show(
         "organiser/home.html.j2",
         lines=[_line(visit, row) for row in open_to(visit.signed, visit.store)],
-        states=STATES,
         drafts=drafts,
         steps=all_steps(),
     )

@@ -15,6 +15,7 @@ from qrowd.collection.plan.rows import GoldRow, TopicRow
 from qrowd.data.documents import Documents
 from qrowd.errors import InputError
 from qrowd.io.documents import read_documents
+from qrowd.texts import Text
 from qrowd.web.pages.drafts import OpenDraft, address, shared
 from qrowd.web.pages.frame import AdministratorVisit, Visit, page_router
 from qrowd.web.pages.judging import kind_of
@@ -71,7 +72,7 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         own_gold.keep(draft, rows, visit.signed.name, visit.store.clock())
     except InputError as error:
         return sheets(draft, visit.with_problem(error, 422))
-    return visit.go(f"{address(draft, 'gold')}/grade", message=visit.say("office.grade.kept"))
+    return visit.go(f"{address(draft, 'gold')}/grade", message=Text("office.grade.kept"))
 
 
 def _sheet(visit: Visit, draft: Draft, name: str) -> Sheet:

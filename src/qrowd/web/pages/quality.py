@@ -19,9 +19,11 @@ from qrowd.collection.judging import gold
 from qrowd.collection.office.todo import weak_gold
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
+from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.api.results import keep_run
 from qrowd.web.files import CampaignFiles
+from qrowd.web.findings import DISPUTED
 from qrowd.web.judgements import merger_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 
@@ -85,11 +87,12 @@ def _named(files: CampaignFiles, picture: Mapping[str, str]) -> Markup:
 
 
 def embedded(svg: str) -> Markup:
-    """A picture made by `reporting`, to be put into a page.
+    """A picture made by `reporting`, whose words are English, to be put into a page.
 
     The pages' policy forbids `style` attributes: it gets others instead.
     """
-    return Markup(_STYLE.sub(lambda style: _attributes(style[1]), svg))
+    unstyled = _STYLE.sub(lambda style: _attributes(style[1]), svg)
+    return Markup(unstyled.replace("<svg", '<svg lang="en"', 1))
 
 
 def _attributes(style: str) -> str:
@@ -127,7 +130,7 @@ def find(visit: ManagerVisit) -> Response:
     with visit.write() as work:
         jobs.ask(work, kind, parameters)
     back = own_address(visit.text("back"))
-    return visit.go(back, message="Asked for. It is worked out in the background.")
+    return visit.go(back, Text("office.quality.asked"))
 
 
 def _methods() -> list[tuple[str, str]]:
@@ -145,20 +148,23 @@ def _methods() -> list[tuple[str, str]]:
 def quality(visit: ReaderVisit) -> Response:
     """How far the judgements can be trusted."""
     with visit.read() as work:
-        last = last_job(work, "quality")
+        last, merged = last_job(work, "quality"), last_job(work, "merge")
         data = {
             "found": last,
-            "merged": last_job(work, "merge"),
+            "merged": merged,
             "sample": expert_sample.error_rate(work),
             "weak": len({row.id for row in weak_gold(gold.pass_rates(work))}),
             "gold_sets": gold.supply(work),
             **visit.top(work, "/quality"),
         }
     table = (last.result or {}).get("agreement")
+    grades = (merged.result or {}).get("grades", {})
     return visit.show(
         "organiser/quality.html.j2",
         pictures=drawn(visit.storage, last, "assessors", "speed"),
         agreement=list(zip(*table.values(), strict=True)) if table else [],
+        grades=listed([Text("office.quality.grade", n=n, grade=g) for g, n in grades.items()]),
+        most_disputed=DISPUTED,
         methods=_methods(),
         **data,
     )
@@ -223,5 +229,5 @@ def add_runs(visit: ManagerVisit) -> Response:
     sent = visit.files("runs")
     for name, file in sent:
         keep_run(visit.storage, name, file)
-    message = f"{len(sent)} runs were taken in." if sent else "No file was chosen."
-    return visit.go(visit.address("/systems"), message=message)
+    said = Text("office.systems.taken-in", n=len(sent)) if sent else Text("office.systems.no-file")
+    return visit.go(visit.address("/systems"), said)

@@ -9,7 +9,7 @@ from qrowd.collection.books.progress import status
 from qrowd.collection.material import clarification
 from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError
-from qrowd.rendering import thousands
+from qrowd.texts import Text
 from qrowd.web import jobs
 from qrowd.web.api.results import made_releases, make_release, release_zip
 from qrowd.web.judgements import figures_of
@@ -17,11 +17,7 @@ from qrowd.web.pages.frame import CampaignVisit, Confirmation, ExporterVisit, pa
 
 router = page_router()
 PAGE = "/releases"
-METHODS = (
-    ("auto", "auto: what fits best"),
-    ("mv", "mv: majority vote"),
-    ("ds", "ds: weighs judges by their errors"),
-)
+METHODS = ("auto", "mv", "ds")
 LONGEST_METHOD = 300
 
 
@@ -41,7 +37,7 @@ def listed(visit: ExporterVisit) -> Response:
         "organiser/releases.html.j2",
         runs=sum(1 for _ in visit.storage.runs.iterdir()),
         made=made_releases(visit.storage)[::-1],
-        methods=METHODS,
+        methods=[(method, Text(f"office.releases.method.{method}")) for method in METHODS],
         method=visit.text("method", "auto"),
         day=clarification.day,
         **data,
@@ -59,24 +55,27 @@ def make(visit: ExporterVisit) -> Response:
         make_release(visit.member, method)
     except QrowdError as error:
         return listed(visit.with_problem(error, 409))
-    message = "The release is being made; look again in a moment."
-    return visit.go(visit.address(PAGE), message=message)
+    return visit.go(visit.address(PAGE), Text("office.releases.begun"))
 
 
 def _confirmation(visit: CampaignVisit) -> Confirmation:
     with visit.read() as work:
         progress, plan, earlier = status(work), work.plan, len(release.releases(work))
-    texts = "with their texts" if plan.release.text else "as ids, without their texts"
     follows = [
-        f"{thousands(progress.held)} of {thousands(progress.wanted)} judgements are there.",
-        f"Documents are included {texts}.",
-        "People are numbers drawn at random; times and reasons are left out.",
-        "Whoever gets it can keep it: later deletions do not reach it.",
+        Text("office.releases.ask-judgements", held=progress.held, wanted=progress.wanted),
+        Text("office.releases.ask-texts" if plan.release.text else "office.releases.ask-ids"),
+        Text("office.releases.ask-people"),
+        Text("office.releases.ask-final"),
     ]
     if earlier:
-        follows.append(f"There are {earlier} earlier releases; this one replaces none.")
-    back = visit.address(PAGE)
-    return Confirmation("Make a release?", follows, "", "Make the release", back, final=True)
+        follows.append(Text("office.releases.ask-earlier", n=earlier))
+    return Confirmation(
+        Text("office.releases.ask"),
+        follows,
+        button=Text("office.releases.ask-yes"),
+        back=visit.address(PAGE),
+        final=True,
+    )
 
 
 @router.get("/campaigns/{name}/releases/{number}/zip")

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from qrowd import rendering
 from qrowd.collection.record.act import offered
+from qrowd.texts import Text, language_names, listed
 
 FOLDER = Path(__file__).parents[1]
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -29,6 +30,7 @@ def templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_said,
     )
     environment.filters |= {
         "number": number,
@@ -36,9 +38,23 @@ def templates() -> jinja2.Environment:
         "interval": interval,
         "when": when,
         "ago": ago,
+        "listed": listed,
+        "english": english,
     }
+    environment.globals["language_names"] = language_names
     environment.globals["offered"] = offered
     return environment
+
+
+@jinja2.pass_context
+def _said(context: jinja2.runtime.Context, value: Any) -> Any:
+    """A text in the language of the page."""
+    return context["t"](value) if isinstance(value, Text) else value
+
+
+def english(words: str) -> Markup:
+    """What is English in every language: errors, and what the analysis says."""
+    return Markup('<span lang="en">{}</span>').format(words)
 
 
 # --- numbers, shares and times as people read them ------------------------------------------------
@@ -58,33 +74,42 @@ def percent(value: float | None, digits: int = 0) -> str:
     return rendering.spaced_percent(value, digits)
 
 
-def interval(estimate: Mapping[str, Any] | None, digits: int = 2) -> str:
+def interval(estimate: Mapping[str, Any] | None, digits: int = 2) -> Text | str:
     """A value with its ends: 0.61 (0.55 to 0.66)."""
     if estimate is None or _unknown(estimate["value"]):
         return UNKNOWN
-    value, low, high = estimate["value"], estimate.get("low"), estimate.get("high")
-    if _unknown(low) or _unknown(high):
-        return f"{value:.{digits}f}"
-    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    shown = {
+        end: f"{estimate[end]:.{digits}f}"
+        for end in ("value", "low", "high")
+        if not _unknown(estimate.get(end))
+    }
+    return Text("office.word.interval", **shown) if len(shown) == 3 else shown["value"]
 
 
 def _unknown(value: float | None) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def when(at: int | None) -> Markup:
+@jinja2.pass_context
+def when(context: jinja2.runtime.Context, at: int | None) -> Markup:
     """A time by the server's clock."""
     if at is None:
         return Markup(UNKNOWN)
     then = datetime.fromtimestamp(at / 1000).astimezone()
-    text = escape(f"{then.day} {then:%b %Y, %H:%M}")
-    return Markup('<time datetime="{}">{}</time>').format(then.isoformat(timespec="minutes"), text)
+    text = Text(
+        "office.time",
+        day=then.day,
+        month=Text(f"office.month.short.{then.month}"),
+        year=str(then.year),
+        clock=f"{then:%H:%M}",
+    )
+    said = Markup('<time datetime="{}">{}</time>')
+    return said.format(then.isoformat(timespec="minutes"), context["t"](text))
 
 
-def ago(milliseconds: int) -> str:
+def ago(milliseconds: int) -> Text:
     """How long ago: just now, 5 minutes ago, 3 days ago."""
-    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
-        n = milliseconds // unit
-        if n:
-            return f"{rendering.counted(n, name)} ago"
-    return "just now"
+    for unit, name in ((DAY, "days"), (HOUR, "hours"), (MINUTE, "minutes")):
+        if milliseconds >= unit:
+            return Text(f"office.ago.{name}", n=milliseconds // unit)
+    return Text("office.ago.now")

@@ -18,7 +18,6 @@ from qrowd.quality.assessors import ABOUT, MAIN
 from qrowd.texts import Text
 from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
 from qrowd.web.pages.frame import (
-    CampaignVisit,
     Confirmation,
     KeeperVisit,
     Part,
@@ -26,7 +25,7 @@ from qrowd.web.pages.frame import (
     page_router,
 )
 from qrowd.web.pages.quality import last_job
-from qrowd.web.pages.templates import interval
+from qrowd.web.pages.templates import english, interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +116,7 @@ def _fact(evidence: Mapping[str, Any], name: str) -> tuple[str, Text | str, Any]
     ends = {end: evidence.get(f"{name}_{end}") for end in ("low", "high")}
     if any(end is None for end in ends.values()):
         return name, ABOUT[name], evidence[name]
-    means = Text("office.worker.interval", meaning=ABOUT[name].partition(" (")[0])
+    means = Text("office.worker.interval", meaning=english(ABOUT[name].partition(" (")[0]))
     return name, means, interval({"value": evidence[name], **ends})
 
 
@@ -179,30 +178,30 @@ def forget(number: int, visit: KeeperVisit) -> Response:
     page = visit.address(f"/workers/{number}")
     void = visit.text("void") == "yes"
     if not visit.sure:
-        return visit.confirm(_forgetting(visit, number, void, page))
+        return visit.confirm(_forgetting(number, void, page))
     try:
         erase(visit.member, number, void=void, despite=visit.text("despite") == "yes")
     except RuleError as error:
         if error.code != "released":
             raise
         once_more = Confirmation(
-            visit.say("office.worker.forget-released"),
+            Text("office.worker.forget-released"),
             [f"{error}."],
-            button=visit.say("office.worker.forget-despite"),
+            button=Text("office.worker.forget-despite"),
             back=page,
             final=True,
         )
         return visit.confirm(once_more, [("void", "yes"), ("despite", "yes")])
-    return visit.go(page, message=visit.say("office.worker.forgotten"))
+    return visit.go(page, message=Text("office.worker.forgotten"))
 
 
-def _forgetting(visit: CampaignVisit, number: int, void: bool, back: str) -> Confirmation:
+def _forgetting(number: int, void: bool, back: str) -> Confirmation:
     follows = ("forget-erased", "forget-voids" if void else "forget-keeps", "forget-backups")
     return Confirmation(
-        visit.say("office.worker.forget-question", worker=f"w{number}"),
-        [visit.say(f"office.worker.{part}") for part in follows],
-        visit.say("office.price.nothing"),
-        visit.say("office.worker.forget-button"),
+        Text("office.worker.forget-question", worker=f"w{number}"),
+        [Text(f"office.worker.{part}") for part in follows],
+        Text("office.price.nothing"),
+        Text("office.worker.forget-button"),
         back,
         final=True,
     )

@@ -15,8 +15,8 @@ async function watch(part) {
       setTimeout(resolve, PAUSE);
     });
   }
-  part.firstChild.data = "It is ready. ";
-  part.querySelector("a").textContent = "Show it";
+  part.firstChild.data = `${part.dataset.ready} `;
+  part.querySelector("a").textContent = part.dataset.show;
 }
 
 document.querySelectorAll("[data-job]").forEach(watch);
