@@ -5,9 +5,10 @@ from __future__ import annotations
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record import audit
+from qrowd.data.topics import Topic
 
 TOPICS, GOLD_SETS, SIZE = 20, 60, 5
 
@@ -24,7 +25,7 @@ def launched(database: str, plan: str, material: CampaignRows) -> Store:
 
 def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> CampaignRows:
     """Topics, pairs, gold sets, and documents that say their name so many times."""
-    queries = [TopicRow(f"t{at}", query=f"query {at}") for at in range(topics)]
+    queries = [Topic(f"t{at}", query=f"query {at}") for at in range(topics)]
     pool = [(f"t{at % topics}", f"d{at}") for at in range(pairs)]
     gold = [
         GoldRow(f"t{s % topics}", f"g{s}-{d}", d % 2, "because", "", f"s{s}")

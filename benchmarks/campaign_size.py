@@ -19,10 +19,11 @@ from qrowd.collection.database import transfer
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
+from qrowd.data.topics import Topic
 
 PLAN = '[campaign]\nname = "large"\n[hit]\ngold = 0\n'
 
@@ -65,7 +66,7 @@ def steps(store: Store, folder: Path, options: Options) -> Iterator[tuple[str, S
 
 def material(options: Options) -> CampaignRows:
     """All pairs of some topics."""
-    topics = [TopicRow(f"t{t}", f"query {t}") for t in range(options.topics)]
+    topics = [Topic(f"t{t}", f"query {t}") for t in range(options.topics)]
     pairs = [(f"t{t}", f"d{t}-{d}") for t in range(options.topics) for d in range(options.pool)]
     documents = (DocumentRow(name, name.encode()) for _, name in pairs)
     return CampaignRows(topics, documents, pairs)

@@ -32,7 +32,8 @@ from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer, body_of
 from qrowd.collection.people import workers
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
+from qrowd.data.topics import Topic
 from qrowd.web.sanitiser import reader_of_text, text_of
 
 NAME = "leak"
@@ -113,7 +114,7 @@ def material(options: Options) -> CampaignRows:
         DocumentRow(name, b"word " * chance.randint(100, 1500), f"Page {chance.getrandbits(40):x}")
         for name in chance.sample(names, len(names))
     ]
-    topics = [TopicRow(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
+    topics = [Topic(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
     return CampaignRows(topics, documents, pool, gold)
 
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from benchmarks._benchmark import Table, run
 from benchmarks._server import Server, browser
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.data.topics import Topic
 from qrowd.web.settings import Settings
 from qrowd.web.trial import launch_campaign
 
@@ -80,7 +81,7 @@ def material(options: Options, media: str) -> CampaignRows:
             parts = "".join(f"<p>{part} <b>bold</b></p>" for part in body.split("\n\n"))
             body = f"<!doctype html><title>long</title><div class=a>{parts}</div>"
         rows.append(DocumentRow(f"d{at}", body.encode(), f"Document {at}", "", media))
-    return CampaignRows([TopicRow("t", "reason")], rows, [("t", row.name) for row in rows])
+    return CampaignRows([Topic("t", "reason")], rows, [("t", row.name) for row in rows])
 
 
 def measure(page: Page, documents: int) -> tuple[list[list[float]], list[list[float]]]:

@@ -88,7 +88,7 @@ def _parameters(card: registry.Card) -> str:
 
 def plan_page() -> str:
     """Every key of a campaign's plan file, by section."""
-    from qrowd.collection.plan.sections import keys, sections
+    from qrowd.collection.plan.sections import sections
 
     parts = [
         "# The plan of a campaign",
@@ -98,7 +98,7 @@ def plan_page() -> str:
     for name, kind in sections().items():
         rows = [
             f"| `{p.name}` | `{p.default!r}` | {_cell(p.allowed)} | {_cell(p.help)} |"
-            for p in keys(kind)
+            for p in registry.params_of(kind)
         ]
         table = ["| key | default | values | meaning |", "|---|---|---|---|", *rows]
         parts += [f"## `[{name}]`", inspect.getdoc(kind) or "", "\n".join(table)]

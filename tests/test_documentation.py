@@ -143,10 +143,11 @@ def test_equations_become_mathml() -> None:
 
 
 def test_every_key_of_a_plan_has_its_row() -> None:
-    from qrowd.collection.plan.sections import keys, sections
+    from qrowd.collection.plan.sections import sections
+    from qrowd.registry import params_of
 
     page = generate.plan_page()
     for name, kind in sections().items():
         assert f"## `[{name}]`" in page
-        for key in keys(kind):
+        for key in params_of(kind):
             assert f"| `{key.name}` |" in page, f"{name}.{key.name}"

@@ -198,10 +198,10 @@ def method(
     return _registering(
         "method",
         id,
-        paper,
-        needs,
-        uses,
         aliases,
+        paper=paper,
+        needs=needs,
+        uses=uses,
         grades=grades,
         nominal=nominal,
         sampled=sampled,
@@ -216,7 +216,7 @@ def measure(
     id: str, *, paper: str, aliases: Mapping[str, str] = types.MappingProxyType({})
 ) -> Callable[[type[T]], type[T]]:
     """Register a measure of a ranking."""
-    return _registering("measure", id, paper, (), (), aliases)
+    return _registering("measure", id, aliases, paper=paper)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=False)
@@ -224,23 +224,19 @@ def rule(
     id: str, *, paper: str, needs: tuple[str, ...] = (), uses: tuple[str, ...] = ()
 ) -> Callable[[type[T]], type[T]]:
     """Register a screening rule; its parameters may be given by position."""
-    return _registering("rule", id, paper, needs, uses, {})
+    return _registering("rule", id, {}, paper=paper, needs=needs, uses=uses)
 
 
 def _registering(
-    kind: str,
-    id: str,
-    paper: str,
-    needs: tuple[str, ...],
-    uses: tuple[str, ...],
-    aliases: Mapping[str, str],
-    **flags: Any,
+    kind: str, id: str, aliases: Mapping[str, str], **about: Any
 ) -> Callable[[type[T]], type[T]]:
+    """`about` is what else the card says."""
+    others = tuple(sorted(aliases.items()))
+
     def register(cls: type[T]) -> type[T]:
         registered = _dataclass_of(cls, id, kw_only=kind != "rule")
-        others = tuple(sorted(aliases.items()))
         params = params_of(registered)
-        card = Card(id, kind, registered, paper, params, needs, uses, others, **flags)
+        card = Card(id=id, kind=kind, cls=registered, params=params, aliases=others, **about)
         other = _cards[kind].get(id)
         if other and other.cls.__qualname__ != registered.__qualname__:
             raise UsageError(f"two {kind}s are named {id!r}: {other.cls.__name__}, {cls.__name__}")
@@ -406,6 +402,7 @@ def cards(kind: str = "method") -> dict[str, Card]:
     return dict(sorted(_cards[kind].items()))
 
 
+@cache
 def import_modules(home: str) -> None:
     """Import a package with all its modules, or a module, so that what is in them registers."""
     package = importlib.import_module(home)

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, Response, expect
 from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
+from qrowd.data.topics import Topic
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
@@ -62,7 +63,7 @@ def material() -> CampaignRows:
         for at, (media, body) in enumerate(others)
     ]
     return CampaignRows(
-        [TopicRow("t", "<script>ran=1</script>")], documents, [("t", one.name) for one in documents]
+        [Topic("t", "<script>ran=1</script>")], documents, [("t", one.name) for one in documents]
     )
 
 

@@ -13,7 +13,8 @@ from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
 from tests.browser.walking import keep_picture
 
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
+from qrowd.data.topics import Topic
 from qrowd.web.tasks import draw_one, undrawn_documents
 
 PLAN = """
@@ -39,9 +40,7 @@ def material() -> CampaignRows:
         DocumentRow("b", b"%PDF-1.7 nothing", "No paper", "", "application/pdf"),
         DocumentRow("c", picture("png", 300, 200), "A turkey on a plate", "", "image/png"),
     ]
-    return CampaignRows(
-        [TopicRow("t", "turkey")], documents, [("t", one.name) for one in documents]
-    )
+    return CampaignRows([Topic("t", "turkey")], documents, [("t", one.name) for one in documents])
 
 
 def titled(page: Page, title: str) -> None:

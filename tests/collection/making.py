@@ -14,8 +14,9 @@ from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import workers
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.data.topics import Topic
 
 PLAN = """
 [campaign]
@@ -117,7 +118,7 @@ def material(
     golds: list[GoldRow] = []
     tests: list[GoldRow] = []
     for t in range(topics):
-        texts.append(TopicRow(f"t{t}", query=f"query {t}"))
+        texts.append(Topic(f"t{t}", query=f"query {t}"))
         for d in range(pool):
             grade = chance.choice((0, 1, 2))
             name = f"d{t}-{d}"

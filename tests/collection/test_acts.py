@@ -28,9 +28,10 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import all_acts
+from qrowd.data.topics import Topic
 from qrowd.errors import RuleError
 
 TABLES = (
@@ -98,7 +99,7 @@ def extended(site: Site) -> int:
     """A new topic, its pool and gold."""
     names = [f"n{at}" for at in range(6)]
     more = CampaignRows(
-        topics=[TopicRow("new", "a query")],
+        topics=[Topic("new", "a query")],
         documents=[DocumentRow(name, name.encode(), "page 1") for name in names],
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "", "", "g") for at, name in enumerate(names[3:])],

@@ -121,7 +121,7 @@ def test_gold_that_most_miss_is_named(url: str) -> None:
         gold_id = work.db.scalar(select(judging_set.c.id).where(judging_set.c.role == "gold"))
         told = [one for one in needs(work, pace_of(work)) if one.act == "retire gold"]
         assert [one.details for one in told] == [{"set": gold_id}]
-        assert len(gold.all_grades(work)) == 3
+        assert len(gold.named_grades(work)) == 3
     site.work(audit.perform, "o", "retire gold", {"set": gold_id})
     assert not [text for text in texts(site) if "Gold set" in text]
     site.store.engine.dispose()

@@ -26,7 +26,7 @@ from qrowd.collection.judging.offer import Offer
 from qrowd.collection.plan import way as registry
 from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan, plan_text
 from qrowd.collection.plan.way import Opinion, Way
@@ -34,6 +34,7 @@ from qrowd.collection.publishing.datasheet import Figures
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
 from qrowd.collection.publishing.release import release
+from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
 
 SLIDER = PLAN.replace("[sets]", 'way = "slider"\n[scale]\ncuts = [34, 67]\n[sets]')
@@ -105,7 +106,7 @@ def test_every_way_can_be_tried_and_has_words(way: str) -> None:
     refuse_unmeetable(plan, rows)
     assert forecast(plan, rows).batches
     assert bool(rows.gold) == plan.way.gold
-    assert all(str(text) for text in (plan.way.title, plan.way.means, plan.way.datasheet))
+    assert all(str(plan.way.says(part)) for part in ("title", "means", "datasheet"))
 
 
 def test_an_unknown_way_is_refused_at_its_line() -> None:
@@ -250,7 +251,7 @@ def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
 
 def many() -> CampaignRows:
     """Three topics with 100 documents each, whose titles are their names; gold."""
-    topics = [TopicRow(f"t{t}", query=f"query {t}") for t in range(3)]
+    topics = [Topic(f"t{t}", query=f"query {t}") for t in range(3)]
     gold = [
         GoldRow(f"t{s % 3}", f"g{s}-{d}", grade, "", "", f"s{s}")
         for s in range(21)

@@ -15,6 +15,7 @@ from qrowd.io import formats
 from qrowd.io.formats import FORMATS, format_of, format_to_write
 from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
+from qrowd.registry import import_modules
 
 FRAME = pl.DataFrame(
     {"topic": ["t1", "t2"], "doc": ["d1", "d2"], "assessor": ["a", "b"], "grade": [1, 0]}
@@ -49,6 +50,7 @@ def test_a_class_is_all_that_a_new_format_needs(
     )
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setattr(Format, "classes", [*Format.classes])
+    import_modules.cache_clear()
     order = list(formats.in_order())
     assert order.index("tsv") < order.index("csv") < order.index("trec")
     assert order.index("shouted") < order.index("csv")

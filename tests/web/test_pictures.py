@@ -13,8 +13,9 @@ from tests.browser.papers import pdf, picture
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.data.topics import Topic
 from qrowd.web import pictures, tasks
 from qrowd.web.sanitiser import can_be_shown
 
@@ -69,7 +70,7 @@ def test_jobs_draw_what_nobody_has_asked_for_yet(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "qrowd.db"), new=True)
     plan = parse_plan("[campaign]\nname = 'p'\n[sets]\nsize = 1\n[hit]\nsets = 1\ngold = 0")
     one = DocumentRow("d", pdf([["text"]]), "", "", "application/pdf")
-    create_campaign(store, plan, CampaignRows([TopicRow("t", "q")], [one], [("t", "d")]))
+    create_campaign(store, plan, CampaignRows([Topic("t", "q")], [one], [("t", "d")]))
     undrawn = tasks.undrawn_documents(store, tmp_path)
     assert len(undrawn) == 1
     assert tasks.draw_one(store, tmp_path, undrawn)

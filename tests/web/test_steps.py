@@ -17,10 +17,10 @@ from tests.web.office import words
 from tests.web.test_wizard import Wizard, paths, wizard
 
 from qrowd import texts
+from qrowd.collection.drafts import steps
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft, open_draft, save
 from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.steps import Step, all_steps, step_of
-from qrowd.collection.drafts.steps import step as step_module
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
@@ -49,7 +49,7 @@ WORDS = {
 def no_steps_left_behind(patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Steps that are made here are gone afterwards."""
     with patch.context() as own:
-        own.setattr(step_module, "REGISTERED", dict(step_module.REGISTERED))
+        own.setattr(steps, "REGISTERED", dict(steps.REGISTERED))
         yield
 
 

@@ -110,7 +110,7 @@ def test_cuts_are_asked_for_where_documents_get_numbers(
 ) -> None:
     wizard.whole(paths)
     page = words(wizard.desk.get(f"{wizard.address}/way"))
-    assert all(str(way.title) in page for way in Way.all())
+    assert all(str(way.says("title")) in page for way in Way.all())
     assert "Where each grade begins" not in words(wizard.desk.get(f"{wizard.address}/grades"))
     assert wizard.answer("way", **{"campaign.way": "slider"}).status_code == 303
     assert "Where each grade begins" in words(wizard.desk.get(f"{wizard.address}/grades"))

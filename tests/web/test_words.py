@@ -27,8 +27,9 @@ from qrowd.collection.database.schema import place
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.offer import Offer
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.record import audit
+from qrowd.data.topics import Topic
 from qrowd.web import tasks
 from qrowd.web.access import OFFICE_COOKIE
 from qrowd.web.app import make_app
@@ -146,7 +147,7 @@ def test_english_is_found_where_it_is_left() -> None:
 
 def rows() -> CampaignRows:
     """Topics and documents; titles end in their true grade."""
-    topics = [TopicRow(f"t{t}", f"ZZquery{t}", f"ZZdescription{t}") for t in range(3)]
+    topics = [Topic(f"t{t}", f"ZZquery{t}", f"ZZdescription{t}") for t in range(3)]
     pairs = [(f"t{t}", f"d{t}-{d}") for t in range(3) for d in range(7)]
     documents = [
         DocumentRow(doc, f"ZZtext{doc[1]} ZZtext ZZtext{doc}".encode(), f"ZZpage {number % 3}")

@@ -10,9 +10,10 @@ import click
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.evaluate import deliver_scores
-from qrowd.cli.method_commands import MethodGroup, method_command
+from qrowd.cli.method_commands import MethodGroup
 from qrowd.cli.output import deliver, put, say, say_notes
 from qrowd.errors import InputError
+from qrowd.registry import Card
 
 SHARED = (
     opt.runs,
@@ -32,11 +33,8 @@ SHARED = (
         help="Topics to learn from gold on: a file with one topic per line, topics separated by "
         "commas, or a random share such as 0.3. Default: every topic that has gold.",
     ),
-    opt.with_default(
-        "--replicates",
-        type=click.IntRange(1, 10_000),
-        default=100,
-        help="Number of random assessors of each kind, for aware-u.",
+    opt.count(
+        "--replicates", 100, "Number of random assessors of each kind, for aware-u.", most=10_000
     ),
     opt.output_file("--assessors", help="Write the weight of each assessor."),
     opt.switch(
@@ -51,34 +49,12 @@ SHARED = (
 )
 
 
-def _command_of(name: str, method: Any) -> click.Command:
-    card = method.card
+def _words(card: Card) -> tuple[str, str]:
     gold = " --gold some.qrels --train-topics 0.3" if "reference" in card.needs else ""
     needs = "Needs --gold. " if gold else ""
     source = f"{needs}After {card.paper}; the model: `qrowd methods {card.id}`."
     example = f"qrowd aware {card.id} --runs 'runs/*.gz' --judgements crowd.tsv{gold} -o scores.tsv"
-    return method_command(name, method, SHARED, _aware, source, example)
-
-
-@click.group(
-    cls=MethodGroup,
-    level="scores",
-    make=_command_of,
-    subcommand_metavar="METHOD --runs FILES --judgements FILE [OPTIONS]",
-)
-def command() -> None:
-    """Score runs under each assessor, then merge the scores instead of the judgements (AWARE).
-
-    METHOD is one of the methods below, with parameters if you like: "aware-u(gap='tau')". The
-    thesis's names (sup_apc, sgl_fro_msd) work too. For a method's options, see `qrowd aware aware-s
-    --help`.
-
-    \b
-    Examples:
-      qrowd aware aware-uni --runs 'runs/*.gz' --judgements crowd.tsv -m AP -m nDCG@20
-      qrowd aware aware-s --gap apc --runs 'runs/*.gz' --judgements crowd.tsv --gold some.qrels \\
-        --train-topics train.txt -o scores.tsv --assessors weights.tsv
-    """
+    return source, example
 
 
 def _aware(
@@ -128,6 +104,29 @@ def _aware(
         deliver_scores(done.merged, output, as_json)
     if not as_json:
         say_notes(done.merged.notes, quiet)
+
+
+@click.group(
+    cls=MethodGroup,
+    level="scores",
+    shared=SHARED,
+    act=_aware,
+    words=_words,
+    subcommand_metavar="METHOD --runs FILES --judgements FILE [OPTIONS]",
+)
+def command() -> None:
+    """Score runs under each assessor, then merge the scores instead of the judgements (AWARE).
+
+    METHOD is one of the methods below, with parameters if you like: "aware-u(gap='tau')". The
+    thesis's names (sup_apc, sgl_fro_msd) work too. For a method's options, see `qrowd aware aware-s
+    --help`.
+
+    \b
+    Examples:
+      qrowd aware aware-uni --runs 'runs/*.gz' --judgements crowd.tsv -m AP -m nDCG@20
+      qrowd aware aware-s --gap apc --runs 'runs/*.gz' --judgements crowd.tsv --gold some.qrels \\
+        --train-topics train.txt -o scores.tsv --assessors weights.tsv
+    """
 
 
 def _training(stated: str | None, topics: q.Index, seed: int) -> q.Index:

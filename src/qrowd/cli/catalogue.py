@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
 
 import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.output import show, show_json
 from qrowd.registry import Card, cards, get
-
-Columns = dict[str, list[str]]
+from qrowd.rendering import table_of
 
 
 @click.command()
@@ -33,7 +31,8 @@ def methods(method: str | None, output: str | None, as_json: bool) -> None:
       qrowd methods --json
     """
     if method is None:
-        show(_methods(list(cards().values())), output, as_json, title="Methods")
+        rows = [_method(card) for card in cards().values()]
+        show(table_of(rows), output, as_json, title="Methods")
         return
     card: Card = get(method).card
     facts = [
@@ -42,7 +41,7 @@ def methods(method: str | None, output: str | None, as_json: bool) -> None:
     ]
     facts += [f"needs: {', '.join(card.needs)}"] if card.needs else []
     facts += [f"uses: {', '.join(card.uses)}"] if card.uses else []
-    _describe(card, facts, _methods, as_json)
+    _describe(card, facts, _method(card), as_json)
 
 
 @click.command()
@@ -65,32 +64,33 @@ def measures(measure: str | None, output: str | None, as_json: bool) -> None:
     from qrowd.evaluation.measure import parse_measure
 
     if measure is None:
-        show(_measures(list(cards("measure").values())), output, as_json, title="Measures")
+        rows = [_measure(card) for card in cards("measure").values()]
+        show(table_of(rows), output, as_json, title="Measures")
         return
     card = parse_measure(measure).card
     facts = [f"{card.id}: {card.paper}", f"expectation under random relevance: {_expected(card)}"]
-    _describe(card, facts, _measures, as_json)
+    _describe(card, facts, _measure(card), as_json)
 
 
-def _methods(listed: Sequence[Card]) -> Columns:
+def _method(card: Card) -> dict[str, str]:
     return {
-        "method": [card.id for card in listed],
-        "level": [card.level for card in listed],
-        "grades": [card.grades for card in listed],
-        "what it is": [card.summary for card in listed],
-        "paper": [card.paper for card in listed],
-        "needs": [" ".join(card.needs) for card in listed],
-        "uses": [" ".join(card.uses) for card in listed],
+        "method": card.id,
+        "level": card.level,
+        "grades": card.grades,
+        "what it is": card.summary,
+        "paper": card.paper,
+        "needs": " ".join(card.needs),
+        "uses": " ".join(card.uses),
     }
 
 
-def _measures(listed: Sequence[Card]) -> Columns:
+def _measure(card: Card) -> dict[str, str]:
     return {
-        "measure": [card.id for card in listed],
-        "what it is": [card.summary for card in listed],
-        "parameters": [", ".join(p.name for p in card.params) for card in listed],
-        "expected": [_expected(card) for card in listed],
-        "paper": [card.paper for card in listed],
+        "measure": card.id,
+        "what it is": card.summary,
+        "parameters": ", ".join(p.name for p in card.params),
+        "expected": _expected(card),
+        "paper": card.paper,
     }
 
 
@@ -102,13 +102,10 @@ def _expected(card: Card) -> str:
     return "by draws" if card.cls.expectation is Measure.expectation else "yes"
 
 
-def _describe(
-    card: Card, facts: list[str], columns: Callable[[Sequence[Card]], Columns], as_json: bool
-) -> None:
+def _describe(card: Card, facts: list[str], row: dict[str, str], as_json: bool) -> None:
     """All that a card says, as JSON or for eyes."""
     about = inspect.getdoc(card.cls) or ""
     if as_json:
-        row = {name: column[0] for name, column in columns([card]).items()}
         parameters = [
             {"name": p.name, "default": p.default, "values": p.allowed, "meaning": p.help}
             for p in card.params

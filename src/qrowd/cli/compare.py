@@ -14,10 +14,6 @@ from qrowd.errors import UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
 
-_TESTS = ("randomisation", "t", "wilcoxon")
-_CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
-_OVER = ("estimate", "reference", "symmetric")
-
 
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=opt.once)
@@ -42,27 +38,28 @@ _OVER = ("estimate", "reference", "symmetric")
     "line, or qrels.",
 )
 @opt.measures("Compare this measure only. Repeatable.")
-@opt.with_default(
+@opt.count(
     "--bootstrap",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    help="Bootstrap samples of topics for the intervals; 0 for none.",
+    1000,
+    "Bootstrap samples of topics for the intervals; 0 for none.",
+    least=0,
+    most=100_000,
 )
 @opt.with_default("--level", type=float, default=0.95, help="Confidence level of the intervals.")
 @opt.choice(
     "--test",
-    choices=_TESTS,
+    choices=("randomisation", "t", "wilcoxon"),
     help="Test between estimates (or systems), paired over topics.",
 )
 @opt.choice(
     "--correction",
-    choices=_CORRECTIONS,
+    choices=("holm", "bonferroni", "fdr", "none"),
     help="Correction for the number of tests.",
 )
 @opt.with_default("--alpha", type=float, default=0.05, help="Significance level of the marks.")
 @opt.choice(
     "--over",
-    choices=_OVER,
+    choices=("estimate", "reference", "symmetric"),
     help="The ranking whose top tau_AP weighs most.",
 )
 @opt.choice(
@@ -206,12 +203,7 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
 )
-@opt.with_default(
-    "--bins",
-    type=click.IntRange(min=1),
-    default=10,
-    help="Number of bins of the calibration table.",
-)
+@opt.count("--bins", 10, "Number of bins of the calibration table.")
 @opt.grades
 @opt.output
 @opt.as_json

@@ -44,7 +44,7 @@ def command() -> None:
     default=0.95,
     help="Confidence level of the interval.",
 )
-@click.option("--figures", metavar="FOLDER", help="Draw the similarities.")
+@opt.figures("Draw the similarities.")
 @opt.output
 @opt.as_json
 @opt.seed

@@ -13,11 +13,7 @@ from qrowd.errors import UsageError
 @click.command()
 @opt.judgements
 @click.option(
-    "--pairs",
-    type=click.IntRange(min=1),
-    required=True,
-    metavar="N",
-    help="How many pairs to choose.",
+    "--pairs", type=click.IntRange(1), required=True, metavar="N", help="How many pairs to choose."
 )
 @opt.choice(
     "--by",
@@ -26,13 +22,7 @@ from qrowd.errors import UsageError
     "runs depend on it, how uncertain votes are; or choose whole topics.",
 )
 @opt.input_file("--runs", multiple=True, help="Runs, for --by weight. Repeatable.")
-@opt.with_default(
-    "-m",
-    "--measure",
-    default="P@10",
-    metavar="MEASURE",
-    help="Whose weights --by weight uses: P@k, DCG@k or RBP.",
-)
+@opt.measure("P@10", "Whose weights --by weight uses: P@k, DCG@k or RBP.")
 @opt.output
 @opt.seed
 @opt.quiet
@@ -82,13 +72,7 @@ def sample(
 @opt.input_file(
     "--runs", multiple=True, help="Also show how well each judge ranks these runs. Repeatable."
 )
-@opt.with_default(
-    "-m",
-    "--measure",
-    default="nDCG@10",
-    metavar="MEASURE",
-    help="The measure by which runs are ranked.",
-)
+@opt.measure("nDCG@10", "The measure by which runs are ranked.")
 @opt.level
 @opt.output
 @opt.as_json

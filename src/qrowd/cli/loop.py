@@ -27,14 +27,9 @@ from qrowd.errors import UsageError
     help="Also a method with each of these values of a parameter, as in "
     "mvnn.similarity=0.1,0.5,0.9; may repeat.",
 )
-@opt.with_default(
-    "--votes", type=click.IntRange(min=1), default=5, help="Votes per document at the end."
-)
-@opt.with_default(
-    "--randomisations",
-    type=click.IntRange(min=1),
-    default=50,
-    help="How often all of it is done again, all methods on the same draws.",
+@opt.count("--votes", 5, "Votes per document at the end.")
+@opt.count(
+    "--randomisations", 50, "How often all of it is done again, all methods on the same draws."
 )
 @click.option(
     "--every",
@@ -52,16 +47,11 @@ from qrowd.errors import UsageError
 @opt.choice(
     "--request",
     choices=("resample", "simulated"),
-    help="A vote is one of the document's real votes, drawn with "
-    "replacement, or that of a simulated assessor who errs as somebody of the crowd does "
-    "on gold.",
+    help="A vote is one of the document's real votes, drawn with replacement, or that of a "
+    "simulated assessor who errs as somebody of the crowd does on gold.",
 )
-@opt.with_default(
-    "--at-least",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Leave out topics where a judged document has fewer real votes.",
+@opt.count(
+    "--at-least", 1, "Leave out topics where a judged document has fewer real votes.", metavar="N"
 )
 @click.option(
     "--near",
@@ -83,7 +73,7 @@ from qrowd.errors import UsageError
     help="Write the table of topics: accuracy at --at votes per document; "
     "* better than the first method, # than all others (Wilcoxon, .05).",
 )
-@click.option("--figures", metavar="FOLDER", help="Draw the curves, and a picture of each sweep.")
+@opt.figures("Draw the curves, and a picture of each sweep.")
 @opt.output
 @opt.as_json
 @opt.seed

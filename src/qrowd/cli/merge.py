@@ -9,7 +9,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.method_commands import MethodGroup, method_command
+from qrowd.cli.method_commands import MethodGroup
 from qrowd.cli.output import iterations, put, save_pictures, say
 from qrowd.errors import UsageError
 from qrowd.registry import Card, cards
@@ -44,54 +44,25 @@ SHARED = (
     opt.output_file("--ranking", help="Write the consensus ranking as a run, by expected grades."),
     opt.output_file("--assessors", help="Write what was learned about each assessor."),
     _parameters_option,
-    click.option(
-        "--figures",
-        metavar="FOLDER",
-        help="Folder for figures (SVG): votes against estimates, assessors, and sampler "
-        "chains if any.",
+    opt.figures(
+        "Folder for figures (SVG): votes against estimates, assessors, and sampler chains if any."
     ),
     opt.quiet,
 )
 
 
-def _command_of(name: str, method: Any) -> click.Command:
-    card = method.card
+def _words(card: Card) -> tuple[str, ...]:
     grades = "two grades (see --rel)" if card.grades == "binary" else "any number of grades"
     uses = [f"--{use}" for use in (*card.needs, *card.uses)]
     takes = f"Merges {grades}" + (f"; takes {', '.join(uses)}" if uses else "")
     after = "" if card.paper == "qrowd" else f"After {card.paper}; "
     needed = " --documents docs.jsonl" if "documents" in card.needs else ""
-    return method_command(
-        name,
-        method,
-        SHARED,
-        _merge,
+    example = f"qrowd merge {card.id} crowd.tsv.gz{needed}"
+    return (
         f"{takes}. {after}the model: `qrowd methods {card.id}`.",
-        f"qrowd merge {card.id} crowd.tsv.gz{needed} -o merged.qrels",
-        f"qrowd merge {card.id} crowd.tsv.gz{needed} --gold some.qrels --probabilities merged.tsv",
+        f"{example} -o merged.qrels",
+        f"{example} --gold some.qrels --probabilities merged.tsv",
     )
-
-
-@click.group(
-    cls=MethodGroup,
-    level="judgements",
-    make=_command_of,
-    subcommand_metavar="METHOD JUDGEMENTS... [OPTIONS]",
-)
-def command() -> None:
-    """Merge the judgements of many assessors into qrels.
-
-    METHOD is one of the methods below, with parameters if you like: 'ds(max_iter=50)'. For the
-    model and the paper behind a method, see `qrowd methods ds`; for its options, `qrowd merge ds
-    --help`.
-
-    \b
-    Examples:
-      qrowd merge mv crowd.tsv.gz -o merged.qrels
-      qrowd merge ds crowd.tsv.gz --gold some.qrels -o merged.qrels --assessors assessors.tsv
-      qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --probabilities merged.tsv
-      qrowd merge ds crowd.tsv.gz --ranking consensus.run
-    """
 
 
 def _merge(
@@ -156,6 +127,30 @@ def _merge(
         from qrowd.reporting.paper_figures import bayes_figures  # imports matplotlib
 
         save_pictures(bayes_figures(crowd, merged), figures, quiet)
+
+
+@click.group(
+    cls=MethodGroup,
+    level="judgements",
+    shared=SHARED,
+    act=_merge,
+    words=_words,
+    subcommand_metavar="METHOD JUDGEMENTS... [OPTIONS]",
+)
+def command() -> None:
+    """Merge the judgements of many assessors into qrels.
+
+    METHOD is one of the methods below, with parameters if you like: 'ds(max_iter=50)'. For the
+    model and the paper behind a method, see `qrowd methods ds`; for its options, `qrowd merge ds
+    --help`.
+
+    \b
+    Examples:
+      qrowd merge mv crowd.tsv.gz -o merged.qrels
+      qrowd merge ds crowd.tsv.gz --gold some.qrels -o merged.qrels --assessors assessors.tsv
+      qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --probabilities merged.tsv
+      qrowd merge ds crowd.tsv.gz --ranking consensus.run
+    """
 
 
 def _refuse_useless(card: Card, **named: Any) -> None:

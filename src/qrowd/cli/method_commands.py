@@ -12,7 +12,7 @@ import click
 from qrowd.cli import options as opt
 from qrowd.cli.output import say
 from qrowd.errors import UsageError
-from qrowd.registry import build, cards, get, parse_spec
+from qrowd.registry import Card, build, cards, get, parse_spec
 
 VERBS = {"judgements": "merge", "scores": "aware", "orders": "rank"}
 USUAL = {"judgements": "ds", "scores": "aware-uni", "orders": "plackett-luce"}
@@ -20,17 +20,24 @@ COMMON = {"seed", "ties"}  # what a method may have too: said once, for the meth
 
 
 class MethodGroup(click.Group):
-    """One command per method of a level; a spec string, `ds(max_iter=50)`, is one too."""
+    """One command per method of a level; a spec string, `ds(max_iter=50)`, is one too.
+
+    A command has the method's own parameters, then the `shared` options; `act` does it. Its help is
+    the first paragraph of what the method says of itself, and what `words` make of its card: where
+    it comes from, and examples.
+    """
 
     def __init__(
         self,
         *arguments: Any,
         level: str,
-        make: Callable[[str, Any], click.Command],
+        shared: Sequence[Callable[[Any], Any]],
+        act: Callable[..., None],
+        words: Callable[[Card], Sequence[str]],
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self.level, self.make = level, make
+        self.level, self.shared, self.act, self.words = level, shared, act, words
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The methods, sorted."""
@@ -50,55 +57,41 @@ class MethodGroup(click.Group):
                 f"{method.card.id} merges {level}, not {self.level}: "
                 f"qrowd {VERBS[level]} {method.card.id}"
             )
-        return self.make(name, method)
+        return self._command(name, method)
 
+    def _command(self, spec: str, method: Any) -> click.Command:
+        card: Card = method.card
+        names = [param.name for param in card.params]
 
-def method_command(
-    spec: str,
-    method: Any,
-    shared: Sequence[Callable[[Any], Any]],
-    act: Callable[..., None],
-    source: str,
-    *examples: str,
-) -> click.Command:
-    """The command of one method: its own parameters, then the shared options; `act` does it.
+        @click.pass_context
+        def run(ctx: click.Context, /, **options: Any) -> None:
+            default = click.core.ParameterSource.DEFAULT
+            stated = {
+                name: options[name]
+                for name in names
+                if name in options and ctx.get_parameter_source(name) is not default
+            }
+            _say_twice(spec, names, stated)
+            before = {name: getattr(method, name) for name in names}
+            changed = build(card, [], before | stated)
+            for name in COMMON & set(names) & set(options):
+                options[name] = _common(changed, name, options[name])
+            self.act(changed, **{k: v for k, v in options.items() if k in COMMON or k not in names})
 
-    Its help is the first paragraph of what the method says of itself, its source, and examples.
-    """
-    card = method.card
-    names = [param.name for param in card.params]
-
-    @click.pass_context
-    def run(ctx: click.Context, /, **options: Any) -> None:
-        default = click.core.ParameterSource.DEFAULT
-        stated = {
-            name: options[name]
-            for name in names
-            if name in options and ctx.get_parameter_source(name) is not default
-        }
-        _say_twice(spec, names, stated)
-        before = {name: getattr(method, name) for name in names}
-        changed = build(card, [], before | stated)
-        for name in COMMON & set(names) & set(options):
-            options[name] = _common(changed, name, options[name])
-        act(changed, **{k: v for k, v in options.items() if k in COMMON or k not in names})
-
-    for decorate in reversed(shared):
-        run = decorate(run)
-    about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
-    listed = "\n".join(f"  {example}" for example in examples)
-    command = click.command(
-        name=spec,
-        help=f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}",
-        short_help=card.summary,
-    )(run)
-    own = [
-        opt.parameter(param, getattr(method, param.name))
-        for param in card.params
-        if param.name not in COMMON
-    ]
-    command.params = [*own, *command.params]
-    return command
+        for decorate in reversed(self.shared):
+            run = decorate(run)
+        about = (inspect.getdoc(card.cls) or "").split("\n\n")[0]
+        source, *examples = self.words(card)
+        listed = "\n".join(f"  {example}" for example in examples)
+        text = f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
+        command = click.command(name=spec, help=text, short_help=card.summary)(run)
+        own = [
+            opt.parameter(param, getattr(method, param.name))
+            for param in card.params
+            if param.name not in COMMON
+        ]
+        command.params = [*own, *command.params]
+        return command
 
 
 def _say_twice(spec: str, names: list[str], stated: dict[str, Any]) -> None:

@@ -26,8 +26,8 @@ The others reach it under their long names:
     @opt.yes                 --yes                                     yes
 
 A verb makes options of its own by click.option, or by these where they say more: with_default (it
-is shown), choice (one of some words), switch (without a value), repeated (many values), grade,
-measures, target, input_file, output_file.
+is shown), choice (one of some words), switch (without a value), repeated (many values), count,
+grade, measure, measures, figures, target, input_file, output_file.
 
 `qrowd` loads what it is asked for when it is asked, so that `--help` of a verb imports neither
 numpy nor Polars.
@@ -106,6 +106,13 @@ def repeated(*flags: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*flags, multiple=True, **settings)
 
 
+def count(
+    flag: str, default: int, help: str, least: int = 1, most: int | None = None, **more: Any
+) -> Callable[[F], F]:
+    """An option whose value is a whole number, from `least` to `most`."""
+    return with_default(flag, type=click.IntRange(least, most), default=default, help=help, **more)
+
+
 def grade(*flags: str, help: str) -> Callable[[F], F]:
     """An option whose value is a grade."""
     return click.option(*flags, type=int, metavar="GRADE", help=help)
@@ -114,6 +121,16 @@ def grade(*flags: str, help: str) -> Callable[[F], F]:
 def measures(help: str) -> Callable[[F], F]:
     """--measure, which may repeat; the command gets `measures`."""
     return repeated("-m", "--measure", "measures", metavar="MEASURE", help=help)
+
+
+def measure(default: str, help: str) -> Callable[[F], F]:
+    """--measure, once."""
+    return with_default("-m", "--measure", default=default, metavar="MEASURE", help=help)
+
+
+def figures(help: str) -> Callable[[F], F]:
+    """--figures, the folder that pictures go to."""
+    return click.option("--figures", metavar="FOLDER", help=help)
 
 
 def target(metavar: str, help: str, name: str = "output") -> Callable[[F], F]:
@@ -434,7 +451,7 @@ ties = choice(
     "highest, or the lowest.",
 )
 
-seed = with_default("--seed", type=click.IntRange(min=0), default=0, help="Random seed.")
+seed = count("--seed", 0, "Random seed.", least=0)
 
 quiet = switch("-q", "--quiet", help="Print no messages and no progress.")
 

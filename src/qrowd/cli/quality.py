@@ -85,12 +85,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
 @click.option(
     "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
 )
-@opt.with_default(
-    "--enough",
-    type=click.IntRange(min=1),
-    default=10,
-    help="Do not suspect assessors with fewer judgements than this.",
-)
+@opt.count("--enough", 10, "Do not suspect assessors with fewer judgements than this.")
 @opt.switch(
     "--agreement",
     "agreeing",
@@ -106,11 +101,12 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="With --agreement: also for each topic. With --independence: each "
     "topic instead of couples.",
 )
-@opt.with_default(
+@opt.count(
     "--bootstrap",
-    type=click.IntRange(0, 100_000),
-    default=1000,
-    help="Bootstrap samples for the intervals of --agreement; 0 for none.",
+    1000,
+    "Bootstrap samples for the intervals of --agreement; 0 for none.",
+    least=0,
+    most=100_000,
 )
 @opt.choice(
     "--resample",
@@ -130,11 +126,11 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     "--down-weight",
     help="With --screen: give doubted assessors a smaller weight instead.",
 )
-@opt.with_default(
+@opt.count(
     "--each",
-    type=click.IntRange(min=0),
-    default=25,
-    help="With --screen and --merge: for how many assessors to show the effect of each.",
+    25,
+    "With --screen and --merge: for how many assessors to show the effect of each.",
+    least=0,
 )
 @opt.switch(
     "--simulate-checks",
@@ -156,7 +152,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
     "the grades; with --agreement, Kendall's W, tau, cycles.",
 )
-@click.option("--figures", metavar="FOLDER", help="Folder for figures (SVG).")
+@opt.figures("Folder for figures (SVG).")
 @opt.output
 @opt.as_json
 @opt.seed

@@ -8,7 +8,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.method_commands import MethodGroup, method_command
+from qrowd.cli.method_commands import MethodGroup
 from qrowd.cli.output import iterations, put, say
 from qrowd.errors import UsageError
 from qrowd.registry import Card
@@ -29,32 +29,9 @@ SHARED = (
 )
 
 
-def _command_of(name: str, method: Any) -> click.Command:
-    card = method.card
+def _words(card: Card) -> tuple[str, str]:
     source = f"After {card.paper}; the model: `qrowd methods {card.id}`."
-    example = f"qrowd rank {card.id} orders.tsv -o consensus.run --worths worths.tsv"
-    return method_command(name, method, SHARED, _rank, source, example)
-
-
-@click.group(
-    cls=MethodGroup,
-    level="orders",
-    make=_command_of,
-    subcommand_metavar="METHOD FILES... [OPTIONS]",
-)
-def command() -> None:
-    """Merge rankings and preferences of many assessors into one consensus ranking.
-
-    FILES are orders (topic doc assessor place, or topic better worse assessor), or judgements with
-    a column rank, which are both: gauss-rank takes grades and ranks, the others the ranks only.
-    The result is a run, which every measure can score.
-
-    \b
-    Examples:
-      qrowd rank plackett-luce orders.tsv -o consensus.run --worths worths.tsv
-      qrowd rank crowd-bt preferences.tsv -o consensus.run --assessors assessors.tsv
-      qrowd rank gauss-rank crowd.tsv.gz orders.tsv -o consensus.run
-    """
+    return source, f"qrowd rank {card.id} orders.tsv -o consensus.run --worths worths.tsv"
 
 
 def _rank(
@@ -91,6 +68,29 @@ def _rank(
         put(consensus, worths)
     if assessors:
         put(consensus.assessors, assessors)
+
+
+@click.group(
+    cls=MethodGroup,
+    level="orders",
+    shared=SHARED,
+    act=_rank,
+    words=_words,
+    subcommand_metavar="METHOD FILES... [OPTIONS]",
+)
+def command() -> None:
+    """Merge rankings and preferences of many assessors into one consensus ranking.
+
+    FILES are orders (topic doc assessor place, or topic better worse assessor), or judgements with
+    a column rank, which are both: gauss-rank takes grades and ranks, the others the ranks only.
+    The result is a run, which every measure can score.
+
+    \b
+    Examples:
+      qrowd rank plackett-luce orders.tsv -o consensus.run --worths worths.tsv
+      qrowd rank crowd-bt preferences.tsv -o consensus.run --assessors assessors.tsv
+      qrowd rank gauss-rank crowd.tsv.gz orders.tsv -o consensus.run
+    """
 
 
 def _read(

@@ -57,11 +57,12 @@ from qrowd.errors import UsageError
     default=False,
     help="Use the systems' rankings as evidence of relevance in the intervals.",
 )
-@opt.with_default(
+@opt.count(
     "--draws",
-    type=click.IntRange(2, 100_000),
-    default=1000,
-    help="Number of qrels drawn from the merged probabilities for the intervals.",
+    1000,
+    "Number of qrels drawn from the merged probabilities for the intervals.",
+    least=2,
+    most=100_000,
 )
 @opt.level
 @opt.seed

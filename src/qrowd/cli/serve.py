@@ -33,18 +33,14 @@ def _ways() -> tuple[str, ...]:
     help="A database elsewhere: postgresql://...; without it, PLACE/qrowd.db.",
 )
 @opt.with_default("--host", default="127.0.0.1", help="The address to listen on.")
-@opt.with_default(
-    "--port", default=8000, type=click.IntRange(1, 65535), help="The port to listen on."
-)
+@opt.count("--port", 8000, "The port to listen on.", most=65535)
 @click.option(
     "--address",
     metavar="URL",
     default="",
     help="The public address of this server, if it is behind a proxy.",
 )
-@opt.with_default(
-    "--processes", default=1, type=click.IntRange(1, 64), help="How many processes answer requests."
-)
+@opt.count("--processes", 1, "How many processes answer requests.", most=64)
 @opt.with_default(
     "--log-level",
     type=click.Choice(("debug", "info", "warning", "error")),

@@ -19,11 +19,11 @@ class Topic(NamedTuple):
     """One topic; a text that is not known is empty."""
 
     name: str
-    query: str
-    description: str
-    narrative: str
-    category: str
-    language: str
+    query: str = ""
+    description: str = ""
+    narrative: str = ""
+    category: str = ""
+    language: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ def tasks_of(plan: Plan) -> list[Task]:
 def key_of(task: Task, inputs: Inputs) -> str:
     """A hash of all that a task's figures depend on: parameters, plan, data, version."""
     plan = inputs.plan
-    grid, method = plan.grid, plan.method(task.approach)
+    method = plan.method(task.approach)
+    _, *grid_without_approaches = astuple(plan.grid)
     parts = [
         task.approach,
         method.card.id,
@@ -84,12 +85,7 @@ def key_of(task: Task, inputs: Inputs) -> str:
         asdict(plan.labels),
         plan.panels.each,
         plan.panels.seed,
-        grid.measures,
-        grid.statistics,
-        grid.gold,
-        grid.p_rel,
-        grid.p_nonrel,
-        grid.replicates,
+        *grid_without_approaches,  # of which the task has one
         inputs.groups,
         inputs.fingerprint,
         qrowd.__version__,
@@ -110,8 +106,10 @@ def compute(inputs: Inputs, task: Task) -> Columns:
         return label_cells(inputs, task)
     method = inputs.plan.method(task.approach)
     means = _from_scores if method.card.level == "scores" else _from_judgements
-    rows = [_rows(inputs, task, *of_set) for of_set in means(inputs, method, task)]
-    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    cells = [
+        cell for of_set in means(inputs, method, task) for cell in _cells(inputs, task, *of_set)
+    ]
+    return {name: np.concatenate([cell[name] for cell in cells]) for name in cells[0]}
 
 
 SetMeans = tuple[str, str, int, Floats]  # run set, group, topic set, means[measure, panel, run]
@@ -221,12 +219,13 @@ def _sets(inputs: Inputs) -> Iterator[tuple[str, int, TopicSet]]:
             yield group, at, topic_set
 
 
-def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Floats) -> Columns:
-    """The rows of means[measure, panel, run]: every measure and kind of gold, all panels."""
+def _cells(
+    inputs: Inputs, task: Task, name: str, group: str, at: int, means: Floats
+) -> Iterator[Columns]:
+    """The cells of means[measure, panel, run]: all panels, by measure and kind of gold."""
     grid, each = inputs.plan.grid, inputs.plan.panels.each
     test = Index.of(inputs.groups[group][at - 1].test)
     size, panel = np.repeat(task.sizes, each), np.tile(np.arange(1, each + 1), len(task.sizes))
-    cells: list[Columns] = []
     for kind in grid.gold:
         truth = inputs.gold_scores[name, kind][test].means()[:, 0]
         for measure, values, reference in zip(grid.measures, means, truth, strict=True):
@@ -243,9 +242,7 @@ def _rows(inputs: Inputs, task: Task, name: str, group: str, at: int, means: Flo
                 "size": size.astype(np.int16),
                 "panel": panel.astype(np.int16),
             }
-            row |= {key: STATISTIC[key](values, reference) for key in grid.statistics}
-            cells.append(row)
-    return {key: np.concatenate([cell[key] for cell in cells]) for key in cells[0]}
+            yield row | {key: STATISTIC[key](values, reference) for key in grid.statistics}
 
 
 def folds_of(gold: Qrels, folds: int, seed: int) -> Codes:

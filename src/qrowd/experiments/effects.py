@@ -20,7 +20,7 @@ from qrowd.experiments.plan import Plan
 from qrowd.experiments.results import FACTORS, Results
 from qrowd.experiments.run import Book
 from qrowd.experiments.singles import KINDS, Singles
-from qrowd.reporting.drawing import INK, MARKERS, SERIES, drawn
+from qrowd.reporting.drawing import INK, MARKERS, colour_of, drawn, panel_grid
 from qrowd.reporting.parts import Figure
 
 Means = Mapping[str, Mapping[float, float]]
@@ -38,12 +38,12 @@ def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -
     for quantity in statistics:
         several = [Results.of(book, quantity, name) for name in groups]
         for results in several:
-            for name, figure in figures(results).items():
-                drawings[f"{quantity}-{results.group}-{name}"] = figure
+            prefix = f"{quantity}-{results.group}"
+            drawings |= {f"{prefix}-{name}": figure for name, figure in figures(results).items()}
         if len(several) > 1:
             drawings[f"{quantity}-topics"] = by_topics(several)
-        for name, figure in of_singles(several[0], inputs).items():
-            drawings[f"{quantity}-{name}"] = figure
+        singles = of_singles(several[0], inputs)
+        drawings |= {f"{quantity}-{name}": figure for name, figure in singles.items()}
     return drawings
 
 
@@ -148,12 +148,10 @@ def _lines(results: Results, name: str, along: str, means: Means, caption: str) 
     rows = math.ceil(len(lots) / columns)
 
     def draw(figure: Any) -> None:
-        every = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, lot in zip(every, lots, strict=False):
+        grid = panel_grid(figure, len(lots), columns, sharex=False)
+        for axes, lot in zip(grid.flat, lots, strict=False):
             _draw_lot(axes, means, lot)
             axes.set(xlabel=along, ylabel=results.statistic)
-        for axes in every[len(lots) :]:
-            axes.set_visible(False)
 
     ends = ", ".join(f"{label} {list(line.values())[-1]:.3f}" for label, line in means.items())
     alt = f"Lines of {results.statistic} by {along}; at the right end: {ends}."
@@ -224,7 +222,7 @@ def _apart(heights: Floats, least: float) -> Floats:
 def _look(at: int) -> dict[str, Any]:
     """The colour, dash and mark of the at-th line."""
     return {
-        "color": INK[SERIES[at % len(SERIES)]],
+        "color": colour_of(at),
         "linestyle": _DASHES[at % len(_DASHES)],
         "marker": MARKERS[at % len(MARKERS)],
     }
@@ -242,16 +240,13 @@ def _dots(
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for at, (label, values) in enumerate(means.items()):
-            colour = INK[SERIES[at % len(SERIES)]]
+            look = {**_look(at), "linestyle": "", "label": label}
             axes.plot(
                 [values[level] for level in levels],
                 range(len(levels)),
-                linestyle="",
-                marker=MARKERS[at % len(MARKERS)],
                 markersize=5 + at % 2 * 1.5,
-                color=colour,
-                markerfacecolor="none" if at % 2 else colour,
-                label=label,
+                markerfacecolor="none" if at % 2 else look["color"],
+                **look,
             )
         axes.set(xlabel=statistic, ylim=(len(levels) - 0.5, -0.5))
         axes.set_yticks(range(len(levels)), levels)

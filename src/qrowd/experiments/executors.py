@@ -7,13 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import (
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    as_completed,
-)
+from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from multiprocessing import get_context
@@ -48,7 +42,7 @@ def computed(
     refuse_unknown(on)
     if on == "threads":
         inputs.prepare()
-        with ThreadPoolExecutor(workers) as pool:
+        with futures.ThreadPoolExecutor(workers) as pool:
             yield from _ready(pool, [pool.submit(_timed, inputs, task) for task in tasks])
     elif on == "processes":
         yield from _in_processes(inputs.plan, tasks, workers)
@@ -56,16 +50,16 @@ def computed(
         yield from _on_dask(inputs.plan, tasks, on, workers)
 
 
-def _ready(pool: Executor, futures: Sequence[Future[Done]]) -> Iterator[Done]:
+def _ready(pool: futures.Executor, pending: Sequence[futures.Future[Done]]) -> Iterator[Done]:
     try:
-        for future in as_completed(futures):
+        for future in futures.as_completed(pending):
             yield future.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _in_processes(plan: Plan, tasks: Sequence[Task], workers: int) -> Iterator[Done]:
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = futures.ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         yield from _ready(pool, [pool.submit(compute_there, plan.packed, task) for task in tasks])
     except BrokenProcessPool:
@@ -90,11 +84,11 @@ def _on_dask(plan: Plan, tasks: Sequence[Task], on: str, workers: int) -> Iterat
     except OSError:
         raise InputError(f"no Dask scheduler answers at {on}") from None
     with client:
-        futures = client.map(
+        pending = client.map(
             compute_there, [plan.packed] * len(tasks), list(tasks), pure=False, retries=RETRIES
         )
         ready: Any = distributed.as_completed
-        for future in ready(futures):
+        for future in ready(pending):
             done = future.result()
             future.release()  # or it would be computed again where its worker is killed later
             yield done

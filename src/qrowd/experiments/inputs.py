@@ -124,16 +124,14 @@ def load(plan: Plan) -> Inputs:
     """The data that a plan names, or made ones, checked against the plan before anything runs."""
     missing = _missing(plan)
     if missing and not plan.data.made:
-        section, key, path = missing[0]
+        section, key, path = missing
         raise plan.wrong(section, key, f"there is no {path}; name one that is there")
     # real judgements on made runs, or the other way round, would fit nothing: all or none are made
-    simulated = bool(missing) or not plan.data.gold
-    seed = plan.data.seed
-    if (
-        simulated and plan.data.pools == "trec11"
-    ):  # a crowd with gold for some of its pairs, no runs
-        crowd = simulate("carpenter", seed=seed)
-        source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {seed})"
+    simulated = missing is not None or not plan.data.gold
+    # a crowd with gold for some of its pairs, no runs
+    if simulated and plan.data.pools == "trec11":
+        crowd = simulate("carpenter", seed=plan.data.seed)
+        source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
         sources = {"gold": source, "judgements": source}
         inputs = Inputs(plan, crowd.judgements, crowd.gold, {}, sources)
     else:
@@ -186,17 +184,16 @@ def _simulated(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
     return gold, runs, {"runs": source, "gold": source}
 
 
-def _missing(plan: Plan) -> list[tuple[str, str, str]]:
-    """The files that a plan names and that are not there: section, key, path."""
+def _missing(plan: Plan) -> tuple[str, str, str] | None:
+    """The first file that a plan names and that is not there: section, key, path."""
     named = [("data", "gold", plan.data.gold), ("data", "judgements", plan.data.judgements)]
     named = [file for file in named if file[2]]
     named += [("runs", name, path) for name, path in plan.runs.items()]
-    missing = []
     for section, key, name in named:
         path = _path(plan, name)
         if not path.exists() and not any(path.parent.glob(path.name)):  # a pattern may match
-            missing.append((section, key, name))
-    return missing
+            return section, key, name
+    return None
 
 
 def _path(plan: Plan, name: str) -> Path:

@@ -159,18 +159,14 @@ class Plan:
         where = inside[0] if inside else line
         return InputError(f"[{section}] {key}: {message}", file=self.file, line=where)
 
-    def spec(self, approach: str) -> str:
-        """The spec string of an approach that may have a short name."""
-        return self.names.get(approach, approach)
-
     @property
     def legend(self) -> str:
         """What the short names stand for, for captions; with "; " after it."""
         return "".join(f"{name}: {spec}; " for name, spec in self.names.items())
 
     def method(self, approach: str) -> Any:
-        """The method that an approach of the plan is."""
-        return registry.get(self.spec(approach))
+        """The method that an approach of the plan is: a spec string, or a short name of one."""
+        return registry.get(self.names.get(approach, approach))
 
     def only(self, groups: tuple[str, ...]) -> Plan:
         """The plan with these groups of topic sets only; all of them if none is named."""

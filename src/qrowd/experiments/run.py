@@ -207,17 +207,12 @@ class Clock:
         self.tasks.remove(task)
         self.took[task.approach].append(seconds)
 
-    def left(self, workers: int) -> tuple[float, int]:
-        """Seconds left, and how many approaches they leave out because none of it is done yet."""
-        means = {name: sum(took) / len(took) for name, took in self.took.items()}
-        seconds = sum(means.get(task.approach, 0.0) for task in self.tasks)
-        untimed = {task.approach for task in self.tasks if task.approach not in means}
-        return seconds / workers, len(untimed)
-
     def line(self, workers: int) -> str:
-        """One line of progress."""
+        """One line of progress: seconds left, and how many approaches these leave out."""
         done = sum(map(len, self.took.values()))
-        seconds, untimed = self.left(workers)
+        means = {name: sum(took) / len(took) for name, took in self.took.items()}
+        seconds = sum(means.get(task.approach, 0.0) for task in self.tasks) / workers
+        untimed = len({task.approach for task in self.tasks} - set(means))
         rest = f", and {untimed} approach{'es' * (untimed > 1)} not timed yet" if untimed else ""
         passed = time.monotonic() - self.started
         return (

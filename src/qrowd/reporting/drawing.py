@@ -91,10 +91,10 @@ def colour_of(series: int) -> str:
     return INK[SERIES[series % len(SERIES)]]
 
 
-def panel_grid(figure: Any, n: int, columns: int, sharey: bool = False) -> Any:
+def panel_grid(figure: Any, n: int, columns: int, sharex: bool = True, sharey: bool = False) -> Any:
     """A grid of n panels; what is left over in its last row stays blank."""
     shape = (-(-n // columns), columns)
-    grid = figure.subplots(*shape, sharex=True, sharey=sharey, squeeze=False)
+    grid = figure.subplots(*shape, sharex=sharex, sharey=sharey, squeeze=False)
     for axes in grid.flat[n:]:
         axes.set_visible(False)
     return grid

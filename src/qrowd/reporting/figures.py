@@ -49,8 +49,7 @@ def votes_per_pair(votes: Offsets) -> Figure:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         axes.bar(np.arange(len(counts)), counts, color=INK["one"], width=0.8)
-        axes.set_xlabel("judgements of a pair")
-        axes.set_ylabel("pairs")
+        axes.set(xlabel="judgements of a pair", ylabel="pairs")
         axes.grid(axis="y")
         axes.locator_params(axis="x", integer=True)
 
@@ -68,13 +67,10 @@ def workload(per_assessor: Offsets) -> Figure:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         at = np.unique(np.linspace(0, len(ordered) - 1, _POINTS).round().astype(np.int64))
-        axes.fill_between(
-            at + 1, ordered[at], step="mid", color=INK["two"], alpha=0.25, linewidth=0
-        )
-        axes.step(at + 1, ordered[at], where="mid", color=INK["two"])
-        axes.set_xlabel("assessors, the busiest first")
-        axes.set_ylabel("judgements")
-        axes.set_ylim(bottom=0)
+        x, y = at + 1, ordered[at]
+        axes.fill_between(x, y, step="mid", color=INK["two"], alpha=0.25, linewidth=0)
+        axes.step(x, y, where="mid", color=INK["two"])
+        axes.set(xlabel="assessors, the busiest first", ylabel="judgements", ylim=(0, None))
         axes.grid(axis="y")
 
     alt = (
@@ -84,10 +80,21 @@ def workload(per_assessor: Offsets) -> Figure:
     return Figure(drawn("workload", 4.2, 2.8, draw), alt, "Judgements per assessor.")
 
 
+def skilled(table: AssessorTable, prefix: str = "") -> Array:
+    """The rows whose sensitivity and specificity are both known; none without such columns."""
+    if f"{prefix}sensitivity" not in table.columns:
+        return np.arange(0)
+    return np.flatnonzero(~np.isnan(table[f"{prefix}sensitivity"] + table[f"{prefix}specificity"]))
+
+
 def assessors(
-    sensitivity: Floats, specificity: Floats, judgements: Offsets, kinds: list[str], how: str
+    table: AssessorTable, rows: Array, every_kind: Sequence[str] | Array, how: str, prefix: str = ""
 ) -> Figure:
     """Sensitivity against specificity; on the diagonal one might as well throw a coin."""
+    sensitivity = table[f"{prefix}sensitivity"][rows]
+    specificity = table[f"{prefix}specificity"][rows]
+    kinds = [str(every_kind[row]) for row in rows]
+    judgements = table["judgements"][rows]
     size = 28 + 260 * judgements / max(int(judgements.max(initial=1)), 1)
 
     def draw(figure: Any) -> None:
@@ -117,13 +124,9 @@ def assessors(
 def sensitivity_specificity(table: AssessorTable) -> Figure | None:
     """Sensitivity against specificity by the best that is known; nothing if neither is."""
     for prefix, how in (("", "measured on gold"), ("est_", "estimated by merging")):
-        if f"{prefix}sensitivity" in table.columns:
-            sensitivity, specificity = table[f"{prefix}sensitivity"], table[f"{prefix}specificity"]
-            defined = ~np.isnan(sensitivity + specificity)
-            if defined.any():
-                kinds = [str(kind) for kind in table["type"][defined]]
-                skills = sensitivity[defined], specificity[defined]
-                return assessors(*skills, table["judgements"][defined], kinds, how)
+        known = skilled(table, prefix)
+        if len(known):
+            return assessors(table, known, table["type"], how, prefix)
     return None
 
 
@@ -465,15 +468,10 @@ def _squares(cells: Array, colour: str, alpha: float) -> Any:
 def _kappa_legend(axes: Any) -> None:
     from matplotlib.patches import Patch
 
-    shown = [
-        ("one", 1.0, "1"),
-        ("one", 0.6, "0.6"),
-        ("one", 0.2, "0.2"),
-        ("two", 0.2, "-0.2"),
-        ("two", 0.6, "-0.6"),
-    ]
+    kappas = {1.0: "one", 0.6: "one", 0.2: "one", -0.2: "two", -0.6: "two"}
     handles = [
-        Patch(color=INK[c], alpha=alpha, linewidth=0, label=name) for c, alpha, name in shown
+        Patch(color=INK[colour], alpha=abs(kappa), linewidth=0, label=f"{kappa:g}")
+        for kappa, colour in kappas.items()
     ]
     axes.legend(handles=handles, title="kappa", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 

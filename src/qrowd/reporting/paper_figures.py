@@ -15,7 +15,7 @@ from qrowd.data.chains import Chains
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn, panel_grid
-from qrowd.reporting.figures import assessors as square
+from qrowd.reporting.figures import assessors, skilled
 from qrowd.reporting.parts import Figure
 
 CLOUDS, CLOUD_DRAWS, HYPER_DRAWS = 16, 300, 200
@@ -100,14 +100,8 @@ def voted_against_estimated(judgements: Judgements, merged: Merged) -> Figure:
 def assessor_square(merged: Merged) -> Figure:
     """All assessors by sensitivity and specificity, with the line of chance (Fig. 2)."""
     table = merged.assessors
-    defined = ~np.isnan(table["sensitivity"] + table["specificity"])
-    return square(
-        table["sensitivity"][defined],
-        table["specificity"][defined],
-        table["judgements"][defined],
-        ["assessor"] * int(defined.sum()),
-        f"as {merged.fit.method} estimates them",
-    )
+    kinds = ["assessor"] * len(table)
+    return assessors(table, skilled(table), kinds, f"as {merged.fit.method} estimates them")
 
 
 def assessor_clouds(table: AssessorTable, chains: Chains, n: int = CLOUDS) -> Figure:
@@ -329,15 +323,14 @@ def densities(test: ClusterTest, topic: str | None = None) -> Figure:
 # --- accuracy by votes ----------------------------------------------------------------------------
 
 
-def accuracy_by_votes(curves: Curves, methods: Sequence[str] | None = None) -> Figure:
+def accuracy_by_votes(curves: Curves, methods: Sequence[str]) -> Figure:
     """Accuracy against votes per document, the mean of topics, one line per method."""
-    shown = list(methods or curves.methods)
+    rows = {name: curves.methods.index(name) for name in methods}
     means, (low, high) = curves.means()[:, 0], curves.bounds()
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for at, name in enumerate(shown):
-            row = curves.methods.index(name)
+        for at, (name, row) in enumerate(rows.items()):
             look = {"color": colour_of(at)}
             axes.fill_between(
                 curves.votes, low[row, 0], high[row, 0], alpha=0.12, linewidth=0, **look
@@ -348,7 +341,7 @@ def accuracy_by_votes(curves: Curves, methods: Sequence[str] | None = None) -> F
         axes.grid()
         axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
 
-    ends = ", ".join(f"{name} {means[curves.methods.index(name), -1]:.3f}" for name in shown)
+    ends = ", ".join(f"{name} {means[row, -1]:.3f}" for name, row in rows.items())
     alt = f"Curves of accuracy; at {curves.votes[-1]:g} votes per document: {ends}."
     caption = (
         f"Accuracy by votes per document, mean of {len(curves.topics)} topics; bands: 95 % "

@@ -48,11 +48,8 @@ class Items(Part):
     items: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Note(Part):
+class Note(Prose):
     """Something that a reader should know before trusting a number."""
-
-    text: str
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,9 @@ from qrowd.quality.agreement import agreement
 from qrowd.quality.screening import Screened
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
+from qrowd.reporting.sections import systems
 from qrowd.reporting.sections.judgements import assessor_section, data_section, screening_section
 from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
-from qrowd.reporting.sections.systems import (
-    corrected_section,
-    means_table,
-    ranking_section,
-    system_section,
-)
 from qrowd.reporting.study import Study, study
 from qrowd.reporting.verdicts import verdicts_of
 
@@ -86,17 +81,17 @@ def sections_of(noun: Any) -> list[Section]:
         case LabelScores():
             return [label_section({}, {"merged": noun})]
         case Comparison():
-            return [ranking_section(noun)]
+            return [systems.ranking_section(noun)]
         case Screened():
             return [screening_section(noun)]
         case Intervals():
-            return [system_section(noun)]
+            return [systems.system_section(noun)]
         case Corrected():
-            return [corrected_section(noun)]
+            return [systems.corrected_section(noun)]
         case Scores() if noun.axis == "draw":
-            return [system_section(intervals(noun))]
+            return [systems.system_section(intervals(noun))]
         case Scores():
-            return [Section("Systems", (means_table({"": noun}),))]
+            return [Section("Systems", (systems.means_table(noun),))]
         case Framed():
             frame = noun.to_polars().head(_MOST)
             rest = f"The first {_MOST} rows." if len(frame) == _MOST else ""
@@ -118,10 +113,11 @@ def _study_sections(done: Study) -> list[Section]:
         sections += posterior_sections(merged, done.judgements)
     if done.intervals is not None:
         gold = None if done.by_gold is None else done.by_gold.means()[0, 0]
-        systems = system_section(done.intervals, done.chosen, done.wide, gold, done.informed)
-        sections.append(systems)
+        sections.append(
+            systems.system_section(done.intervals, done.chosen, done.wide, gold, done.informed)
+        )
     if done.comparison is not None:
-        sections.append(ranking_section(done.comparison))
+        sections.append(systems.ranking_section(done.comparison))
     return sections
 
 
@@ -136,9 +132,9 @@ def lead_of(done: Study) -> str:
         f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors of "
         f"{grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
     )
-    systems = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
+    scored = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
     held = ", and everything compared with gold" if done.gold else ""
-    return f"{text}{systems}{held}."
+    return f"{text}{scored}{held}."
 
 
 def facts_of(done: Study) -> tuple[Fact, ...]:

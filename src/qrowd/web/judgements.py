@@ -49,7 +49,7 @@ def snapshot(files: CampaignFiles, *, checks: bool = False) -> Snapshot:
         with files.read() as work:
             rows = {file.name: file.rows for file in export(work, folder)}
             grades = work.plan.scale
-            check_grades = gold_sets.all_grades(work) if checks else {}
+            check_grades = gold_sets.named_grades(work) if checks else {}
         if not rows["judgements.tsv"]:
             message = "there are no judgements yet"
             if rows["orders.tsv"]:

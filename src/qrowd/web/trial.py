@@ -7,11 +7,12 @@ from pathlib import Path
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.audit import perform
+from qrowd.data.topics import Topic
 from qrowd.web.api.workers import link_for
 from qrowd.web.settings import Settings
 
@@ -70,7 +71,7 @@ def trial_rows(way: str = "grades") -> CampaignRows:
     checks = {(row.topic, row.document) for row in gold}
     pairs = [(row["topic"], row["name"]) for row in rows]
     pool = [pair for pair in pairs if pair not in checks]
-    return CampaignRows([TopicRow(**row) for row in trial["topics"]], documents, pool, gold)
+    return CampaignRows([Topic(**row) for row in trial["topics"]], documents, pool, gold)
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:

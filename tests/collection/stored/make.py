@@ -63,7 +63,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.people import topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.datasheet import Figures
@@ -71,6 +71,7 @@ from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
 from qrowd.collection.publishing.release import release
 from qrowd.collection.record import audit
+from qrowd.data.topics import Topic
 from qrowd.web import access, accounts, jobs, tasks
 
 HERE = Path(__file__).parent
@@ -432,7 +433,7 @@ def _extended(site: Stage) -> None:
     """Two extensions, one of which somebody has met."""
     names = [f"n{at}" for at in range(6)]
     new = CampaignRows(
-        topics=[TopicRow("new", "a new query")],
+        topics=[Topic("new", "a new query")],
         documents=[DocumentRow(name, name.encode(), "page 1") for name in names],
         pool=[("new", name) for name in names[:3]],
         gold=[GoldRow("new", name, at, "because", "", "g") for at, name in enumerate(names[3:])],

@@ -15,7 +15,6 @@ from qrowd.errors import UsageError
 from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
-    from qrowd.collection.office.extension import Cost
     from qrowd.collection.plan.forecast import Forecast
     from qrowd.collection.plan.rows import CampaignRows
     from qrowd.collection.plan.sections import Plan
@@ -134,17 +133,22 @@ def extend(
         raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
     if budget is not None and not isfinite(budget):
         raise UsageError("--budget must be an amount of money")
-    ranks = (
-        [[*pair, value] for pair, value in files.priority_rows(priorities)] if priorities else []
-    )
+    ranks = files.priority_rows(priorities) if priorities else []
     with opened(database) as store:
         campaign = store.only(name)
         with store.read(campaign) as work:  # nobody waits for the answer to a question
             costs = [extension.cost_of_pool(work, rows)] if grows else []
             costs += [extension.cost_of_target(work, target)] if target is not None else []
             plan = work.plan
-        if any(cost.judgements for cost in costs) and not _agreed(plan, costs, yes):
-            return
+        if any(cost.judgements for cost in costs):
+            for cost in costs:
+                say(
+                    f"{thousands(cost.pairs)} documents, {thousands(cost.judgements)} judgements, "
+                    f"{thousands(cost.batches)} batches: {plan.pay.shown(cost.amount)}; "
+                    f"{plan.pay.shown(cost.free)} is free"
+                )
+            if not confirmed("Add this?", yes):
+                return
         with store.write(campaign) as work:
             if budget is not None:
                 amount = plan.pay.minor(budget)
@@ -157,18 +161,9 @@ def extend(
                 number = audit.perform(work, user(), "raise target", {"target": target})
                 say(f"act {number}: target {target}")
             if ranks:
-                audit.perform(work, user(), "prioritise", {"priorities": ranks})
+                listed = [[*pair, value] for pair, value in ranks]
+                audit.perform(work, user(), "prioritise", {"priorities": listed})
                 say(f"{thousands(len(ranks))} priorities set")
-
-
-def _agreed(plan: Plan, costs: list[Cost], yes: bool) -> bool:
-    shown = plan.pay.shown
-    for cost in costs:
-        say(
-            f"{thousands(cost.pairs)} documents, {thousands(cost.judgements)} judgements, "
-            f"{thousands(cost.batches)} batches: {shown(cost.amount)}; {shown(cost.free)} is free"
-        )
-    return confirmed("Add this?", yes)
 
 
 def _read(file: str) -> tuple[Plan, CampaignRows]:

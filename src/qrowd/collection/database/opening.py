@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import func, inspect, select
 from sqlalchemy.engine import make_url
 
 from qrowd.collection.database.store import UPGRADING, Store, clock, engine_of
@@ -163,10 +162,3 @@ def _migrate(store: Store, direction: str, to: str) -> str:
         if to != "base":
             create_triggers(db)
     return version(store)
-
-
-def connection_of(config: Any) -> Connection:
-    """The connection that a migration runs on."""
-    connection = config.attributes["connection"]
-    assert isinstance(connection, Connection)
-    return connection

@@ -49,11 +49,16 @@ class TypedRow:
     def __init_subclass__(cls, *, table: str = "") -> None:
         if not table:
             return
-        columns = [item for item in vars(cls).items() if isinstance(item[1], sa.Column)]
-        for name, each in columns:
+        columns = {name: each for name, each in vars(cls).items() if isinstance(each, sa.Column)}
+        rules = list(cls.rules)
+        for name, each in columns.items():
             each.name = each.key = name
             each.nullable = cls.__annotations__[name].endswith("| None")
-        cls.table = sa.Table(table, metadata, *(each for _, each in columns), *cls.rules)
+            if values := each.info.get("values"):
+                listed = ", ".join(f"'{value}'" for value in values)
+                known = sa.CheckConstraint(f"{name} IN ({listed})", name=f"{name}_known")
+                rules.append(known)
+        cls.table = sa.Table(table, metadata, *columns.values(), *rules)
 
     @classmethod
     def rows(cls, db: sa.Connection, query: sa.Executable, values: Values = None) -> list[Self]:
@@ -106,15 +111,14 @@ def short(length: int, *items: SchemaItem, **options: Any) -> Any:
     return column(sa.String(length), *items, **options)
 
 
+def one_of(*values: str, length: int = 20, **options: Any) -> Any:
+    """One of these words; the database refuses others."""
+    return short(length, info={"values": values}, **options)
+
+
 def words() -> Any:
     """Text that may be empty."""
     return column(sa.Text, server_default=sa.text("''"))
-
-
-def one_of(column: str, values: tuple[str, ...]) -> sa.CheckConstraint:
-    """A check that a column has one of these values."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return sa.CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
 def where(condition: str) -> dict[str, Any]:
@@ -131,7 +135,7 @@ class Campaign(TypedRow, table="campaign"):
     id: int = row_id()
     name: str = short(200, unique=True)
     plan: str = column(sa.Text)
-    state: str = short(20, server_default="draft")
+    state: str = one_of("draft", "running", "paused", "closed", server_default="draft")
     made_at: int = moment()
     secret: str = short(64)
     budget: int = counter()
@@ -140,7 +144,6 @@ class Campaign(TypedRow, table="campaign"):
     owed: int = counter()
     settled: int = counter()
     rules = (
-        one_of("state", ("draft", "running", "paused", "closed")),
         sa.CheckConstraint("budget = free + promised + owed + settled", name="balanced"),
         sa.CheckConstraint(
             "free >= 0 AND promised >= 0 AND owed >= 0 AND settled >= 0", name="no_debt"
@@ -214,14 +217,13 @@ class Pair(TypedRow, table="pair"):
     campaign_id: int = reference("campaign", index=True)
     topic_id: int = reference("topic")
     document_id: int = reference("document")
-    role: str = short(20)
+    role: str = one_of(*ROLES)
     #: gold may be of the pool too
     in_pool: int = flag()
     priority: float = column(sa.Float(53), server_default=sa.text("0"))
     rules = (
         sa.UniqueConstraint("topic_id", "document_id"),
         sa.UniqueConstraint("id", "role"),
-        one_of("role", ROLES),
     )
 
 
@@ -246,7 +248,7 @@ class JudgingSet(TypedRow, table="judging_set"):
     id: int = row_id()
     campaign_id: int = reference("campaign")
     topic_id: int = reference("topic", index=True)
-    role: str = short(20)
+    role: str = one_of(*ROLES)
     size: int = column(sa.Integer)
     #: judgements wanted of each document
     target: int = counter()
@@ -258,7 +260,6 @@ class JudgingSet(TypedRow, table="judging_set"):
     shuffle: int = column(sa.BigInteger)
     rules = (
         sa.UniqueConstraint("id", "role"),
-        one_of("role", ROLES),
         sa.CheckConstraint("held >= 0 AND held <= target", name="held_at_most_target"),
         sa.CheckConstraint("role = 'pool' OR target = 0", name="only_pool_counts"),
         sa.CheckConstraint("size >= 1", name="not_empty"),
@@ -308,9 +309,9 @@ class Worker(TypedRow, table="worker"):
     campaign_id: int = reference("campaign")
     key: str = short(32, unique=True)
     number: int = column(sa.Integer)
-    kind: str = short(20, server_default="human")
+    kind: str = one_of("human", "expert", "machine", server_default="human")
     name: str | None = short(400)
-    state: str = short(20, server_default="new")
+    state: str = one_of(*WORKER_STATES, server_default="new")
     failed_hits: int = counter()
     made_at: int = moment()
     forget_asked: int | None = moment()
@@ -321,8 +322,6 @@ class Worker(TypedRow, table="worker"):
         sa.UniqueConstraint("campaign_id", "number"),
         sa.UniqueConstraint("campaign_id", "recognised"),
         sa.UniqueConstraint("campaign_id", "kind", "name"),
-        one_of("state", WORKER_STATES),
-        one_of("kind", ("human", "expert", "machine")),
         sa.CheckConstraint("kind <> 'human' OR name IS NULL", name="people_live_apart"),
     )
 
@@ -422,8 +421,8 @@ class Assignment(TypedRow, table="assignment"):
     campaign_id: int = reference("campaign")
     worker_id: int = reference("worker", index=True)
     key: str = short(32, unique=True)
-    kind: str = short(20)
-    state: str = short(20, server_default="active")
+    kind: str = one_of(*ASSIGNMENT_KINDS)
+    state: str = one_of(*STATES, server_default="active")
     attempt: int = counter(1)
     leased_at: int = moment()
     expires_at: int = moment()
@@ -441,8 +440,6 @@ class Assignment(TypedRow, table="assignment"):
     paid: int = counter()
     rules = (
         sa.UniqueConstraint("id", "worker_id"),
-        one_of("kind", ASSIGNMENT_KINDS),
-        one_of("state", STATES),
         sa.CheckConstraint("promised >= 0 AND earned >= 0 AND paid >= 0", name="no_debt"),
         sa.CheckConstraint("expires_at <= latest_end", name="lease_has_an_end"),
         sa.Index("ix_assignment_due", "campaign_id", "state", "expires_at"),
@@ -467,7 +464,7 @@ class Place(TypedRow, table="place"):
     assignment_id: int = column(Id, index=True)
     worker_id: int = column(Id)
     set_id: int = reference("judging_set", index=True)
-    kind: str = short(20)
+    kind: str = one_of(*PLACE_KINDS)
     ordinal: int = column(sa.Integer)
     key: str = short(32, unique=True)
     #: positions in the order that the worker sees
@@ -482,7 +479,6 @@ class Place(TypedRow, table="place"):
         ),
         sa.UniqueConstraint("worker_id", "set_id", "kind"),
         sa.UniqueConstraint("assignment_id", "ordinal"),
-        one_of("kind", PLACE_KINDS),
         sa.CheckConstraint("held IN (0, 1) AND surplus IN (0, 1)", name="yes_or_no"),
         sa.CheckConstraint(
             "held = 0 OR (kind = 'count' AND surplus = 0)", name="only_counted_is_held"
@@ -500,7 +496,7 @@ class Event(TypedRow, table="event"):
     worker_id: int = reference("worker")
     place_id: int = reference("place", index=True)
     position: int = column(sa.Integer)
-    kind: str = short(20)
+    kind: str = one_of(*EVENT_KINDS)
     #: what was chosen; of a rating, what the plan's cuts make of its value
     grade: int | None = column(sa.SmallInteger)
     ranking: str | None = column(sa.Text)
@@ -515,7 +511,6 @@ class Event(TypedRow, table="event"):
     stale: int = flag()
     rules = (
         sa.UniqueConstraint("worker_id", "key"),
-        one_of("kind", EVENT_KINDS),
         sa.CheckConstraint(
             "(kind IN ('grade', 'rating')) = (grade IS NOT NULL)", name="grade_has_a_grade"
         ),
@@ -558,9 +553,8 @@ class Note(TypedRow, table="note"):
 
     id: int = row_id()
     event_id: int = reference("event", index=True)
-    kind: str = short(20)
+    kind: str = one_of("reason", "passage")
     text: str = column(sa.Text)
-    rules = (one_of("kind", ("reason", "passage")),)
 
 
 note = Note.table
@@ -619,7 +613,7 @@ class Appeal(TypedRow, table="appeal"):
     id: int = row_id()
     worker_id: int = reference("worker", index=True)
     assignment_id: int | None = reference("assignment")
-    kind: str = short(20)
+    kind: str = one_of("refusal", "gold")
     position: int | None = column(sa.Integer)
     place_id: int | None = reference("place")
     at: int = moment()
@@ -627,7 +621,6 @@ class Appeal(TypedRow, table="appeal"):
     answered_at: int | None = moment()
     won: int | None = column(sa.SmallInteger)
     reply: str = words()
-    rules = (one_of("kind", ("refusal", "gold")),)
 
 
 appeal = Appeal.table
@@ -645,14 +638,12 @@ class Entry(TypedRow, table="entry"):
     assignment_id: int | None = reference("assignment", index=True)
     at: int = moment()
     why: str = short(40)
-    source: str = short(10)
-    target: str = short(10)
+    source: str = one_of(*ACCOUNTS, length=10)
+    target: str = one_of(*ACCOUNTS, length=10)
     amount: int = column(sa.BigInteger)
     rules = (
         sa.CheckConstraint("amount > 0", name="positive"),
         sa.CheckConstraint("source <> target", name="moves"),
-        one_of("source", ACCOUNTS),
-        one_of("target", ACCOUNTS),
     )
 
 
@@ -715,9 +706,8 @@ class MemberRole(TypedRow, table="member_role"):
 
     account_id: int = reference_key("account")
     campaign_id: int = reference_key("campaign")
-    role: str = short(20, primary_key=True)
+    role: str = one_of("organiser", "expert", "worker", primary_key=True)
     worker_id: int | None = reference("worker")
-    rules = (one_of("role", ("organiser", "expert", "worker")),)
 
 
 member_role = MemberRole.table
@@ -731,12 +721,11 @@ class Token(TypedRow, table="token"):
     account_id: int | None = reference("account")
     campaign_id: int | None = reference("campaign")
     worker_id: int | None = reference("worker", index=True)
-    role: str = short(20)
+    role: str = one_of("organiser", "expert", "worker")
     scopes: str = column(sa.Text, server_default="")
     made_at: int = moment()
     expires_at: int | None = moment()
     revoked_at: int | None = moment()
-    rules = (one_of("role", ("organiser", "expert", "worker")),)
 
 
 token = Token.table
@@ -760,17 +749,14 @@ class Job(TypedRow, table="job"):
     campaign_id: int | None = reference("campaign")
     kind: str = short(40)
     parameters: str = column(sa.Text, server_default=sa.text("'{}'"))
-    state: str = short(20, server_default="waiting")
+    state: str = one_of("waiting", "running", "done", "failed", server_default="waiting")
     made_at: int = moment()
     leased_until: int | None = moment()
     attempts: int = counter()
     finished_at: int | None = moment()
     result: str | None = column(sa.Text)
     problem: str | None = column(sa.Text)
-    rules = (
-        one_of("state", ("waiting", "running", "done", "failed")),
-        sa.Index("ix_job_waiting", "state", "made_at"),
-    )
+    rules = (sa.Index("ix_job_waiting", "state", "made_at"),)
 
 
 job = Job.table

@@ -17,26 +17,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
-from qrowd.collection.database.schema import (
-    TypedRow,
-    Values,
-    assignment,
-    campaign,
-    judging_set,
-    pair,
-)
+from qrowd.collection.database import schema
+from qrowd.collection.database.schema import assignment, campaign, judging_set, pair
 from qrowd.collection.database.states import VALID
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import stored_plan
 from qrowd.errors import MissingExtraError, RuleError, StoreError
 
-Row: TypeAlias = Any  # a row of a query; its columns are attributes
-R = TypeVar("R", bound=TypedRow)
+R = TypeVar("R", bound=schema.TypedRow)
 
 READ_ONLY = "qrowd_read_only"
 UPGRADING, NUMBERING = -1, -2  # locks of PostgreSQL; those of campaigns are their numbers, from 1
@@ -95,38 +88,24 @@ class Work:
         """The condition that an assignment is this campaign's, and its answers are good."""
         return self.own(assignment) & assignment.c.state.in_(VALID)
 
-    @overload
-    def rows(self, query: sa.Executable) -> list[Row]: ...
-    @overload
-    def rows(self, query: sa.Executable, of: type[R], values: Values = None) -> list[R]: ...
-    def rows(self, query: sa.Executable, of: Any = TypedRow, values: Values = None) -> list[Any]:
+    def rows(self, query: sa.Executable, of: type[R], values: schema.Values = None) -> list[R]:
         """All rows of a query; `of` declares their columns."""
-        return list(of.rows(self.db, query, values))
+        return of.rows(self.db, query, values)
 
-    @overload
-    def row(self, query: sa.Executable) -> Row | None: ...
-    @overload
-    def row(self, query: sa.Executable, of: type[R], values: Values = None) -> R | None: ...
-    def row(self, query: sa.Executable, of: Any = TypedRow, values: Values = None) -> Any:
+    def row(self, query: sa.Executable, of: type[R], values: schema.Values = None) -> R | None:
         """The only row of a query, or None."""
         return of.row(self.db, query, values)
 
-    @overload
-    def existing(self, query: sa.Executable, missing: str) -> Row: ...
-    @overload
     def existing(
-        self, query: sa.Executable, missing: str, of: type[R], values: Values = None
-    ) -> R: ...
-    def existing(
-        self, query: sa.Executable, missing: str, of: Any = TypedRow, values: Values = None
-    ) -> Any:
+        self, query: sa.Executable, missing: str, of: type[R], values: schema.Values = None
+    ) -> R:
         """The only row of a query; where there is none, an error says what is `missing`."""
         row = self.row(query, of, values)
         if row is None:
             raise RuleError("not-found", missing)
         return row
 
-    def number(self, query: sa.Executable, values: Values = None) -> int:
+    def number(self, query: sa.Executable, values: schema.Values = None) -> int:
         """The whole number that a query gives; 0 for nothing."""
         return int(self.db.scalar(query, values) or 0)
 

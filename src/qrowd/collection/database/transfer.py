@@ -68,7 +68,10 @@ def backup(store: Store, path: str | Path) -> Path:
         if store.is_sqlite:
             _backup_sqlite(Path(str(store.engine.url.database)), beside)
         else:
-            _move_to_file(store, beside)
+            with open_store(beside, new=True) as copy:
+                move(store, copy)
+            with contextlib.closing(sqlite3.connect(beside)) as db:  # no files beside it
+                db.execute("PRAGMA journal_mode = DELETE")
     return target
 
 
@@ -81,14 +84,6 @@ def _backup_sqlite(source: Path, target: Path) -> None:
     except sqlite3.Error as error:
         message = f"the copy failed: {error}; nothing is left of it; make room and try again"
         raise StoreError(message, file=str(source)) from None
-
-
-def _move_to_file(store: Store, path: Path) -> None:
-    """Copy a database into one plain SQLite file, without files beside it at the end."""
-    with open_store(path, new=True) as copy:
-        move(store, copy)
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA journal_mode = DELETE")
 
 
 def restore(path: str | Path, target: Store) -> dict[str, int]:

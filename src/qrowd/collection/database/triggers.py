@@ -8,6 +8,7 @@ SQLite and PostgreSQL: only the frame around it differs. So the counters (`held`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlalchemy import Connection, text
 
@@ -15,53 +16,59 @@ from qrowd.collection.database.states import IMPORTED, STEPS, VOID
 
 
 @dataclass(frozen=True)
-class Guard:
-    """Refuses `operation` on `table` where `condition` holds."""
+class Trigger:
+    """A rule on `operation` on a row of `table`, where `condition` holds."""
 
     name: str
     table: str
     operation: str
     condition: str
-    message: str
+    when: ClassVar[str]
 
-    def for_sqlite(self) -> str:
-        """The trigger in SQLite's words."""
-        body = f"SELECT RAISE(ABORT, '{self.message}');"
-        head = f"CREATE TRIGGER {self.name} BEFORE {self.operation} ON {self.table} FOR EACH ROW"
-        return f"{head} WHEN {self.condition} BEGIN {body} END"
+    def body(self, dialect: str) -> str:
+        """What is done, in the words of an engine."""
+        raise NotImplementedError
 
-    def for_postgresql(self) -> str:
-        """The body of the function in PostgreSQL's words."""
-        refuse = (
-            f"RAISE EXCEPTION '{self.message}' USING ERRCODE = 'integrity_constraint_violation'"
-        )
-        return f"IF {self.condition} THEN {refuse}; END IF;"
-
-    when = "BEFORE"
+    def create(self, db: Connection) -> None:
+        """Put it in force."""
+        body = self.body(db.dialect.name)
+        on = f"{self.when} {self.operation} ON {self.table} FOR EACH ROW"
+        head = f"CREATE TRIGGER {self.name} {on}"
+        if db.dialect.name == "sqlite":
+            db.exec_driver_sql(f"{head} WHEN {self.condition} BEGIN {body} END")
+            return
+        row = "OLD" if self.operation == "DELETE" else "NEW"
+        body = f"BEGIN IF {self.condition} THEN {body} END IF; RETURN {row}; END"
+        function = f"FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$"
+        db.execute(text(f"CREATE OR REPLACE {function}".replace(":", "\\:")))
+        db.execute(text(f"{head} EXECUTE FUNCTION {self.name}()"))
 
 
 @dataclass(frozen=True)
-class Follower:
-    """Runs `statements` after `operation` on a row of `table`, where `condition` holds."""
+class Guard(Trigger):
+    """Refuses the operation."""
 
-    name: str
-    table: str
-    operation: str
-    condition: str
+    message: str
+    when = "BEFORE"
+
+    def body(self, dialect: str) -> str:
+        """An error."""
+        if dialect == "sqlite":
+            return f"SELECT RAISE(ABORT, '{self.message}');"
+        code = "USING ERRCODE = 'integrity_constraint_violation'"
+        return f"RAISE EXCEPTION '{self.message}' {code};"
+
+
+@dataclass(frozen=True)
+class Follower(Trigger):
+    """Runs `statements` after the operation."""
+
     statements: tuple[str, ...]
-
-    def for_sqlite(self) -> str:
-        """The trigger in SQLite's words."""
-        body = " ".join(f"{statement};" for statement in self.statements)
-        head = f"CREATE TRIGGER {self.name} AFTER {self.operation} ON {self.table} FOR EACH ROW"
-        return f"{head} WHEN {self.condition} BEGIN {body} END"
-
-    def for_postgresql(self) -> str:
-        """The body of the function in PostgreSQL's words."""
-        body = " ".join(f"{statement};" for statement in self.statements)
-        return f"IF {self.condition} THEN {body} END IF;"
-
     when = "AFTER"
+
+    def body(self, dialect: str) -> str:
+        """The statements: the same for both engines."""
+        return " ".join(f"{statement};" for statement in self.statements)
 
 
 def _listed(values: tuple[str, ...]) -> str:
@@ -75,18 +82,18 @@ def _moved(account: str) -> str:
     return f"({plus}) - ({minus})"
 
 
-_STATE = "(SELECT state FROM assignment WHERE id = {})"
+_STATE = "(SELECT state FROM assignment WHERE id = NEW.assignment_id)"
 _ANSWERS = "(SELECT a.state FROM assignment a JOIN place p ON p.assignment_id = a.id"
 _ANSWERS += " WHERE p.id = NEW.place_id)"
 _PLACE_KIND = "(SELECT kind FROM place WHERE id = NEW.place_id)"
-_HELD = "(SELECT count(*) FROM place WHERE set_id = {} AND held = 1)"
+_HELD = "(SELECT count(*) FROM place WHERE set_id = NEW.id AND held = 1)"
 _STEPS = " OR ".join(f"(OLD.state = '{a}' AND NEW.state = '{b}')" for a, b in STEPS)
-_RECOUNT = "UPDATE judging_set SET held = held + {} WHERE id = {}"
+_RECOUNT = "UPDATE judging_set SET held = held + {} WHERE id = NEW.set_id"
 _ALWAYS = "1 = 1"
 
 APPEND_ONLY = ("event", "entry", "audit", "outcome", "decision", "consent")
 
-TRIGGERS: tuple[Guard | Follower, ...] = (
+TRIGGERS: tuple[Trigger, ...] = (
     *(
         Guard(f"{table}_keeps_{word}", table, operation, _ALWAYS, f"{table} is append-only")
         for table in APPEND_ONLY
@@ -107,7 +114,7 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
         "set_counts",
         "judging_set",
         "UPDATE",
-        f"NEW.held <> {_HELD.format('NEW.id')}",
+        f"NEW.held <> {_HELD}",
         "held must be the number of held places",
     ),
     Guard(
@@ -117,15 +124,13 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
         "NEW.held <> 0",
         "held must be the number of held places",
     ),
-    Follower(
-        "place_holds", "place", "INSERT", "NEW.held = 1", (_RECOUNT.format("1", "NEW.set_id"),)
-    ),
+    Follower("place_holds", "place", "INSERT", "NEW.held = 1", (_RECOUNT.format("1"),)),
     Follower(
         "place_changes",
         "place",
         "UPDATE",
         "NEW.held <> OLD.held",
-        (_RECOUNT.format("(NEW.held - OLD.held)", "NEW.set_id"),),
+        (_RECOUNT.format("(NEW.held - OLD.held)"),),
     ),
     Guard(
         "place_stays",
@@ -136,19 +141,15 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
         "a place stays what it was leased as",
     ),
     Guard("place_is_kept", "place", "DELETE", _ALWAYS, "places are kept"),
-    Guard(
-        "place_held_new",
-        "place",
-        "INSERT",
-        f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
-        "a void assignment holds no place",
-    ),
-    Guard(
-        "place_held_again",
-        "place",
-        "UPDATE",
-        f"NEW.held = 1 AND {_STATE.format('NEW.assignment_id')} IN {_listed(VOID)}",
-        "a void assignment holds no place",
+    *(
+        Guard(
+            f"place_held_{word}",
+            "place",
+            operation,
+            f"NEW.held = 1 AND {_STATE} IN {_listed(VOID)}",
+            "a void assignment holds no place",
+        )
+        for word, operation in (("new", "INSERT"), ("again", "UPDATE"))
     ),
     # assignments: only the ways of the table of moves
     Guard(
@@ -224,19 +225,7 @@ TRIGGERS: tuple[Guard | Follower, ...] = (
 def create_triggers(db: Connection) -> None:
     """Put all rules in force."""
     for trigger in TRIGGERS:
-        if db.dialect.name == "sqlite":
-            db.exec_driver_sql(trigger.for_sqlite())
-        else:
-            _create_on_postgresql(db, trigger)
-
-
-def _create_on_postgresql(db: Connection, trigger: Guard | Follower) -> None:
-    row = "OLD" if trigger.operation == "DELETE" else "NEW"
-    body = f"BEGIN {trigger.for_postgresql()} RETURN {row}; END"
-    head = f"CREATE OR REPLACE FUNCTION {trigger.name}() RETURNS trigger LANGUAGE plpgsql AS"
-    db.execute(text(f"{head} $$ {body} $$".replace(":", "\\:")))
-    on = f"{trigger.when} {trigger.operation} ON {trigger.table} FOR EACH ROW"
-    db.execute(text(f"CREATE TRIGGER {trigger.name} {on} EXECUTE FUNCTION {trigger.name}()"))
+        trigger.create(db)
 
 
 def drop_triggers(db: Connection) -> None:

@@ -7,38 +7,12 @@ Nothing here uses a counter that the database keeps: each is compared with what 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, select
+from sqlalchemy import ColumnElement, select
 
-from qrowd.collection.database.schema import (
-    Answer,
-    Assignment,
-    Campaign,
-    Entry,
-    Event,
-    JudgingSet,
-    Member,
-    Pair,
-    Place,
-    Worker,
-    answer,
-    appeal,
-    assignment,
-    campaign,
-    event,
-    judging_set,
-    member,
-    message,
-    note,
-    person,
-    place,
-    receipt,
-    token,
-    visit,
-)
+from qrowd.collection.database import schema
 from qrowd.collection.database.states import OPEN, VALID, VOID
 from qrowd.collection.database.store import R, Work
 from qrowd.collection.plan.way import Opinion
@@ -56,25 +30,24 @@ class _Rows:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        own = select(campaign).where(campaign.c.id == work.campaign)
-        self.campaign = work.existing(own, "there is no such campaign", Campaign)
-        self.sets = {row.id: row for row in self._own(JudgingSet)}
-        self.assignments = {row.id: row for row in self._own(Assignment)}
-        self.entries = self._own(Entry)
-        self.pairs = {row.id: row for row in self._own(Pair)}
-        in_campaign = place.c.assignment_id.in_(self._ids(assignment))
-        places = select(place.c.id).where(in_campaign)
-        self.members = self._where(Member, member.c.set_id.in_(self._ids(judging_set)))
-        self.places = {row.id: row for row in self._where(Place, in_campaign)}
-        self.events = self._where(Event, event.c.place_id.in_(places))
-        self.answers = self._where(Answer, answer.c.place_id.in_(places))
-        self.workers = {row.id: row for row in self._own(Worker)}
+        own = select(schema.campaign).where(schema.campaign.c.id == work.campaign)
+        self.campaign = work.existing(own, "there is no such campaign", schema.Campaign)
+        self.sets = {row.id: row for row in self._own(schema.JudgingSet)}
+        self.assignments = {row.id: row for row in self._own(schema.Assignment)}
+        self.entries = self._own(schema.Entry)
+        self.pairs = {row.id: row for row in self._own(schema.Pair)}
+        self.workers = {row.id: row for row in self._own(schema.Worker)}
+        sets = select(schema.judging_set.c.id).where(work.own(schema.judging_set))
+        self.members = self._where(schema.Member, schema.member.c.set_id.in_(sets))
+        assignments = select(schema.assignment.c.id).where(work.own(schema.assignment))
+        in_campaign = schema.place.c.assignment_id.in_(assignments)
+        self.places = {row.id: row for row in self._where(schema.Place, in_campaign)}
+        places = select(schema.place.c.id).where(in_campaign)
+        self.events = self._where(schema.Event, schema.event.c.place_id.in_(places))
+        self.answers = self._where(schema.Answer, schema.answer.c.place_id.in_(places))
 
     def _own(self, kind: type[R]) -> list[R]:
         return self._where(kind, self.work.own(kind.table))
-
-    def _ids(self, table: Table) -> Select[Any]:
-        return select(table.c.id).where(self.work.own(table))
 
     def _where(self, kind: type[R], condition: ColumnElement[bool]) -> list[R]:
         query = select(kind.table).where(condition)
@@ -108,29 +81,29 @@ def _places(rows: _Rows) -> Iterator[str]:
 
 
 def _gold(rows: _Rows) -> Iterator[str]:
-    seen: dict[tuple[int, int], int] = Counter()
-    for row in rows.places.values():
-        if rows.sets[row.set_id].role != "pool":
-            seen[row.worker_id, row.set_id] += 1
+    seen = Counter(
+        (row.worker_id, row.set_id)
+        for row in rows.places.values()
+        if rows.sets[row.set_id].role != "pool"
+    )
     yield from (f"gold met twice: worker, set {key}" for key, n in seen.items() if n > 1)
     planned = rows.work.plan.gold_per_hit
-    kinds: dict[int, Counter[str]] = defaultdict(Counter)
-    for row in rows.places.values():
-        kinds[row.assignment_id][row.kind] += 1
+    golds = Counter(row.assignment_id for row in rows.places.values() if row.kind == "gold")
     for number, assigned in rows.assignments.items():
-        if assigned.kind == "judge" and kinds[number]["gold"] < planned:
-            yield f"assignment {number} has {kinds[number]['gold']} gold sets, planned {planned}"
+        if assigned.kind == "judge" and golds[number] < planned:
+            yield f"assignment {number} has {golds[number]} gold sets, planned {planned}"
 
 
 def _money(rows: _Rows) -> Iterator[str]:
     accounts: Counter[str] = Counter()
+    balances = ("free", "promised", "owed", "settled")
     for row in rows.entries:
         accounts[row.source] -= row.amount
         accounts[row.target] += row.amount
-        if min(accounts[name] for name in ("free", "promised", "owed", "settled")) < 0:
+        if min(accounts[name] for name in balances) < 0:
             yield f"entry {row.id} overdraws an account"
     stored = rows.campaign
-    for name in ("free", "promised", "owed", "settled"):
+    for name in balances:
         if getattr(stored, name) != accounts[name]:
             yield f"account {name} says {getattr(stored, name)}, entries say {accounts[name]}"
     if stored.budget != stored.free + stored.promised + stored.owed + stored.settled:
@@ -180,9 +153,8 @@ def _answers(rows: _Rows) -> Iterator[str]:
 
 def _sets(rows: _Rows) -> Iterator[str]:
     sizes = Counter(row.set_id for row in rows.members)
-    used: Counter[int] = Counter()
+    used = Counter(row.pair_id for row in rows.members)
     for within in rows.members:
-        used[within.pair_id] += 1
         its_set, its_pair = rows.sets[within.set_id], rows.pairs[within.pair_id]
         if its_set.topic_id != its_pair.topic_id or its_set.role != its_pair.role:
             yield f"pair {its_pair.id} is of another topic or role than its set {its_set.id}"
@@ -196,13 +168,14 @@ def _sets(rows: _Rows) -> Iterator[str]:
 def _forgotten(rows: _Rows) -> Iterator[str]:
     """Nothing of a person who was forgotten is left, and nothing of their free text."""
     erased = {number for number, row in rows.workers.items() if row.forgotten_at is not None}
-    for table in (person, visit, message, appeal, token) if erased else ():
+    tables = (schema.person, schema.visit, schema.message, schema.appeal, schema.token)
+    for table in tables if erased else ():
         kept = rows.work.db.scalars(select(table.c.worker_id).order_by(*table.primary_key.columns))
         for number in kept:
             if number in erased:
                 yield f"worker {number} is forgotten, {table.name} is not"
     events = {row.id for row in rows.events if row.worker_id in erased}
-    for table in (note, receipt) if events else ():
+    for table in (schema.note, schema.receipt) if events else ():
         kept = rows.work.db.scalars(select(table.c.event_id).order_by(*table.primary_key.columns))
         for number in kept:
             if number in events:

@@ -5,7 +5,7 @@ What was read is kept in memory: files of a draft never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,28 +22,15 @@ from qrowd.data.runs import RunSet
 from qrowd.io.runs import read_runs
 from qrowd.texts import Text
 
-READERS: dict[str, Callable[[str], Iterable[Any]]] = {
-    "topics": plan_files.topic_rows,
-    "pool": plan_files.pool_rows,
-    "gold": plan_files.gold_rows,
-    "qualification": plan_files.gold_rows,
-    "questions": plan_files.question_rows,
-    "priorities": plan_files.priority_rows,
-}
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 SHOWN = 3  # names in a message
 
 
 def campaign_rows(draft: Draft) -> CampaignRows:
     """What the files of a draft hold so far, except the documents themselves."""
-    return CampaignRows(
-        topics=rows_of(draft, "topics"),
-        pool=pool_of(draft),
-        gold=rows_of(draft, "gold"),
-        qualification=rows_of(draft, "qualification"),
-        questions=rows_of(draft, "questions"),
-        priorities=dict(rows_of(draft, "priorities")),
-    )
+    rows = {kind: rows_of(draft, kind) for kind in ("topics", *plan_files.OPTIONAL)}
+    priorities = dict(rows.pop("priorities"))
+    return CampaignRows(pool=pool_of(draft), priorities=priorities, **rows)
 
 
 def pool_of(draft: Draft) -> tuple[Pair, ...]:
@@ -88,9 +75,8 @@ def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[C
     for what, names in strange.items():
         if names:
             first = ", ".join(sorted(names)[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-            file = Text(f"office.file.{kind}")
-            text = Text(f"office.plan.uploaded.{what}", n=len(names), names=first, file=file)
-            yield Complaint("files", kind, text)
+            file, text = Text(f"office.file.{kind}"), f"office.plan.uploaded.{what}"
+            yield Complaint.of(f"files.{kind}", text, n=len(names), names=first, file=file)
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
@@ -103,13 +89,14 @@ def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
     """Of each depth of the runs: pairs, and what judging them costs in minor units."""
     if not draft.plan.files.runs or lost_files(draft, "runs"):
         return []
-    sizes = plan_files.pool_sizes(runs(run_paths(draft)), sorted({*DEPTHS, draft.plan.files.depth}))
-    costs = []
-    for depth, pairs in sizes.items():
+    depths, costs = sorted({*DEPTHS, draft.plan.files.depth}), []
+    whole = _pool_at(run_paths(draft), depths[-1])
+    for depth in depths:
         plan = set_key(set_key(draft.plan, "files", "depth", depth), "files", "pool", "")
-        expected = forecast_of(replace(draft, plan=plan))
+        at_depth = replace(draft, plan=plan)
+        expected, pairs = forecast_of(at_depth), len(pool_of(at_depth))
         costs.append((depth, pairs, expected.cost if expected else 0))
-        if pairs == max(sizes.values()):  # deeper, the runs have no more documents
+        if pairs == len(whole):  # deeper, the runs have no more documents
             break
     return costs
 
@@ -130,7 +117,7 @@ def run_paths(draft: Draft) -> tuple[str, ...]:
 @lru_cache(maxsize=32)  # a pool may be large
 def file_rows(kind: str, path: str) -> tuple[Any, ...]:
     """The rows of a file of a kind."""
-    return tuple(READERS[kind](path))
+    return tuple(plan_files.READERS[kind](path))
 
 
 @lru_cache(maxsize=8)

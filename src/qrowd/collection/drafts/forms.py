@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from operator import attrgetter
 
 from qrowd.collection.drafts import uploads
 from qrowd.collection.drafts.draft import Draft, open_draft, save_newest
@@ -80,7 +80,5 @@ def _changed_by(seen: Draft, newest: Draft, name: str) -> str:
 
 
 def _shown(plan: Plan, name: str) -> str:
-    value: Any = plan
-    for part in name.split("."):
-        value = getattr(value, part)
+    value = attrgetter(name)(plan)
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

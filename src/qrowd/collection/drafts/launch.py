@@ -56,14 +56,13 @@ def launch(store: Store, draft: Draft, who: str) -> int:
 
 def problems(draft: Draft) -> list[Problem]:
     """All that keeps the draft from being launched, in the order of the steps."""
-    steps = all_steps()
     own = [Problem.of(complaint) for complaint in _own_problems(draft)]
     unmet = unmeetable(draft.plan, campaign_rows(draft)) if pool_of(draft) else ()
     # where a step lacks a file, what follows from that is not said too
     lacking = {problem.step for problem in own}
     follows = [problem for problem in map(Problem.of, unmet) if problem.step not in lacking]
     everything = [*map(Problem.of, complaints(draft.plan)), *own, *follows]
-    order = [*steps, ""]
+    order = [*all_steps(), ""]
     return sorted(dict.fromkeys(everything), key=lambda problem: order.index(problem.step))
 
 
@@ -73,7 +72,7 @@ def _own_problems(draft: Draft) -> Iterator[Complaint]:
         yield from step.problems(draft)
     for kind in KINDS:
         for name in lost_files(draft, kind):
-            yield Complaint("files", kind, Text("office.plan.uploaded.lost", name=name))
+            yield Complaint.of(f"files.{kind}", "office.plan.uploaded.lost", name=name)
 
 
 def warnings(draft: Draft) -> list[Problem]:

@@ -19,7 +19,7 @@ from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import gold_levels
 from qrowd.collection.plan.gold_sets import arrange_gold, set_sizes_of, write_gold
-from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.rows import GoldRow, Pair
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
 from qrowd.errors import InputError
@@ -27,7 +27,6 @@ from qrowd.errors import InputError
 GRADED, IN_SETS = "graded.tsv", "gold.tsv"
 SPARE = 2  # documents beyond a set's size: not all turn out as expected
 UNRANKED = 10**9
-Pair = tuple[str, str]
 
 
 def is_arranged(draft: Draft) -> bool:
@@ -78,7 +77,7 @@ def _with_gold(draft: Draft, plan: Plan, rows: Sequence[GoldRow], sets: Sequence
 def proposed(draft: Draft) -> list[Pair]:
     """Documents to grade next: all of one topic, the one with fewest graded so far."""
     pool, rows = pool_of(draft), graded(draft)
-    done = {(row.topic, row.document) for row in rows}
+    done = {row.pair for row in rows}
     left: dict[str, list[str]] = defaultdict(list)
     for topic, document in pool:
         if (topic, document) not in done:
@@ -98,8 +97,7 @@ def _in_turns(draft: Draft, topic: str, documents: Sequence[str]) -> list[str]:
     """Documents from the top and from the bottom of the runs in turns; by chance without runs."""
     chance = random.Random(f"{draft.plan.campaign.seed} {topic}")
     order = chance.sample(sorted(documents), len(documents))
-    paths = run_paths(draft)
-    if paths:
+    if paths := run_paths(draft):
         ranks = _best_ranks(contents.runs(paths), topic)
         order.sort(key=lambda name: ranks.get(name, UNRANKED))
     turns: list[str] = []
@@ -127,8 +125,7 @@ def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
     """The plan with more graded documents, put in sets that spammers fail as far as that goes."""
     if not rows:
         raise InputError("grade at least one document")
-    together = {(row.topic, row.document): row for row in (*graded(draft), *rows)}
-    everything = list(together.values())
+    everything = list({row.pair: row for row in (*graded(draft), *rows)}.values())
     plan = set_key(draft.plan, "hit", "gold", max(1, draft.plan.hit.gold))
     return _with_gold(draft, plan, everything, arrange_gold(plan, everything, pool_of(draft)))
 

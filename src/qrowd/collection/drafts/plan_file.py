@@ -37,12 +37,9 @@ def write_bundle(draft: Draft, file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("plan.toml", plan_text(plan))
         for name, path in files.items():
-            if path.is_file():
-                archive.write(path, name)
-                continue
-            for inside in sorted(path.rglob("*")):
+            for inside in (path, *sorted(path.rglob("*"))):
                 if inside.is_file():
-                    archive.write(inside, f"{name}/{inside.relative_to(path)}")
+                    archive.write(inside, name / inside.relative_to(path))
 
 
 def _packed(draft: Draft) -> tuple[Plan, dict[str, Path]]:
@@ -72,32 +69,24 @@ def draft_of_files(
     plan = stored_plan(text, name)
     without_files = Files(depth=plan.files.depth)
     draft = new_draft(folder, who, now, replace(plan, files=without_files, text=""))
+    by_name = {PurePosixPath(name).name: file for name, file in sent}
+    kept, missing, open_steps = draft.plan, list[str](), set()
     try:
-        by_name = {PurePosixPath(name).name: file for name, file in sent}
-        return _with_files(draft, plan, by_name, who, now)
+        for kind in KINDS:
+            names = [PurePosixPath(name).name for name in names_of(plan, kind)]
+            lost = [name for name in names if name not in by_name]
+            missing += lost
+            if lost:
+                open_steps.add(step_of("files", kind))
+            elif names:
+                stored = uploads.take(draft, kind, [(name, by_name[name]) for name in names])
+                kept = set_key(kept, "files", kind, stored)
     except InputError:
         discard(draft)
         raise
-
-
-def _with_files(
-    draft: Draft, wanted: Plan, by_name: dict[str, BinaryIO], who: str, now: int
-) -> tuple[Draft, list[str]]:
-    """The draft with those files of the wanted plan that came along; all other steps are done."""
-    plan, missing = draft.plan, list[str]()
-    open_steps = set()
-    for kind in KINDS:
-        names = [PurePosixPath(name).name for name in names_of(wanted, kind)]
-        lost = [name for name in names if name not in by_name]
-        missing += lost
-        if lost:
-            open_steps.add(step_of("files", kind))
-        elif names:
-            stored = uploads.take(draft, kind, [(name, by_name[name]) for name in names])
-            plan = set_key(plan, "files", kind, stored)
     for step in all_steps():
         if step not in open_steps:
-            draft = save(draft, plan, who, now, step)
+            draft = save(draft, kept, who, now, step)
     return draft, missing
 
 

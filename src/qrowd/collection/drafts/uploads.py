@@ -53,7 +53,11 @@ def take(draft: Draft, kind: str, files: Sequence[Upload]) -> str | tuple[str, .
         _refuse_other(kind, paths)
     except InputError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise _refused(error, kind, files) from None
+        # the same complaint, about the file as its owner knows it, and what is wanted instead
+        sent, name = [name for name, _ in files], Path(error.file or "").name
+        message = f"{error.message.rstrip('.')}. Wanted: {WANTED[kind]}"
+        file = name if name in sent else sent[0]
+        raise InputError(message, file=file, line=error.line) from None
     names = tuple(draft.relative(path) for path in paths)
     return names if kind == "runs" else names[0]
 
@@ -67,17 +71,6 @@ def _kept(folder: Path, name: str, file: BinaryIO) -> Path:
         shutil.copyfileobj(file, target)
     refuse_bomb(path)
     return path
-
-
-def _refused(error: InputError, kind: str, files: Sequence[Upload]) -> InputError:
-    """The same complaint, about the file as its owner knows it, and what is wanted instead."""
-    names = [name for name, _ in files]
-    name = Path(error.file).name if error.file else ""
-    return InputError(
-        f"{error.message.rstrip('.')}. Wanted: {WANTED[kind]}",
-        file=name if name in names else names[0],
-        line=error.line,
-    )
 
 
 def _refuse_other(kind: str, paths: Sequence[Path]) -> None:

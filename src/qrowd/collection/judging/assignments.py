@@ -8,17 +8,10 @@ from typing import Any
 from sqlalchemy import select
 
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import (
-    PLACED_SETS,
-    Assignment,
-    TypedRow,
-    assignment,
-    judging_set,
-    place,
-)
+from qrowd.collection.database import schema
+from qrowd.collection.database.schema import PLACED_SETS, Assignment, assignment, judging_set, place
 from qrowd.collection.database.states import MOVES
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging.picks import SetRow
 from qrowd.collection.plan.sections import DAY, HOUR, MINUTE
 from qrowd.errors import RuleError
 
@@ -44,7 +37,7 @@ def lease(
     work: Work,
     worker_id: int,
     kind: str,
-    sets: Sequence[tuple[SetRow, str]],
+    sets: Sequence[tuple[schema.JudgingSet, str]],
     reviews: Sequence[int] = (),
 ) -> Assignment:
     """A new assignment with these sets, each of a kind of place; its pay is promised.
@@ -135,20 +128,14 @@ def _times(work: Work, assigned: Assignment, state: str) -> dict[str, int | None
     }
 
 
-class _FreedPlace(TypedRow):
-    id: int
-    held: int
-    target: int
-
-
 def _hold_again(work: Work, assigned: Assignment) -> None:
     """Hold each counted place again where its set is open; else its answers are surplus."""
     p = place.c
     freed = (p.assignment_id == assigned.id) & (p.kind == "count") & (p.held == 0)
-    query = select(p.id, judging_set.c.held, judging_set.c.target).select_from(PLACED_SETS)
-    for row in work.rows(query.where(freed).order_by(p.id), _FreedPlace):
-        room = row.held < row.target
-        work.update(place, place.c.id == row.id, held=int(room), surplus=int(not room))
+    room = judging_set.c.held < judging_set.c.target
+    query = select(p.id, room).select_from(PLACED_SETS).where(freed).order_by(p.id)
+    for number, is_open in work.db.execute(query).all():
+        work.update(place, p.id == number, held=int(is_open), surplus=int(not is_open))
 
 
 def _keep_promise(work: Work, assigned: Assignment, promise: str) -> None:

@@ -7,6 +7,7 @@ document. "Cannot tell" on gold is wrong, "broken" is left out of both sides.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 
@@ -19,18 +20,6 @@ from qrowd.collection.plan.pass_rates import level_of
 from qrowd.collection.plan.sections import Check
 from qrowd.collection.plan.way import Opinion
 from qrowd.quality.against_gold import binary_score, ndcg_score
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one check said of one set."""
-
-    check: str
-    set_id: int
-    value: float
-    at_least: float
-    passed: bool
-    action: str
 
 
 @dataclass(frozen=True)
@@ -64,25 +53,21 @@ def problems(work: Work, assigned: Assignment) -> list[str]:
     return sorted(sentences - {""})
 
 
-def run_checks(work: Work, assigned: Assignment) -> list[Outcome]:
-    """All checks of an assignment, stored."""
-    outcomes: list[Outcome] = []
+def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
+    """All checks of an assignment, stored: the rows of their outcomes."""
+    outcomes: list[dict[str, Any]] = []
     for row in places_to_judge(work, assigned):
         if row.kind == "gold":
             outcomes += _check_gold(work, row)
         if row.kind in ("count", "gold", "repeat"):
             spent = select(func.sum(event.c.milliseconds)).where(event.c.place_id == row.id)
             seconds = work.number(spent) / 1000 / row.size
-            outcomes.append(_outcome("seconds", row.set_id, seconds, work.plan.checks.seconds))
-    rows = [
-        {**vars(each), "passed": int(each.passed), "assignment_id": assigned.id}
-        for each in outcomes
-    ]
-    work.insert_all(outcome, rows)
+            outcomes.append(_outcome("seconds", row, seconds, work.plan.checks.seconds))
+    work.insert_all(outcome, outcomes)
     return outcomes
 
 
-def _check_gold(work: Work, row: PlacedSet) -> list[Outcome]:
+def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
     checks, rel = work.plan.checks, work.plan.scale.relevant_from
     experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
     counted = [at for at in sorted(experts) if at in answers and answers[at].kind != "broken"]
@@ -90,19 +75,26 @@ def _check_gold(work: Work, row: PlacedSet) -> list[Outcome]:
         return []
     levels = [level_of(work.plan, experts[at].grade) for at in counted]
     relevant = [int(says_relevant(answers[at], experts[at].grade, rel)) for at in counted]
-    outcomes = [_outcome("binary", row.set_id, binary_score(levels, relevant), checks.binary)]
+    outcomes = [_outcome("binary", row, binary_score(levels, relevant), checks.binary)]
     if "ndcg" in work.plan.way.checks and 0 in answers:
         ranks = [answers[0].ranks[at - 1] for at in counted]
         dense = [sorted(ranks).index(rank) + 1 for rank in ranks]
         score = ndcg_score(levels, dense, checks.ideal)
         if score == score:  # without a positive grade there is no score
-            outcomes.append(_outcome("ndcg", row.set_id, score, checks.ndcg))
+            outcomes.append(_outcome("ndcg", row, score, checks.ndcg))
     return outcomes
 
 
-def _outcome(name: str, set_id: int, value: float, check: Check) -> Outcome:
-    passed = value >= check.at_least - 1e-12
-    return Outcome(name, set_id, value, check.at_least, passed, check.action)
+def _outcome(name: str, row: PlacedSet, value: float, check: Check) -> dict[str, Any]:
+    return {
+        "assignment_id": row.assignment_id,
+        "set_id": row.set_id,
+        "check": name,
+        "value": value,
+        "at_least": check.at_least,
+        "passed": int(value >= check.at_least - 1e-12),
+        "action": check.action,
+    }
 
 
 def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:

@@ -16,18 +16,16 @@ from sqlalchemy import bindparam, func, insert, select, update
 from qrowd.collection.database.schema import (
     EVENT_KINDS,
     PLACED_SETS,
-    TypedRow,
     answer,
     assignment,
     event,
-    judging_set,
     note,
     place,
     receipt,
 )
 from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
-from qrowd.collection.judging.offer import answers_of, order_of
+from qrowd.collection.judging.offer import PLACES, PlacedSet, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.way import GRADED, Opinion, Opinions
@@ -82,7 +80,7 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
     """Store what a worker said, and renew the lease."""
     _refuse_malformed(said)
     placed = _place(work, worker_id, said.place)
-    stored = work.row(_REPEATED, StoredEvent, {"worker": worker_id, "key": said.key})
+    stored = work.db.execute(_STORED, {"worker": worker_id, "key": said.key}).one_or_none()
     late, until = False, placed.expires_at
     if stored is None:
         late = _reopen(work, placed)
@@ -91,15 +89,15 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
         _refuse_what_the_plan_forbids(work, placed, said)
         number, at, stale = _store(work, placed, said)
         until = _renew(work, placed)
-    elif stored.digest == said.digest():
-        number, at, stale = stored.id, stored.at, bool(stored.stale)
     else:
-        raise RuleError("key-reused", "this key was used for another answer; make a new key")
+        number, at, stale, digest = stored
+        if digest != said.digest():
+            raise RuleError("key-reused", "this key was used for another answer; make a new key")
     return Saved(
         event=number,
         at=at,
         repeated=stored is not None,
-        stale=stale,
+        stale=bool(stale),
         late=late,
         surplus=bool(placed.surplus),
         expires_at=until,
@@ -107,16 +105,9 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
     )
 
 
-class JudgedPlace(TypedRow):
-    """A place with its set's topic, and its assignment's state and times."""
+class JudgedPlace(PlacedSet):
+    """A place with its assignment's state and times."""
 
-    id: int
-    shown: str
-    kind: str
-    surplus: int
-    worker_id: int
-    assignment_id: int
-    topic_id: int
     state: str
     leased_at: int
     expires_at: int
@@ -124,39 +115,23 @@ class JudgedPlace(TypedRow):
     assignment_kind: str
 
 
-class StoredEvent(TypedRow):
-    """An event that a key was used for already."""
-
-    id: int
-    at: int
-    stale: int
-    digest: str | None
-
-
 # The statements of every save, built once: building them anew takes longer than running them.
 _PLACE = (
-    select(
-        place.c.id,
-        place.c.shown,
-        place.c.kind,
-        place.c.surplus,
-        place.c.worker_id,
-        place.c.assignment_id,
-        judging_set.c.topic_id,
+    PLACES.add_columns(
         assignment.c.state,
         assignment.c.leased_at,
         assignment.c.expires_at,
         assignment.c.latest_end,
         assignment.c.kind.label("assignment_kind"),
     )
-    .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
+    .join_from(PLACED_SETS, assignment, assignment.c.id == place.c.assignment_id)
     .where(
         place.c.key == bindparam("key"),
         place.c.worker_id == bindparam("worker"),
         assignment.c.campaign_id == bindparam("campaign"),
     )
 )
-_REPEATED = (
+_STORED = (
     select(event.c.id, event.c.at, event.c.stale, receipt.c.digest)
     .select_from(event.outerjoin(receipt, receipt.c.event_id == event.c.id))
     .where(event.c.worker_id == bindparam("worker"), event.c.key == bindparam("key"))

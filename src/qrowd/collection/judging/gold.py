@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, and_, exists, func, not_, select
+from sqlalchemy import ColumnElement, Table, and_, exists, func, not_, select
 
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
-    Gold,
-    TypedRow,
     gold,
     judging_set,
     member,
@@ -20,7 +19,6 @@ from qrowd.collection.database.schema import (
     place,
 )
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging.picks import SetRow
 
 S = judging_set.c
 
@@ -36,20 +34,20 @@ def supply(work: Work, role: str = "gold") -> int:
 
 def draw(
     work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
-) -> list[SetRow]:
+) -> list[schema.JudgingSet]:
     """So many gold sets that a worker has never met, at random; fewer if there are fewer.
 
     `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
     further topics where it can: a topic that comes twice would tell which sets are gold.
     """
     met = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
-    unmet = select(S.id, S.topic_id, S.size).where(_usable(work, role), not_(met))
-    left = work.rows(unmet.order_by(S.shuffle, S.id), SetRow)
+    unmet = select(judging_set).where(_usable(work, role), not_(met))
+    left = work.rows(unmet.order_by(S.shuffle, S.id), schema.JudgingSet)
     mixed = work.random.sample(left, len(left))
     uses = Counter(topics)
     if any(times > 1 for times in uses.values()):
         return mixed[:wanted]
-    chosen: list[SetRow] = []
+    chosen: list[schema.JudgingSet] = []
     while mixed and len(chosen) < wanted:
         row = min(mixed, key=lambda row: uses[row.topic_id])
         mixed.remove(row)
@@ -58,7 +56,7 @@ def draw(
     return chosen
 
 
-class MemberGold(Gold):
+class MemberGold(schema.Gold):
     """An expert's grade of the pair at a position of a set."""
 
     position: int
@@ -74,25 +72,22 @@ def grades_of(work: Work, set_id: int) -> dict[int, MemberGold]:
     return {row.position: row for row in work.rows(query, MemberGold)}
 
 
-class NamedGrade(TypedRow):
-    """A grade of a topic and a document."""
-
-    topic: str
-    doc: str
-    grade: int
-
-
-def all_grades(work: Work) -> dict[tuple[str, str], int]:
-    """The experts' grades of all check questions, by topic and document."""
+def named_grades(
+    work: Work, table: Table = gold, *conditions: ColumnElement[bool]
+) -> dict[tuple[str, str], int]:
+    """The experts' grades of all check questions, by topic and document; or those of another
+    table, where the last one of a pair stands.
+    """
     query = (
-        select(*PAIR_NAMES, gold.c.grade)
-        .select_from(NAMED_PAIRS.join(gold, gold.c.pair_id == pair.c.id))
-        .where(work.own(pair))
+        select(*PAIR_NAMES, table.c.grade)
+        .select_from(NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
+        .where(work.own(pair), *conditions)
+        .order_by(*table.primary_key.columns)
     )
-    return {(row.topic, row.doc): row.grade for row in work.rows(query, NamedGrade)}
+    return {(topic, doc): grade for topic, doc, grade in work.db.execute(query)}
 
 
-class PassRate(TypedRow):
+class PassRate(schema.TypedRow):
     """How often a gold set (`open`: it is in use) was tried, and passed a check."""
 
     id: int

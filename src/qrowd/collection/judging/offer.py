@@ -10,15 +10,11 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
     CURRENT_ANSWERS,
     PAIR_DOCUMENTS,
     PLACED_SETS,
-    Assignment,
-    Event,
-    Note,
-    Place,
-    TypedRow,
     answer,
     content,
     document,
@@ -29,6 +25,7 @@ from qrowd.collection.database.schema import (
     pair,
     place,
     topic,
+    with_contents,
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.people.topic_questions import Question, open_questions
@@ -103,7 +100,7 @@ class Body:
     hash: str
 
 
-def show(work: Work, assigned: Assignment) -> Offer:
+def show(work: Work, assigned: schema.Assignment) -> Offer:
     """An assignment as its worker sees it."""
     return Offer(
         key=assigned.key,
@@ -118,20 +115,20 @@ def show(work: Work, assigned: Assignment) -> Offer:
     )
 
 
-class PlacedSet(Place):
+class PlacedSet(schema.Place):
     """A place, with the topic and the size of its set."""
 
     topic_id: int
     size: int
 
 
-_PLACES = select(*place.c, judging_set.c.topic_id, judging_set.c.size).select_from(PLACED_SETS)
+PLACES = select(*place.c, judging_set.c.topic_id, judging_set.c.size).select_from(PLACED_SETS)
 
 
-def places_of(work: Work, assigned: Assignment) -> list[PlacedSet]:
+def places_of(work: Work, assigned: schema.Assignment) -> list[PlacedSet]:
     """The places of an assignment in their order."""
     mine = place.c.assignment_id == assigned.id
-    return work.rows(_PLACES.where(mine).order_by(place.c.ordinal), PlacedSet)
+    return work.rows(PLACES.where(mine).order_by(place.c.ordinal), PlacedSet)
 
 
 def _shown(work: Work, row: PlacedSet) -> ShownSet:
@@ -161,20 +158,13 @@ def order_of(shown: str) -> list[int]:
     return [int(position) for position in shown.split()]
 
 
-class _MemberText(TypedRow):
-    position: int
-    title: str
-    media_type: str
-
-
 def _documents(work: Work, set_id: int) -> dict[int, tuple[str, str]]:
     query = (
         select(member.c.position, document.c.title, document.c.media_type)
         .select_from(PAIR_DOCUMENTS.join(member, member.c.pair_id == pair.c.id))
         .where(member.c.set_id == set_id)
     )
-    rows = work.rows(query, _MemberText)
-    return {row.position: (row.title, row.media_type) for row in rows}
+    return {at: (title, media_type) for at, title, media_type in work.db.execute(query)}
 
 
 _ANSWERS = select(event).select_from(CURRENT_ANSWERS)
@@ -191,7 +181,7 @@ def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
             ranks=tuple(order_of(row.ranking or "")),
             value=row.value,
         )
-        for row in work.rows(_ANSWERS.where(stands), Event)
+        for row in work.rows(_ANSWERS.where(stands), schema.Event)
     }
 
 
@@ -199,7 +189,7 @@ def notes_of(work: Work, events: list[int]) -> dict[int, list[tuple[str, str]]]:
     """The free text that came with events: (kind, text) by event."""
     notes: dict[int, list[tuple[str, str]]] = defaultdict(list)
     query = select(note).where(note.c.event_id.in_(events))
-    for row in work.rows(query.order_by(note.c.id), Note):
+    for row in work.rows(query.order_by(note.c.id), schema.Note):
         notes[row.event_id].append((row.kind, row.text))
     return notes
 
@@ -214,31 +204,25 @@ def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
 
 def place_and_position(
     work: Work, worker_id: int, key: str, position: int, missing: str
-) -> tuple[Place, int]:
+) -> tuple[schema.Place, int]:
     """A worker's own place, and the position in its set of what is shown at `position`."""
     mine = (place.c.key == key) & (place.c.worker_id == worker_id)
-    placed = work.existing(select(place).where(mine), missing, Place)
+    placed = work.existing(select(place).where(mine), missing, schema.Place)
     order = order_of(placed.shown)
     if not 1 <= position <= len(order):
         raise RuleError("not-found", missing)
     return placed, order[position - 1]
 
 
-class _Bytes(TypedRow):
-    title: str
-    url: str
-    media_type: str
+class _FullDocument(schema.Document):
     body: bytes | None
-    hash: str | None
 
 
-_BODIES = select(
-    document.c.title, document.c.url, document.c.media_type, content.c.body, content.c.hash
-).select_from(PAIR_DOCUMENTS.outerjoin(content, content.c.hash == document.c.content))
+_DOCUMENTS = select(*document.c, content.c.body).select_from(with_contents(PAIR_DOCUMENTS))
 
 
 def document_of(work: Work, pair_id: int) -> Body:
     """The document of a pair of this campaign."""
-    own = _BODIES.where(pair.c.id == pair_id, work.own(pair))
-    row = work.existing(own, "there is no such document in this campaign", _Bytes)
-    return Body(row.title, row.url, row.media_type, row.body or b"", row.hash or "")
+    own = _DOCUMENTS.where(pair.c.id == pair_id, work.own(pair))
+    row = work.existing(own, "there is no such document in this campaign", _FullDocument)
+    return Body(row.title, row.url, row.media_type, row.body or b"", row.content or "")

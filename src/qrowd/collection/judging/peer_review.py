@@ -10,10 +10,9 @@ from __future__ import annotations
 from sqlalchemy import case, exists, func, select
 
 from qrowd.collection.books import ledger, notices
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
     PLACED_SETS,
-    Assignment,
-    TypedRow,
     answer,
     assignment,
     event,
@@ -22,19 +21,17 @@ from qrowd.collection.database.schema import (
     place,
     worker,
 )
-from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import lease
-from qrowd.collection.judging.picks import SetRow
 
 
-class ReviewedSet(SetRow):
+class ReviewedSet(schema.JudgingSet):
     """A set that somebody has judged, and the place in which that was."""
 
     place_id: int
 
 
-class Agreement(TypedRow):
+class Agreement(schema.TypedRow):
     """How many grades of a worker were compared with a reviewer's, and how many are the same."""
 
     id: int
@@ -43,7 +40,7 @@ class Agreement(TypedRow):
     agreed: int
 
 
-def lease_review(work: Work, worker_id: int) -> Assignment | None:
+def lease_review(work: Work, worker_id: int) -> schema.Assignment | None:
     """A batch of others' sets to review; None where there is nothing or no money."""
     sets = _to_review(work, worker_id)
     if not sets or not ledger.affordable(work, work.plan.pay_of("review")):
@@ -57,19 +54,12 @@ def _to_review(work: Work, worker_id: int) -> list[ReviewedSet]:
     mine, review = place.alias(), place.alias()
     met = exists().where(mine.c.worker_id == worker_id, mine.c.set_id == place.c.set_id)
     done = exists().where(review.c.reviews_id == place.c.id)
-    s, first = judging_set.c, func.min(place.c.id).label("place_id")
+    first = func.min(place.c.id).label("place_id")
     query = (
-        select(s.id, s.topic_id, s.size, first)
+        select(judging_set, first)
         .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
-        .where(
-            work.own(assignment),
-            assignment.c.state.in_(VALID),
-            place.c.kind == "count",
-            place.c.held == 1,
-            ~met,
-            ~done,
-        )
-        .group_by(s.id, s.topic_id, s.size)
+        .where(work.valid_batches(), place.c.kind == "count", place.c.held == 1, ~met, ~done)
+        .group_by(judging_set.c.id)
         .order_by(first)
         .limit(work.plan.hit.sets)
     )
@@ -95,8 +85,7 @@ def agreement(work: Work, worker_id: int | None = None) -> list[Agreement]:
     query = (
         select(worker.c.id, worker.c.number, compared, agreed)
         .select_from(joined)
-        .where(work.own(assignment), assignment.c.state.in_(VALID))
-        .where(has_grade(grade), has_grade(opinion))
+        .where(work.valid_batches(), has_grade(grade), has_grade(opinion))
         .group_by(worker.c.id, worker.c.number)
         .order_by(worker.c.number)
     )
@@ -105,7 +94,7 @@ def agreement(work: Work, worker_id: int | None = None) -> list[Agreement]:
     return work.rows(query, Agreement)
 
 
-def settle_review(work: Work, assigned: Assignment) -> None:
+def settle_review(work: Work, assigned: schema.Assignment) -> None:
     """After a review: tell the organiser of those who agree too little with their reviewers."""
     judged = place.alias()
     query = select(judged.c.worker_id).join_from(judged, place, place.c.reviews_id == judged.c.id)

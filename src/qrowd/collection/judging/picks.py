@@ -11,35 +11,14 @@ from collections.abc import Iterable
 
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, not_, select
 
-from qrowd.collection.database.schema import (
-    OPEN_SETS,
-    PLACED_SETS,
-    TypedRow,
-    expertise,
-    judging_set,
-    place,
-)
+from qrowd.collection.database import schema
+from qrowd.collection.database.schema import PLACED_SETS, JudgingSet, expertise, judging_set, place
 from qrowd.collection.database.store import Work
 
 S = judging_set.c
 # written out, so that the index made for it is used
-_ROOM: ColumnElement[bool] = literal_column(OPEN_SETS)
-_SETS = select(S.id, S.topic_id, S.size, S.priority, S.held)
-
-
-class SetRow(TypedRow):
-    """A set that may be given out."""
-
-    id: int
-    topic_id: int
-    size: int
-
-
-class OpenSet(SetRow):
-    """A set of the pool, with what decides when its turn is."""
-
-    priority: float
-    held: int
+_ROOM: ColumnElement[bool] = literal_column(schema.OPEN_SETS)
+_SETS = select(judging_set)
 
 
 def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
@@ -53,21 +32,18 @@ def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
     return and_(work.own(judging_set), _ROOM, not_(had), not_(failed))
 
 
-def pick(work: Work, worker_id: int, wanted: int) -> list[OpenSet]:
+def pick(work: Work, worker_id: int, wanted: int) -> list[JudgingSet]:
     """The next sets of the pool for a worker, at most `wanted`."""
     allowed = open_to(work, worker_id)
-    chosen: list[OpenSet] = []
-    while len(chosen) < wanted:
-        row = _next(work, allowed, chosen)
-        if row is None:
-            break
+    chosen: list[JudgingSet] = []
+    while len(chosen) < wanted and (row := _next(work, allowed, chosen)) is not None:
         chosen.append(row)
     return chosen
 
 
-def _next(work: Work, allowed: ColumnElement[bool], chosen: list[OpenSet]) -> OpenSet | None:
+def _next(work: Work, allowed: ColumnElement[bool], chosen: list[JudgingSet]) -> JudgingSet | None:
     free = _SETS.where(allowed, S.id.not_in([row.id for row in chosen]))
-    best = work.row(free.order_by(S.priority.desc(), S.held, S.shuffle).limit(1), OpenSet)
+    best = work.row(free.order_by(S.priority.desc(), S.held, S.shuffle).limit(1), JudgingSet)
     uses = Counter(row.topic_id for row in chosen)
     if best is None or not uses[best.topic_id]:
         return best
@@ -75,16 +51,16 @@ def _next(work: Work, allowed: ColumnElement[bool], chosen: list[OpenSet]) -> Op
     equal = free.where(S.priority == best.priority, S.held == best.held).order_by(S.shuffle)
     for most in range(uses[best.topic_id]):
         used_more = [topic_id for topic_id, times in uses.items() if times > most]
-        row = work.row(equal.where(S.topic_id.not_in(used_more)).limit(1), OpenSet)
+        row = work.row(equal.where(S.topic_id.not_in(used_more)).limit(1), JudgingSet)
         if row is not None:
             return row
     return best
 
 
-def pick_topic(work: Work, worker_id: int) -> list[OpenSet]:
+def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:
     """All sets of the next topic that nobody owns, for mode owner; else what came to an own one."""
     allowed = open_to(work, worker_id)
-    owned = select(S.topic_id).where(work.own(judging_set), S.role == "pool", S.held > 0)
+    owned = select(S.topic_id).where(work.pool_sets(), S.held > 0)
     unowned = select(S.topic_id).where(allowed, S.topic_id.not_in(owned.scalar_subquery()))
     best = (func.max(S.priority).desc(), func.min(S.shuffle))
     topic_id = work.db.scalar(unowned.group_by(S.topic_id).order_by(*best).limit(1))
@@ -98,7 +74,7 @@ def pick_topic(work: Work, worker_id: int) -> list[OpenSet]:
         topic_id = work.db.scalar(grown.order_by(S.topic_id).limit(1))
     if topic_id is None:
         return []
-    return work.rows(_SETS.where(allowed, S.topic_id == topic_id).order_by(S.shuffle), OpenSet)
+    return work.rows(_SETS.where(allowed, S.topic_id == topic_id).order_by(S.shuffle), JudgingSet)
 
 
 def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
@@ -106,7 +82,7 @@ def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
 
     For tests and the soak: call it before the lease, with what `pick` gave; it must be empty.
     """
-    rows = work.rows(_SETS.where(open_to(work, worker_id)), OpenSet)
+    rows = work.rows(_SETS.where(open_to(work, worker_id)), JudgingSet)
     left = {row.id: row for row in rows}
     uses: Counter[int] = Counter()
     before: list[int] = []

@@ -13,19 +13,13 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, exists, select
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database.schema import (
-    PLACED_SETS,
-    Assignment,
-    assignment,
-    judging_set,
-    place,
-)
+from qrowd.collection.database import schema
+from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold, peer_review, picks
 from qrowd.collection.judging.assignments import lease, move
 from qrowd.collection.judging.offer import Offer, show
-from qrowd.collection.judging.picks import SetRow
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.people import workers
 
@@ -95,13 +89,13 @@ def _judged_by(worker_id: int) -> ColumnElement[bool]:
     return (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
 
 
-def _open(work: Work, worker_id: int) -> Assignment | None:
+def _open(work: Work, worker_id: int) -> schema.Assignment | None:
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind != "expert")
     query = select(assignment).where(mine, assignment.c.state.in_(OPEN))
-    return work.row(query.order_by(assignment.c.id).limit(1), Assignment)
+    return work.row(query.order_by(assignment.c.id).limit(1), schema.Assignment)
 
 
-def _again(work: Work, worker_id: int) -> Assignment | None:
+def _again(work: Work, worker_id: int) -> schema.Assignment | None:
     """The worker's oldest expired batch that still has a place that is wanted."""
     room = exists().where(
         place.c.assignment_id == assignment.c.id,
@@ -112,7 +106,7 @@ def _again(work: Work, worker_id: int) -> Assignment | None:
     )
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "expired")
     query = select(assignment).where(mine, (assignment.c.kind != "judge") | room)
-    for assigned in work.rows(query.order_by(assignment.c.id), Assignment):
+    for assigned in work.rows(query.order_by(assignment.c.id), schema.Assignment):
         if assigned.promised or ledger.affordable(work, assigned.pay):
             return move(work, assigned, "offer again")
     return None
@@ -132,8 +126,6 @@ def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
 
 # --- new batches ----------------------------------------------------------------------------------
 
-_SETS = select(judging_set.c.id, judging_set.c.topic_id, judging_set.c.size)
-
 
 def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     plan = work.plan
@@ -149,7 +141,7 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
         return _nothing("gold-used-up")
     if not chosen:
         return _nothing("no-work-left")
-    mixed: list[tuple[SetRow, str]] = [(row, "count") for row in chosen]
+    mixed: list[tuple[schema.JudgingSet, str]] = [(row, "count") for row in chosen]
     mixed += [(row, "repeat") for row in repeated]
     work.random.shuffle(mixed)
     for row in hidden[first_gold:]:
@@ -157,7 +149,7 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     return _offer(work, worker_id, "judge", [(row, "gold") for row in hidden[:first_gold]] + mixed)
 
 
-def _repeated(work: Work, worker_id: int) -> list[SetRow]:
+def _repeated(work: Work, worker_id: int) -> list[schema.JudgingSet]:
     """Now and then one of the worker's own accepted sets, once more."""
     if not work.plan.hit.repeats or work.random.random() >= work.plan.hit.repeats:
         return []
@@ -166,8 +158,8 @@ def _repeated(work: Work, worker_id: int) -> list[SetRow]:
     had = exists().where(
         again.c.worker_id == worker_id, again.c.set_id == place.c.set_id, again.c.kind == "repeat"
     )
-    query = _SETS.select_from(PLACED_SETS).where(mine, ~had).order_by(judging_set.c.id)
-    rows = work.rows(query, SetRow)
+    query = select(judging_set).select_from(PLACED_SETS).where(mine, ~had)
+    rows = work.rows(query.order_by(judging_set.c.id), schema.JudgingSet)
     return work.random.sample(rows, 1) if rows else []
 
 
@@ -182,20 +174,21 @@ def _lease_topic(work: Work, worker_id: int) -> Offer | Nothing:
     return _offer(work, worker_id, "second", [(row, "second") for row in second])
 
 
-def _second(work: Work, worker_id: int) -> list[SetRow]:
+def _second(work: Work, worker_id: int) -> list[schema.JudgingSet]:
     """A random sample of sets that others judged, so far not judged twice."""
     s, again = judging_set.c, place.alias()
-    judged = work.own(judging_set) & (s.role == "pool") & (s.held > 0)
+    judged = work.pool_sets() & (s.held > 0)
     wanted = round(work.plan.hit.second_share * work.count(judging_set, judged))
     left = wanted - work.count(PLACED_SETS, work.own(judging_set), place.c.kind == "second")
     twice = exists().where(again.c.set_id == s.id, again.c.kind == "second")
     mine = exists().where(again.c.set_id == s.id, again.c.worker_id == worker_id)
-    rows = work.rows(_SETS.where(judged, ~twice, ~mine).order_by(s.id), SetRow)
+    query = select(judging_set).where(judged, ~twice, ~mine).order_by(s.id)
+    rows = work.rows(query, schema.JudgingSet)
     return work.random.sample(rows, max(0, min(left, len(rows), work.plan.hit.sets)))
 
 
 def _offer(
-    work: Work, worker_id: int, kind: str, sets: Sequence[tuple[SetRow, str]]
+    work: Work, worker_id: int, kind: str, sets: Sequence[tuple[schema.JudgingSet, str]]
 ) -> Offer | Nothing:
     if not ledger.affordable(work, work.plan.pay_of(kind)):
         notices.tell(work, "no-budget")

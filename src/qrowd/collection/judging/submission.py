@@ -63,7 +63,7 @@ def finish(work: Work, worker_id: int, key: str) -> Finished:
     if assigned.kind == "qualification":
         _qualify(work, assigned)
     outcomes = checks.run_checks(work, assigned) if assigned.kind == "judge" else []
-    if any(not each.passed and each.action == "return" for each in outcomes):
+    if any(not row["passed"] and row["action"] == "return" for row in outcomes):
         _count_failure(work, assigned)
         assigned = move(work, assigned, "return")
     return _finished(work, assigned)

@@ -37,10 +37,10 @@ from qrowd.collection.plan.rows import (
     GoldRow,
     Pair,
     QuestionRow,
-    TopicRow,
     gold_parts,
 )
 from qrowd.collection.plan.sections import Plan
+from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
 
 GROWING = {"set": judging_set, "pair": pair, "document": document, "topic": topic}
@@ -89,10 +89,10 @@ def add(work: Work, rows: CampaignRows) -> Added:
     return Added(*(now - then for now, then in zip(after, before, strict=True)))
 
 
-def _add_topics(work: Work, topics: Sequence[TopicRow]) -> None:
+def _add_topics(work: Work, topics: Sequence[Topic]) -> None:
     stored = _ids(work, topic)
     new = {row.name: row for row in topics if row.name not in stored}
-    work.insert_all(topic, [vars(row) for row in new.values()])
+    work.insert_all(topic, [row._asdict() for row in new.values()])
 
 
 def _add_documents(work: Work, documents: Iterable[DocumentRow]) -> None:

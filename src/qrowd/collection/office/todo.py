@@ -10,8 +10,8 @@ from sqlalchemy import func, select
 
 from qrowd.collection.adjudication.appeals import APPEALS_BY_WORKERS
 from qrowd.collection.books.notices import text_of
-from qrowd.collection.database.schema import appeal, assignment, notice, worker
-from qrowd.collection.database.store import Row, Work
+from qrowd.collection.database.schema import Notice, appeal, assignment, notice, worker
+from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
 from qrowd.collection.office.pace import Pace
 from qrowd.collection.people.workers import TO_BE_FORGOTTEN
@@ -90,7 +90,7 @@ def _by_hand(work: Work) -> Iterator[Need]:
         yield Need(Text("office.need.batches", n=n), page="/batches")
 
 
-def weak_gold(rows: list[Row]) -> Iterator[Row]:
+def weak_gold(rows: list[gold.PassRate]) -> Iterator[gold.PassRate]:
     """Of the pass rates of gold sets: those in use that most workers miss."""
     for row in rows:
         if row.open and row.tried >= TRIED and row.passed < MISSED * row.tried:
@@ -126,6 +126,10 @@ _GROUPED = {
 }
 
 
+class _NewestNotice(Notice):
+    n: int  # how many there are of its kind
+
+
 def _notices(work: Work) -> Iterator[Need]:
     """Other notices; those about single workers together, once there are several."""
     n = notice.c
@@ -136,7 +140,7 @@ def _notices(work: Work) -> Iterator[Need]:
         .subquery()
     )
     newest = select(notice, kinds.c.n).join_from(notice, kinds, kinds.c.last == n.id)
-    for row in work.rows(newest.order_by(n.kind)):
+    for row in work.rows(newest.order_by(n.kind), _NewestNotice):
         page = _GROUPED.get(row.kind, "")
         if row.n > 1 and page:
             yield Need(Text(f"office.notice.{row.kind}.many", n=row.n), page=page)

@@ -15,13 +15,8 @@ from collections.abc import Mapping, Sequence
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import func, select
 
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
-    CompletionCode,
-    Message,
-    Person,
-    TypedRow,
-    Visit,
-    Worker,
     assignment,
     campaign,
     completion_code,
@@ -50,7 +45,7 @@ def enter(
     name: str = "",
     address: str = "",
     parameters: Mapping[str, str] | None = None,
-) -> Worker:
+) -> schema.Worker:
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
     if not platform_id or "\0" in platform_id + name + address:
         raise RuleError("malformed", "a person needs an id, without the character 0")
@@ -149,19 +144,19 @@ def known_expert(work: Work, name: str) -> int:
     return work.number(select(worker.c.id).where(work.own(worker), same))
 
 
-def worker_of(work: Work, worker_id: int) -> Worker:
+def worker_of(work: Work, worker_id: int) -> schema.Worker:
     """A worker of this campaign by id."""
     query = select(worker).where(work.own(worker), worker.c.id == worker_id)
-    return work.existing(query, "there is no such worker in this campaign", Worker)
+    return work.existing(query, "there is no such worker in this campaign", schema.Worker)
 
 
-def worker_by_number(work: Work, number: int) -> Worker:
+def worker_by_number(work: Work, number: int) -> schema.Worker:
     """A worker by the number that exports show."""
     query = select(worker).where(work.own(worker), worker.c.number == number)
-    return work.existing(query, f"there is no worker {number} in this campaign", Worker)
+    return work.existing(query, f"there is no worker {number} in this campaign", schema.Worker)
 
 
-class WorkerLine(TypedRow):
+class WorkerLine(schema.TypedRow):
     """A worker in a list, with all batches and what they earned."""
 
     number: int
@@ -191,7 +186,7 @@ def listed(
 def visit_since(work: Work, worker_id: int) -> int | None:
     """When the worker's last visit began; an address that is opened again is the same visit."""
     mine = visit.c.worker_id == worker_id
-    last = work.row(select(visit).where(mine).order_by(visit.c.id.desc()).limit(1), Visit)
+    last = work.row(select(visit).where(mine).order_by(visit.c.id.desc()).limit(1), schema.Visit)
     if last is None or last.parameters == "{}":
         return None if last is None else last.at
     same = visit.c.parameters == last.parameters
@@ -226,10 +221,10 @@ def write_message(work: Work, worker_id: int, text: str, *, from_worker: bool) -
     work.insert(message, worker_id=worker_id, at=work.now, from_worker=int(from_worker), text=text)
 
 
-def messages(work: Work, worker_id: int) -> list[Message]:
+def messages(work: Work, worker_id: int) -> list[schema.Message]:
     """A worker's messages, the oldest first."""
     query = select(message).where(message.c.worker_id == worker_id)
-    return work.rows(query.order_by(message.c.id), Message)
+    return work.rows(query.order_by(message.c.id), schema.Message)
 
 
 # --- the way out ----------------------------------------------------------------------------------
@@ -245,7 +240,7 @@ def leave(work: Work, worker_id: int, *, worked: bool) -> Departure:
 
 def _arrival(work: Work, worker_id: int) -> Arrival:
     mine = select(person).where(person.c.worker_id == worker_id)
-    row = work.existing(mine, "nobody is known under this number any more", Person)
+    row = work.existing(mine, "nobody is known under this number any more", schema.Person)
     visits = select(visit.c.parameters).where(visit.c.worker_id == worker_id)
     parameters = work.db.scalar(visits.order_by(visit.c.id.desc()).limit(1))
     return Arrival(row.platform, row.platform_id, json.loads(parameters or "{}"))
@@ -267,7 +262,7 @@ def use_code(work: Work, code: str) -> tuple[int, str]:
     """A code that a worker brought: the worker's number and the outcome; it is good once."""
     same = completion_code.c.code == code
     query = select(completion_code).where(same)
-    row = work.existing(query, "there is no such code", CompletionCode)
+    row = work.existing(query, "there is no such code", schema.CompletionCode)
     number = worker_of(work, row.worker_id).number
     if row.used_at is not None:
         raise RuleError("conflict", f"this code of worker w{number} was used already")

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from qrowd.collection.plan.sections import Plan, keys, sections
+from qrowd.collection.plan.sections import Plan, sections
 from qrowd.errors import InputError, ParameterError, UnknownNameError
-from qrowd.registry import Param
+from qrowd.registry import Param, params_of
 
 
 def change(plan: Plan, form: Mapping[str, str]) -> Plan:
@@ -31,7 +31,7 @@ def param_of(name: str) -> Param:
     classes = sections()
     if section not in classes:
         raise UnknownNameError.among("section", section, classes)
-    params = {param.name: param for param in keys(classes[section])}
+    params = {param.name: param for param in params_of(classes[section])}
     if key not in params:
         raise UnknownNameError.among(f"key of [{section}]", key, params)
     return params[key]

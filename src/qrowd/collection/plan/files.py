@@ -8,31 +8,24 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import (
-    CampaignRows,
-    DocumentRow,
-    GoldRow,
-    Pair,
-    QuestionRow,
-    TopicRow,
-)
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, Pair, QuestionRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.documents import Documents
 from qrowd.data.runs import RunSet
+from qrowd.data.topics import Topic
 from qrowd.errors import FormatError, InputError
 from qrowd.io.documents import read_documents
 from qrowd.io.qrels import read_pairs, read_qrels
 from qrowd.io.records import strict_rows
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
-from qrowd.texts import Text
 
-T = TypeVar("T")
+OPTIONAL = ("gold", "qualification", "questions", "priorities")
 
 
 def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) -> CampaignRows:
@@ -40,26 +33,43 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
 
     With `within`, files outside of this folder are refused: what others send must not name them.
     """
-    files = _PlanFiles(plan, Path(file))
+    files, path_of = plan.files, partial(_path, plan, Path(file))
     if within is not None:
-        _refuse_outside(files.named(), within)
-    rows = CampaignRows(
-        topics=topic_rows(files.required("topics")),
-        documents=document_rows(files.required("documents"), within),
-        pool=files.pool(),
-        gold=files.optional("gold", gold_rows),
-        qualification=files.optional("qualification", gold_rows),
-        questions=files.optional("questions", question_rows),
-        priorities=dict(files.optional("priorities", priority_rows)),
+        single = [name for name in vars(files).values() if isinstance(name, str)]
+        named = [Path(file).parent / name for name in (*single, *files.runs) if name]
+        _refuse_outside(named, within)
+    topics, documents = topic_rows(path_of("topics")), document_rows(path_of("documents"), within)
+    if files.pool:
+        pool = pool_rows(path_of("pool"))
+    elif files.runs:
+        runs = read_runs([str(Path(file).parent / name) for name in files.runs])
+        pool = pool_of_runs(runs, files.depth)
+    else:
+        raise Complaint.of("files.pool", "office.plan.files.pool").error(plan, file)
+    rows = {kind: READERS[kind](path_of(kind)) for kind in OPTIONAL if getattr(files, kind)}
+    golds = (*rows.get("gold", ()), *rows.get("qualification", ()))
+    pairs = {*pool, *(row.pair for row in golds)}
+    used_topics = {topic for topic, _ in pairs}
+    used_documents = {document for _, document in pairs}
+    return CampaignRows(
+        topics=[row for row in topics if row.name in used_topics],
+        documents=(row for row in documents if row.name in used_documents),
+        pool=pool,
+        priorities=dict(rows.pop("priorities", ())),
+        **rows,
     )
-    pairs = {*rows.pool, *(row.pair for row in (*rows.gold, *rows.qualification))}
-    topics = {topic for topic, _ in pairs}
-    documents = {document for _, document in pairs}
-    return replace(
-        rows,
-        topics=[row for row in rows.topics if row.name in topics],
-        documents=(row for row in rows.documents if row.name in documents),
-    )
+
+
+def _path(plan: Plan, file: Path, key: str) -> Path:
+    """The file of a key; an error, at its line of the plan, where there is none."""
+    name = getattr(plan.files, key)
+    path: Path = file.parent / name
+    if not name:
+        raise Complaint.of(f"files.{key}", "office.plan.files.where", key=key).error(plan, file)
+    if not path.exists():
+        lost = Complaint.of(f"files.{key}", "office.plan.files.lost", path=str(path))
+        raise lost.error(plan, file)
+    return path
 
 
 def read_extension(
@@ -87,44 +97,6 @@ def read_extension(
     )
 
 
-@dataclass(frozen=True)
-class _PlanFiles:
-    """The files that a plan names; an error is at the line of the plan that names it."""
-
-    plan: Plan
-    file: Path
-
-    def named(self) -> list[Path]:
-        files = self.plan.files
-        single = [value for value in vars(files).values() if isinstance(value, str)]
-        return [self.file.parent / name for name in (*single, *files.runs) if name]
-
-    def required(self, key: str) -> Path:
-        name = getattr(self.plan.files, key)
-        if not name:
-            raise self._error(key, Text("office.plan.files.where", key=key))
-        path: Path = self.file.parent / name
-        if not path.exists():
-            raise self._error(key, Text("office.plan.files.lost", path=str(path)))
-        return path
-
-    def optional(self, key: str, reader: Callable[[Path], list[T]]) -> list[T]:
-        """What a file holds that a plan may do without."""
-        return reader(self.required(key)) if getattr(self.plan.files, key) else []
-
-    def pool(self) -> list[Pair]:
-        files = self.plan.files
-        if files.pool:
-            return pool_rows(self.required("pool"))
-        if not files.runs:
-            raise self._error("pool", Text("office.plan.files.pool"))
-        runs = read_runs([str(self.file.parent / name) for name in files.runs])
-        return pool_of_runs(runs, files.depth)
-
-    def _error(self, key: str, message: Text) -> InputError:
-        return Complaint("files", key, message).error(self.plan, self.file)
-
-
 def _refuse_outside(files: Iterable[str | Path], within: Path) -> None:
     root = within.resolve()
     for file in files:
@@ -136,10 +108,10 @@ def _refuse_outside(files: Iterable[str | Path], within: Path) -> None:
 # --- single files ---------------------------------------------------------------------------------
 
 
-def topic_rows(path: str | Path) -> list[TopicRow]:
+def topic_rows(path: str | Path) -> list[Topic]:
     """The topics of a file."""
     topics = read_topics(path)
-    return [TopicRow(*topics[name]) for name in topics.index]
+    return [topics[name] for name in topics.index]
 
 
 def document_rows(path: str | Path, within: Path | None = None) -> Iterator[DocumentRow]:
@@ -168,15 +140,6 @@ def pool_rows(path: str | Path) -> list[Pair]:
 
 def pool_of_runs(runs: RunSet, depth: int) -> list[Pair]:
     """The documents that any run has among its first `depth`, sorted."""
-    return sorted(_pairs_to_depth(runs, depth))
-
-
-def pool_sizes(runs: RunSet, depths: Sequence[int] = (5, 10, 20, 50, 100)) -> dict[int, int]:
-    """How many pairs a pool of each depth has."""
-    return {depth: len(_pairs_to_depth(runs, depth)) for depth in depths}
-
-
-def _pairs_to_depth(runs: RunSet, depth: int) -> set[Pair]:
     names, topics = runs.documents.names, runs.topics.names
     pairs: set[Pair] = set()
     for cell in range(len(runs.starts) - 1):
@@ -184,7 +147,7 @@ def _pairs_to_depth(runs: RunSet, depth: int) -> set[Pair]:
         topic = str(topics[cell // len(runs)])
         codes = runs.document[start : min(end, start + depth)]
         pairs |= {(topic, str(names[code])) for code in codes}
-    return pairs
+    return sorted(pairs)
 
 
 def gold_rows(path: str | Path) -> list[GoldRow]:
@@ -253,3 +216,14 @@ def question_rows(path: str | Path) -> list[QuestionRow]:
             raise FormatError(message, file=str(path), line=line)
         rows.append(row)
     return rows
+
+
+#: the reader of each kind of file that is a list of rows
+READERS: dict[str, Callable[[str | Path], Sequence[Any]]] = {
+    "topics": topic_rows,
+    "pool": pool_rows,
+    "gold": gold_rows,
+    "qualification": gold_rows,
+    "questions": question_rows,
+    "priorities": priority_rows,
+}

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from qrowd.collection.plan import pass_rates
@@ -77,8 +78,7 @@ def counted(rows: CampaignRows) -> list[Pair]:
 
 def refuse_unmeetable(plan: Plan, rows: CampaignRows, file: str | Path = "plan") -> None:
     """An error, at its line of the plan, for the first thing that cannot work."""
-    complaint = next(unmeetable(plan, rows), None)
-    if complaint is not None:
+    for complaint in unmeetable(plan, rows):
         raise complaint.error(plan, file)
 
 
@@ -89,37 +89,34 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
             yield Complaint("files", key, problem)
     if plan.gold_per_hit:
         yield from _too_little_gold(plan, rows)
+    unmet = partial(Complaint.of, because="people.workers")
     if not rows.pool:
-        yield _unmet("files", "pool", Text("office.plan.pool.empty"))
+        yield unmet("files.pool", "office.plan.pool.empty")
     workers = plan.people.workers
     if 0 < workers < plan.sets.target:
-        yield _unmet("sets", "target", Text("office.plan.target.workers", workers=workers))
+        yield unmet("sets.target", "office.plan.target.workers", workers=workers)
     if plan.owner and plan.hit.second_share > 0 and workers == 1:
-        yield _unmet("hit", "second_share", Text("office.plan.second-share"))
+        yield unmet("hit.second_share", "office.plan.second-share")
     test = plan.qualification
     sets = len(gold_parts(rows.qualification, plan.sets.size, random.Random(0)))
     if sets < test.sets * test.tries:
         asked = {"tries": test.tries, "sets": test.sets, "needed": test.sets * test.tries}
         message = Text("office.plan.qualification.sets", **asked, there=sets)
-        yield _unmet("qualification", "sets", message)
+        yield Complaint("qualification", "sets", message, because="people.workers")
     if plan.checks.binary.at_least > 1:
-        yield _unmet("checks.binary", "at_least", Text("office.plan.above-one"))
+        yield unmet("checks.binary.at_least", "office.plan.above-one")
     if "ndcg" in plan.way.checks and plan.checks.ndcg.at_least > 1:
-        yield _unmet("checks.ndcg", "at_least", Text("office.plan.above-one"))
+        yield unmet("checks.ndcg.at_least", "office.plan.above-one")
     if plan.techniques.expertise_share > 0 and not rows.questions:
-        yield _unmet("techniques", "expertise_share", Text("office.plan.questions"))
-
-
-def _unmet(section: str, key: str, message: Text) -> Complaint:
-    return Complaint(section, key, message, because="people.workers")
+        yield unmet("techniques.expertise_share", "office.plan.questions")
 
 
 def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     sets = len(gold_levels(plan, rows.gold))
     first = plan.gold_per_hit + plan.hit.first_gold
     if sets < first:
-        message = Text("office.plan.gold.few", needed=first, there=sets)
-        yield Complaint("files" if plan.files.gold else "hit", "gold", message)
+        key = "files.gold" if plan.files.gold else "hit.gold"
+        yield Complaint.of(key, "office.plan.gold.few", needed=first, there=sets)
     if problem := unpassable(plan, rows.gold):
         yield Complaint("files", "gold", problem)
     workers, needed = plan.people.workers, _batches(plan, rows)
@@ -202,15 +199,13 @@ def _warnings(
 ) -> Iterator[Complaint]:
     yield from plan.way.warnings(rows)
     if cost > plan.pay.minor(plan.pay.budget):
-        message = Text("office.plan.budget.target", cost=plan.pay.shown(cost))
-        yield Complaint("pay", "budget", message)
+        yield Complaint.of("pay.budget", "office.plan.budget.target", cost=plan.pay.shown(cost))
     if not plan.gold_per_hit:
         return
     strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}
     if strange:
-        yield Complaint("files", "gold", Text("office.plan.gold.topic", topic=min(strange)))
+        yield Complaint.of("files.gold", "office.plan.gold.topic", topic=min(strange))
     odd = {len(grades) for grades in gold} - set(sizes)
     if odd:
         usual = " or ".join(map(str, sorted(set(sizes))))
-        message = Text("office.plan.gold.size", documents=min(odd), usual=usual)
-        yield Complaint("files", "gold", message)
+        yield Complaint.of("files.gold", "office.plan.gold.size", documents=min(odd), usual=usual)

@@ -46,20 +46,15 @@ def arrange_gold(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ())
 def set_sizes_of(plan: Plan, pool: Sequence[Pair]) -> dict[str, int]:
     """The size of the larger sets of each topic of the pool."""
     topics = Counter(name for name, _ in pool)
-    sizes = {}
-    for name, pairs in topics.items():
-        sets = math.ceil(pairs / plan.sets.size)
-        sizes[name] = math.ceil(pairs / sets)
-    return sizes
+    sets = {name: math.ceil(pairs / plan.sets.size) for name, pairs in topics.items()}
+    return {name: math.ceil(pairs / sets[name]) for name, pairs in topics.items()}
 
 
 def _sets(plan: Plan, levels: dict[int, list[GoldRow]], size: int) -> list[list[GoldRow]]:
-    remaining = {level: [*rows] for level, rows in levels.items()}
+    """The best set that the rows of each level allow, then the best of the rest, and so on."""
     parts = []
-    while chosen := _best_levels(
-        plan, size, {level: len(rows) for level, rows in remaining.items()}
-    ):
-        parts.append([remaining[level].pop() for level in chosen])
+    while chosen := _best_levels(plan, size, {level: len(rows) for level, rows in levels.items()}):
+        parts.append([levels[level].pop() for level in chosen])
     return parts
 
 

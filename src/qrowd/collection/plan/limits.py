@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from qrowd.collection.plan.platforms import OUTCOMES
 from qrowd.collection.plan.sections import Plan
@@ -30,6 +31,12 @@ class Complaint:
     message: Text
     because: str = ""
 
+    @classmethod
+    def of(cls, at: str, text: str, /, because: str = "", **values: Any) -> Complaint:
+        """What a text says, with its values, of a key: `checks.binary.at_least`."""
+        section, _, key = at.rpartition(".")
+        return cls(section, key, Text(text, **values), because)
+
     def error(self, plan: Plan, file: str | Path = "plan") -> InputError:
         """The error, at the line of the key or, where the plan leaves it out, of `because`."""
         line = find_line(plan.text, self.section, self.key)
@@ -48,76 +55,70 @@ def complaints(plan: Plan) -> Iterator[Complaint]:
 def _campaign(plan: Plan) -> Iterator[Complaint]:
     name = plan.campaign.name
     if not name:
-        yield Complaint("campaign", "name", Text("office.plan.name.none"))
+        yield Complaint.of("campaign.name", "office.plan.name.none")
     plain = not NAME_LACKS & set(name) and name == name.strip() and not name.startswith(".")
     if not plain or len(name) > LONGEST_NAME:
-        yield Complaint("campaign", "name", Text("office.plan.name.odd", longest=LONGEST_NAME))
+        yield Complaint.of("campaign.name", "office.plan.name.odd", longest=LONGEST_NAME)
 
 
 def _scale(plan: Plan) -> Iterator[Complaint]:
     grades, labels = plan.scale.grades, plan.scale.labels
     if len(grades) < 2 or list(grades) != sorted(set(grades)):
-        yield Complaint("scale", "grades", Text("office.plan.grades.order"))
+        yield Complaint.of("scale.grades", "office.plan.grades.order")
     if any(not -128 <= grade <= 127 for grade in grades):
-        yield Complaint("scale", "grades", Text("office.plan.grades.range"))
+        yield Complaint.of("scale.grades", "office.plan.grades.range")
     if plan.scale.relevant_from not in grades[1:]:
-        yield Complaint("scale", "relevant_from", Text("office.plan.relevant-from"))
+        yield Complaint.of("scale.relevant_from", "office.plan.relevant-from")
     if labels and len(labels) != len(grades):
-        yield Complaint("scale", "labels", Text("office.plan.labels", grades=len(grades)))
+        yield Complaint.of("scale.labels", "office.plan.labels", grades=len(grades))
 
 
 def _batches(plan: Plan) -> Iterator[Complaint]:
     hit, sets = plan.hit, plan.sets
     if plan.gold_per_hit >= hit.sets:
-        yield Complaint("hit", "gold", Text("office.plan.all-gold", sets=hit.sets))
+        yield Complaint.of("hit.gold", "office.plan.all-gold", sets=hit.sets)
     if hit.lease_minutes > hit.longest_minutes:
-        message = Text("office.plan.longest-minutes")
-        yield Complaint("hit", "longest_minutes", message, because="hit.lease_minutes")
+        lease = "hit.lease_minutes"
+        yield Complaint.of("hit.longest_minutes", "office.plan.longest-minutes", because=lease)
     if plan.owner and sets.target != 1:
-        message = Text("office.plan.target.owner")
-        yield Complaint("sets", "target", message, because="campaign.mode")
+        yield Complaint.of("sets.target", "office.plan.target.owner", because="campaign.mode")
     shortest = plan.checks.seconds.at_least * hit.sets * sets.size / 60
     if not plan.owner and shortest > hit.longest_minutes:
-        message = Text(
-            "office.plan.seconds", minutes=round(shortest), longest=f"{hit.longest_minutes:g}"
-        )
-        yield Complaint("checks.seconds", "at_least", message)
+        key, longest = "checks.seconds.at_least", f"{hit.longest_minutes:g}"
+        yield Complaint.of(key, "office.plan.seconds", minutes=round(shortest), longest=longest)
 
 
 def _way(plan: Plan) -> Iterator[Complaint]:
     way, (least, most) = plan.way, plan.way.sizes
     if not least <= plan.sets.size <= most:
-        name = "office.plan.size.exact" if way.fixed_size else "office.plan.size.least"
-        message = Text(name, size=least, way=way.name)
-        yield Complaint("sets", "size", message, because="campaign.way")
+        text = "office.plan.size.exact" if way.fixed_size else "office.plan.size.least"
+        yield Complaint.of("sets.size", text, because="campaign.way", size=least, way=way.name)
     if not way.gold and plan.qualification.sets > 0:
-        message = Text("office.plan.qualification.way", way=way.name)
-        yield Complaint("qualification", "sets", message)
+        yield Complaint.of("qualification.sets", "office.plan.qualification.way", way=way.name)
     if plan.scale.cuts and not way.rated:
-        yield Complaint("scale", "cuts", Text("office.plan.cuts.way", way=way.name))
+        yield Complaint.of("scale.cuts", "office.plan.cuts.way", way=way.name)
     yield from way.complaints(plan)
 
 
 def _money(plan: Plan) -> Iterator[Complaint]:
     pay = plan.pay
     names = ("hit", "screen_out", "qualification", "review", "budget")
-    amounts = {name: getattr(pay, name) for name in names}
-    for name, amount in amounts.items():
+    amounts = {f"pay.{name}": getattr(pay, name) for name in names}
+    for key, amount in amounts.items():
         if amount * 10**pay.digits > LARGEST:
-            yield Complaint("pay", name, Text("office.plan.amount.large"))
-    for name, amount in amounts.items():
+            yield Complaint.of(key, "office.plan.amount.large")
+    for key, amount in amounts.items():
         if amount > 0 and pay.minor(amount) == 0:
-            message = Text("office.plan.amount.small", smallest=f"{1 / 10**pay.digits:g}")
-            yield Complaint("pay", name, message)
+            yield Complaint.of(key, "office.plan.amount.small", smallest=f"{1 / 10**pay.digits:g}")
     test = pay.qualification if plan.qualification.sets else 0.0
     if pay.minor(pay.hit) > pay.minor(pay.budget):
-        message = Text("office.plan.budget.batch", pay=f"{pay.hit:g}")
-        yield Complaint("pay", "budget", message, because="pay.hit")
+        shown = f"{pay.hit:g}"
+        yield Complaint.of("pay.budget", "office.plan.budget.batch", because="pay.hit", pay=shown)
     if pay.minor(pay.hit) + pay.minor(test) > pay.minor(pay.budget):
-        message = Text("office.plan.budget.test", pay=f"{pay.hit + test:g}")
-        yield Complaint("pay", "budget", message, because="pay.hit")
+        shown = f"{pay.hit + test:g}"
+        yield Complaint.of("pay.budget", "office.plan.budget.test", because="pay.hit", pay=shown)
     if pay.screen_out > pay.hit:
-        yield Complaint("pay", "screen_out", Text("office.plan.screen-out"))
+        yield Complaint.of("pay.screen_out", "office.plan.screen-out")
 
 
 def _platform(plan: Plan) -> Iterator[Complaint]:
@@ -126,18 +127,16 @@ def _platform(plan: Plan) -> Iterator[Complaint]:
     incomplete = [name for name, mark, code in codes if not (mark and code)]
     unknown = [name for name, _, _ in codes if name not in OUTCOMES]
     if incomplete:
-        message = Text("office.plan.codes.form", code=repr(incomplete[0]))
-        yield Complaint("platform", "codes", message)
+        yield Complaint.of("platform.codes", "office.plan.codes.form", code=repr(incomplete[0]))
     if unknown:
-        outcomes = ", ".join(OUTCOMES)
-        message = Text("office.plan.codes.outcome", outcome=repr(unknown[0]), outcomes=outcomes)
-        yield Complaint("platform", "codes", message)
+        values = {"outcome": repr(unknown[0]), "outcomes": ", ".join(OUTCOMES)}
+        yield Complaint.of("platform.codes", "office.plan.codes.outcome", **values)
     if problem := _template_problem(platform.redirect):
         yield Complaint("platform", "redirect", problem)
     if platform.jwks and not Path(platform.jwks).is_absolute():
-        yield Complaint("platform", "jwks", Text("office.plan.jwks"))
+        yield Complaint.of("platform.jwks", "office.plan.jwks")
     if platform.jwks and not platform.audience:
-        yield Complaint("platform", "audience", Text("office.plan.audience"))
+        yield Complaint.of("platform.audience", "office.plan.audience")
 
 
 def _template_problem(redirect: str) -> Text | None:

@@ -123,8 +123,7 @@ def useless(rows: Sequence[Passing]) -> Iterator[Complaint]:
     worst = max(spammers, key=lambda row: row.batch, default=None)
     if worst is not None and worst.batch >= min(0.9, good):
         shares = {"share": percent(worst.batch), "good": percent(good)}
-        message = Text("office.plan.gold.useless", worker=worst.kind, **shares)
-        yield Complaint("files", "gold", message)
+        yield Complaint.of("files.gold", "office.plan.gold.useless", worker=worst.kind, **shares)
 
 
 def majority_accuracy(plan: Plan, rows: Sequence[Passing]) -> float:

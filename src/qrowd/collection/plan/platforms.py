@@ -58,7 +58,6 @@ class Provider:
     submit_path: str = ""
     jwks: str = ""
     audience: str = ""
-    token: str = "token"
 
     def arrive(self, parameters: Mapping[str, str]) -> Arrival:
         """Who comes, from the parameters of the address."""
@@ -106,7 +105,7 @@ class Provider:
         import jwt
 
         try:
-            sent = parameters.get(self.token, "")
+            sent = parameters.get("token", "")
             key = _key_of(self.jwks, str(jwt.get_unverified_header(sent).get("kid", "")))
             claims = jwt.decode(
                 sent,
@@ -169,9 +168,8 @@ def provider_of(section: Platform) -> Provider:
     codes = dict(code.partition("=")[::2] for code in section.codes)
     unknown = sorted(set(codes) - set(OUTCOMES))
     if unknown:
-        raise RuleError(
-            "bad-value", f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
-        )
+        message = f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
+        raise RuleError("bad-value", message)
     changes = vars(section) | {"codes": codes}
     del changes["preset"]
     changed = {name: value for name, value in changes.items() if value}

@@ -8,20 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
+from qrowd.data.topics import Topic
+
 T = TypeVar("T")
 Pair: TypeAlias = tuple[str, str]  # the names of a topic and a document
-
-
-@dataclass(frozen=True)
-class TopicRow:
-    """A topic as it enters a campaign."""
-
-    name: str
-    query: str = ""
-    description: str = ""
-    narrative: str = ""
-    category: str = ""
-    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +56,7 @@ class QuestionRow:
 class CampaignRows:
     """What a campaign is made of."""
 
-    topics: Sequence[TopicRow] = ()
+    topics: Sequence[Topic] = ()
     documents: Iterable[DocumentRow] = ()
     pool: Sequence[Pair] = ()
     gold: Sequence[GoldRow] = ()

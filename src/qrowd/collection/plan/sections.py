@@ -11,7 +11,7 @@ from typing import get_type_hints
 
 from qrowd.collection.plan.way import Way
 from qrowd.data.scale import Scale
-from qrowd.registry import Param, param, params_of
+from qrowd.registry import param
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000  # in milliseconds
 CHECKS = ("binary", "ndcg", "seconds")
@@ -309,8 +309,3 @@ def sections() -> dict[str, type]:
     hints = get_type_hints(Plan)
     classes = {part.name: hints[part.name] for part in fields(Plan) if part.name != "text"}
     return classes | {f"checks.{name}": Check for name in CHECKS}
-
-
-def keys(section: type) -> tuple[Param, ...]:
-    """The keys of a section."""
-    return params_of(section)

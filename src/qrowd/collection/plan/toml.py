@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from qrowd.collection.plan.limits import complaints
-from qrowd.collection.plan.sections import CHECKS, Checks, Plan, keys, sections
+from qrowd.collection.plan.sections import CHECKS, Plan, sections
 from qrowd.errors import UnknownNameError
 from qrowd.io.plan_files import PlanText, file_text, parsed_toml
+from qrowd.registry import params_of
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -22,8 +24,7 @@ def read_plan(path: str | Path) -> Plan:
 def parse_plan(text: str, file: str = "plan") -> Plan:
     """A plan from its text; `file` is what messages call it."""
     plan = stored_plan(text, file)
-    complaint = next(complaints(plan), None)
-    if complaint is not None:
+    for complaint in complaints(plan):
         raise complaint.error(plan, file)
     return plan
 
@@ -33,15 +34,12 @@ def stored_plan(text: str, file: str = "plan") -> Plan:
     """A plan that was accepted once: what later versions refuse does not lock its campaign."""
     reader = _Reader(text, file)
     tables = parsed_toml(text, file)
-    usual = {name: _section_of(Plan(), name) for name in sections() if "." not in name}
+    usual = {name: getattr(Plan(), name) for name in sections() if "." not in name}
     for name in tables:
         if name not in usual:
             raise reader.error(UnknownNameError.among("section", name, usual), name)
-    parts: dict[str, Any] = {
-        name: reader.checks(tables.get(name, {}))
-        if name == "checks"
-        else reader.section(name, tables.get(name, {}), section)
-        for name, section in usual.items()
+    parts = {
+        name: reader.section(name, tables.get(name, {}), section) for name, section in usual.items()
     }
     return Plan(**parts, text=text)
 
@@ -49,29 +47,15 @@ def stored_plan(text: str, file: str = "plan") -> Plan:
 class _Reader(PlanText):
     """Sections from the tables of a text."""
 
-    def checks(self, table: Any) -> Checks:
-        self.refuse_value("checks", table)
-        single = {name: table[name] for name in CHECKS if name in table}
-        plain = {key: value for key, value in table.items() if key not in CHECKS}
-        checks: Checks = self.section("checks", plain, Checks())
-        changed = {
-            name: self.section(f"checks.{name}", inner, getattr(checks, name))
-            for name, inner in single.items()
-        }
-        return replace(checks, **changed)
-
     def section(self, name: str, table: Any, usual: Any) -> Any:
-        """The section `usual` with what a table says instead."""
+        """The section `usual` with what a table says instead, also of single checks."""
         self.refuse_value(name, table)
-        return replace(usual, **self.values(name, table, keys(type(usual)), finite=True))
-
-
-def _section_of(plan: Plan, name: str) -> Any:
-    """A section of a plan, that of a single check too."""
-    section: Any = plan
-    for part in name.split("."):
-        section = getattr(section, part)
-    return section
+        single = [check for check in CHECKS if name == "checks" and check in table]
+        plain = {key: value for key, value in table.items() if key not in single}
+        values = self.values(name, plain, params_of(type(usual)), finite=True)
+        for check in single:
+            values[check] = self.section(f"{name}.{check}", table[check], getattr(usual, check))
+        return replace(usual, **values)
 
 
 # --- written --------------------------------------------------------------------------------------
@@ -82,10 +66,10 @@ def plan_text(plan: Plan) -> str:
     usual = Plan()
     parts = []
     for name in sections():
-        section, default = _section_of(plan, name), _section_of(usual, name)
+        section, default = map(attrgetter(name), (plan, usual))
         lines = [
             f"{key.name} = {_value(getattr(section, key.name))}\n"
-            for key in keys(type(section))
+            for key in params_of(type(section))
             if getattr(section, key.name) != getattr(default, key.name) or key.name == "name"
         ]
         if lines:

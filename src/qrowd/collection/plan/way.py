@@ -14,7 +14,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from qrowd.collection.plan.rows import CampaignRows, cut
@@ -89,7 +88,7 @@ class Way:
     @staticmethod
     def all() -> list[Way]:
         """All ways, the usual one first."""
-        _load()
+        import_modules(HOME)
         return sorted(_WAYS.values(), key=lambda way: way.order)
 
     @staticmethod
@@ -100,7 +99,7 @@ class Way:
     @staticmethod
     def named(name: str) -> Way:
         """The way of this name."""
-        _load()
+        import_modules(HOME)
         require_name("way", name, _WAYS)
         return _WAYS[name]
 
@@ -119,22 +118,9 @@ class Way:
         """Whether all sets are of one size."""
         return self.sizes[0] == self.sizes[1]
 
-    # --- words, by their ids ----------------------------------------------------------------------
-
-    @property
-    def title(self) -> Text:
-        """What it is called."""
-        return Text(f"office.way.{self.name}.title")
-
-    @property
-    def means(self) -> Text:
-        """What it is good for."""
-        return Text(f"office.way.{self.name}.means")
-
-    @property
-    def datasheet(self) -> Text:
-        """What was done, in the sentence of a datasheet."""
-        return Text(f"office.way.{self.name}.datasheet")
+    def says(self, part: str) -> Text:
+        """One of its texts: `title`, what it `means`, what was done for the `datasheet`."""
+        return Text(f"office.way.{self.name}.{part}")
 
     # --- plans ------------------------------------------------------------------------------------
 
@@ -197,11 +183,6 @@ class Way:
 
 
 _WAYS: dict[str, Way] = {}
-
-
-@cache
-def _load() -> None:
-    import_modules(HOME)
 
 
 def ranks_by(grades: Sequence[int], chance: Chance) -> list[int]:

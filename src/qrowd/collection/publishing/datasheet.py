@@ -111,8 +111,8 @@ def _collection(work: Work) -> list[str]:
     documents = plan.hit.sets * plan.sets.size
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
-        f"{plan.way.datasheet} {plan.sets.target} judgements were wanted of every document; "
-        f"people gave {thousands(progress.held)} of {thousands(progress.wanted)}.",
+        f"{plan.way.says('datasheet')} {plan.sets.target} judgements were wanted of every "
+        f"document; people gave {thousands(progress.held)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
@@ -122,7 +122,16 @@ def _collection(work: Work) -> list[str]:
     if plan.campaign.instructions.strip():
         quoted = plan.campaign.instructions.strip().replace("\n", "\n> ")
         lines += ["Instructions that they read:", f"> {quoted}"]
-    return [*lines, *_clarified(work)]
+    clarified = []
+    for row in clarification.clarifications(work):
+        details, day = clarification.words_of(row), clarification.day(row.at)
+        clarified.append(f"- {day}, topic {details['topic']}: {details['text']}")
+    if clarified:
+        lines += [
+            "Topics that were clarified on the way (judgements before that day did not know):",
+            "\n".join(clarified),
+        ]
+    return lines
 
 
 def _checks(plan: Plan) -> list[str]:
@@ -132,21 +141,6 @@ def _checks(plan: Plan) -> list[str]:
         for words, check in checks
         if check.action != "none" and check.at_least > 0
     ] or ["none"]
-
-
-def _clarified(work: Work) -> list[str]:
-    """Topics whose instructions were changed while the campaign ran."""
-    lines = []
-    for row in clarification.clarifications(work):
-        details = clarification.words_of(row)
-        day = clarification.day(row.at)
-        lines.append(f"- {day}, topic {details['topic']}: {details['text']}")
-    if not lines:
-        return []
-    return [
-        "Topics that were clarified on the way (judgements before that day did not know):",
-        "\n".join(lines),
-    ]
 
 
 def _merging(work: Work, figures: Figures) -> list[str]:

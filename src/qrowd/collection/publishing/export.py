@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from sqlalchemy import ColumnElement, Result, Select, and_, case, func, not_, select
 
@@ -31,7 +31,6 @@ from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
-    Worker,
     answer,
     assignment,
     decision,
@@ -45,7 +44,7 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging.gold import NamedGrade
+from qrowd.collection.judging.gold import named_grades
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.scale import Scale
 from qrowd.io.atomic import write, written
@@ -95,24 +94,25 @@ def export(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     headers = {**_ANSWERS, **(_RATINGS if work.plan.way.rated else {}), **_OTHERS}
+    rows = dict.fromkeys(headers, 0)
     with contextlib.ExitStack() as stack:
         files = {
             name: stack.enter_context(_opened(target / name, header))
             for name, header in headers.items()
         }
-        for name, frame in _answer_frames(work):
-            text = frame.write_csv(separator="\t", include_header=False, quote_style="never")
-            files[name].put(text, len(frame))
-        for rows in _ballots(work):
-            files["orders.tsv"].write(rows)
-        grades = given_names(work).items()
-        files["gold.qrels"].write(sorted((name, 0, doc, grade) for (name, doc), grade in grades))
-    exported = [file.exported() for file in files.values()]
-    if merge is not None and exported[0].rows:
-        exported += _merged(target, merge, work.plan.scale.scale)
+        for name, part in chain(_answer_frames(work), _ballots(work)):
+            text = part.write_csv(separator="\t", include_header=False, quote_style="never")
+            files[name].write(text)
+            rows[name] += len(part)
+        grades = sorted(given_names(work).items())
+        files["gold.qrels"].writelines(f"{name}\t0\t{doc}\t{n}\n" for (name, doc), n in grades)
+        rows["gold.qrels"] = len(grades)
+    if merge is not None and rows["judgements.tsv"]:
+        rows |= _merged(target, merge, work.plan.scale.scale)
     if parquet:
-        tables = [file for file in exported if file.name.endswith("tsv")]
-        exported += [_as_parquet(target / file.name, file.rows) for file in tables]
+        tables = [name for name in rows if name.endswith("tsv")]
+        rows |= {_as_parquet(target / name): rows[name] for name in tables}
+    exported = [Exported(name, count, sha256_of(target / name)) for name, count in rows.items()]
     _write_manifest(work, target, exported)
     return exported
 
@@ -122,63 +122,33 @@ def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], in
 
     Gold's, then the last decision; without `decided`, gold's alone.
     """
-    grades: dict[tuple[str, str], int] = {}
-    for table in (gold, decision) if decided else (gold,):
-        query = (
-            select(*PAIR_NAMES, table.c.grade)
-            .select_from(NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
-            .where(work.own(pair), pair.c.in_pool == 1)
-            .order_by(*table.primary_key.columns)
-        )
-        grades |= {(row.topic, row.doc): row.grade for row in work.rows(query, NamedGrade)}
-    return grades
+    grades = named_grades(work, gold, pair.c.in_pool == 1)
+    return grades | named_grades(work, decision, pair.c.in_pool == 1) if decided else grades
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
-class _File:
-    """A file that is written part by part: memory does not grow with it."""
-
-    def __init__(self, name: str, file: BinaryIO) -> None:
-        self.name, self.rows = name, 0
-        self._file, self._hash = file, hashlib.sha256()
-
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        self.put("".join("\t".join(map(str, row)) + "\n" for row in rows), len(rows))
-
-    def put(self, text: str, rows: int) -> None:
-        data = text.encode()
-        self._hash.update(data)
-        self._file.write(data)
-        self.rows += rows
-
-    def exported(self) -> Exported:
-        return Exported(self.name, self.rows, self._hash.hexdigest())
-
-
 @contextlib.contextmanager
-def _opened(path: Path, header: Sequence[str]) -> Iterator[_File]:
-    with written(path) as beside, beside.open("wb") as target:
-        file = _File(path.name, target)
-        file.put("\t".join(header) + "\n" if header else "", 0)
+def _opened(path: Path, header: Sequence[str]) -> Iterator[TextIO]:
+    """A file that is written part by part: memory does not grow with it."""
+    with written(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        file.write("\t".join(header) + "\n" if header else "")
         yield file
 
 
-def _merged(folder: Path, merge: Merger, scale: Scale) -> list[Exported]:
+def _merged(folder: Path, merge: Merger, scale: Scale) -> dict[str, int]:
     crowd = read_judgements(folder / "judgements.tsv", scale=scale)
     has_gold = (folder / "gold.qrels").stat().st_size > 0
     given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
     merged = merge.fit(crowd, given)
-    qrels, probabilities = folder / "merged.qrels", folder / "probabilities.tsv"
-    save(merged.qrels(), qrels)
-    save(merged, probabilities)
-    return [
-        Exported(path.name, len(merged.pairs), sha256_of(path)) for path in (qrels, probabilities)
-    ]
+    save(merged.qrels(), folder / "merged.qrels")
+    save(merged, folder / "probabilities.tsv")
+    return dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
 
 
-def _as_parquet(path: Path, rows: int) -> Exported:
+def _as_parquet(path: Path) -> str:
+    """Write a table in that form too; the name of its file."""
     import polars as pl
 
     target = path.with_suffix(".parquet")
@@ -186,7 +156,7 @@ def _as_parquet(path: Path, rows: int) -> Exported:
     scanned = pl.scan_csv(path, separator="\t", schema_overrides=names, quote_char=None)
     with written(target) as beside:
         scanned.sink_parquet(beside)
-    return Exported(target.name, rows, sha256_of(target))
+    return target.name
 
 
 def _write_manifest(work: Work, folder: Path, exported: Sequence[Exported]) -> None:
@@ -299,8 +269,8 @@ def _names(work: Work) -> _Names:
 
 def _assessors(work: Work) -> dict[int, str]:
     """What exports call each worker."""
-    rows = work.rows(select(worker).where(work.own(worker)), Worker)
-    return {row.id: row.name or f"w{row.number}" for row in rows}
+    query = select(worker.c.id, worker.c.name, worker.c.number).where(work.own(worker))
+    return {worker_id: name or f"w{number}" for worker_id, name, number in work.db.execute(query)}
 
 
 def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
@@ -340,17 +310,18 @@ def _plain(numbers: pl.Series) -> pl.Series:
 # --- orders ---------------------------------------------------------------------------------------
 
 
-def _ballots(work: Work) -> Iterator[list[tuple[str, ...]]]:
-    """Parts of the orders that count."""
+def _ballots(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Parts of the file of the orders that count."""
+    import polars as pl
+
     rankings, ratings = work.plan.way.ballots == "set", work.plan.way.ballots == "topic"
     if not (rankings or ratings):
         return
-    p, a, assessors = place.c, assignment.c, _assessors(work)
-    query = (_RANKINGS if rankings else _RATED).where(
-        work.own(assignment), a.state.in_(VALID), p.kind == "count", p.surplus == 0
-    )
+    assessors = _assessors(work)
+    counts = work.valid_batches() & (place.c.kind == "count") & (place.c.surplus == 0)
+    query = (_RANKINGS if rankings else _RATED).where(counts)
     for part in _streamed(work, query).partitions(CHUNK):
-        yield [
+        rows = [
             (
                 f"b{row.ballot}",
                 row.topic,
@@ -360,6 +331,7 @@ def _ballots(work: Work) -> Iterator[list[tuple[str, ...]]]:
             )
             for row in part
         ]
+        yield "orders.tsv", pl.DataFrame(rows, list(_OTHERS["orders.tsv"]), orient="row")
 
 
 # A ballot is a set's ranking; its name is the number of the event.

@@ -21,7 +21,7 @@ from qrowd.collection.people.workers import new_worker
 from qrowd.errors import FormatError, InputError, RuleError
 
 CHUNK = 20_000
-_COLUMNS = ("topic", "doc", "assessor", "grade", "seconds", "time")
+_COLUMNS = ["topic", "doc", "assessor", "grade"]  # seconds and time may follow
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
     with file:
         lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         header = next(lines, [])
-        if header[:4] != list(_COLUMNS[:4]):
-            message = "the first line must name the columns: topic, doc, assessor, grade"
+        if header[:4] != _COLUMNS:
+            message = f"the first line must name the columns: {', '.join(_COLUMNS)}"
             raise FormatError(f"{message}; seconds and time may follow", file=str(path), line=1)
         for line, row in enumerate(lines, 2):
             if len(row) != len(header):

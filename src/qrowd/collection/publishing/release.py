@@ -18,10 +18,10 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, func, select
 
 from qrowd import __version__
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
-    Audit,
     assignment,
     consent,
     content,
@@ -31,7 +31,6 @@ from qrowd.collection.database.schema import (
     with_contents,
     worker,
 )
-from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
@@ -100,13 +99,14 @@ def release(
     return Released(rows, sha, judgements, act)
 
 
-def releases(work: Work) -> list[Audit]:
+def releases(work: Work) -> list[schema.Audit]:
     """The releases so far, the oldest first."""
-    query = select(audit_table).where(work.own(audit_table), audit_table.c.act == "release")
-    return work.rows(query.order_by(audit_table.c.id), Audit)
+    acts = schema.audit
+    query = select(acts).where(work.own(acts), acts.c.act == "release").order_by(acts.c.id)
+    return work.rows(query, schema.Audit)
 
 
-def voided_by(work: Work, worker_id: int) -> list[Audit]:
+def voided_by(work: Work, worker_id: int) -> list[schema.Audit]:
     """The releases that hold answers of this worker: voiding these would make them disagree."""
     mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "accepted")
     first = work.db.scalar(select(func.min(assignment.c.ended_at)).where(mine))

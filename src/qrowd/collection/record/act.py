@@ -24,8 +24,6 @@ package `office.acts`, in a room above this one: its modules are imported by the
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -36,7 +34,8 @@ from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record.details import Detail, Kind, Line, detail, details_of
-from qrowd.errors import RuleError, UnknownNameError
+from qrowd.errors import RuleError, UnknownNameError, require_name
+from qrowd.registry import import_modules
 from qrowd.texts import Text
 
 Details = dict[str, Any]  # what is added to the record
@@ -220,9 +219,7 @@ class Act(_Declared):
 
 @cache
 def _import_acts() -> None:
-    package = importlib.import_module("qrowd.collection.office.acts")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    import_modules("qrowd.collection.office.acts")
     by_module = sorted(_ACTS.values(), key=lambda act: act.__module__)  # whoever imported first
     _ACTS.clear()
     _ACTS.update({act.name: act for act in by_module})
@@ -237,8 +234,7 @@ def all_acts() -> dict[str, type[Act]]:
 def act_named(name: str) -> type[Act]:
     """The act of this name."""
     acts = all_acts()
-    if name not in acts:
-        raise UnknownNameError.among("act", name, acts)
+    require_name("act", name, acts)
     return acts[name]
 
 

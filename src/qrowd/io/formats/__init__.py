@@ -11,19 +11,17 @@ The command line asks this list at its start: no module here may import numpy or
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 
 from qrowd.errors import require_choice
 from qrowd.io.formats.format import Format
 from qrowd.io.source import Source
+from qrowd.registry import import_modules
 
 
 def in_order() -> dict[str, Format]:
     """One of each class that has a name, in the order in which they are asked."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    import_modules(__name__)
     forms = {cls.name: cls() for cls in Format.classes}
 
     def from_the_end(name: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Offsets
+from qrowd.data.arrays import Array
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.qrels import Qrels
@@ -127,7 +127,7 @@ def assessor_section(
                 "dashed line of chance: their answers cost money and carry no information, "
                 "however many of them happen to be right."
             ),
-            _picture(table, prefix, [str(kind) for kind in kinds], how),
+            _picture(table, prefix, kinds, how),
         ]
     else:
         parts.append(Prose("Without gold and without a merging method, skills are unknown."))
@@ -137,21 +137,13 @@ def assessor_section(
     return Section("Assessors", tuple(parts))
 
 
-def _picture(table: AssessorTable, prefix: str, kinds: list[str], how: str) -> Part:
-    sensitivity, specificity = (table[f"{prefix}{name}"] for name in _SKILLS)
-    order = _busiest(table)
-    defined = order[~np.isnan(sensitivity + specificity)[order]]
-    if not len(defined):
+def _picture(table: AssessorTable, prefix: str, kinds: Array, how: str) -> Part:
+    known = figures.skilled(table, prefix)
+    if not len(known):
         return Prose("No assessor judged both relevant and non-relevant pairs with gold.")
-    marked = defined[:_MARKS]
-    rest = f"; the {len(marked)} busiest of {len(defined)}" if len(defined) > len(marked) else ""
-    return figures.assessors(
-        sensitivity[marked],
-        specificity[marked],
-        table["judgements"][marked],
-        [kinds[at] for at in marked],
-        how.replace("`", "") + rest,
-    )
+    marked = known[np.argsort(-table["judgements"][known], kind="stable")][:_MARKS]
+    rest = f"; the {len(marked)} busiest of {len(known)}" if len(known) > len(marked) else ""
+    return figures.assessors(table, marked, kinds, how.replace("`", "") + rest, prefix)
 
 
 def _together(independence: Independence) -> list[Part]:
@@ -167,7 +159,7 @@ def _together(independence: Independence) -> list[Part]:
 
 
 def _assessors_table(table: AssessorTable, truth: AssessorTable | None) -> Table:
-    order = _busiest(table)[:_MOST]
+    order = np.argsort(-table["judgements"], kind="stable")[:_MOST]
     columns: dict[str, list[Any]] = {"assessor": table.assessors.names[order].tolist()}
     if truth is not None:
         columns["true kind"] = truth["kind"][order].tolist()
@@ -179,7 +171,3 @@ def _assessors_table(table: AssessorTable, truth: AssessorTable | None) -> Table
     rest = f" These are the {len(order)} busiest; {left} more are not shown." if left else ""
     caption = f"Assessors, the busiest first; suspected types as in `qrowd quality`.{rest}"
     return Table(caption, columns, words=ABOUT)
-
-
-def _busiest(table: AssessorTable) -> Offsets:
-    return np.argsort(-table["judgements"], kind="stable")

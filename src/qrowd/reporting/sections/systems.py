@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,15 +60,12 @@ def system_section(
     return Section("Systems", tuple(parts))
 
 
-def means_table(scores: Mapping[str, Scores]) -> Table:
-    """Mean scores of systems, one column per way and measure."""
-    first = next(iter(scores.values()))
-    columns: dict[str, list[Any]] = {"system": first.runs.names.tolist()}
-    for way, of_way in scores.items():
-        for measure, means in zip(of_way.measures, of_way.means().mean(axis=1), strict=True):
-            columns[f"{measure} {way}".strip()] = means.tolist()
-    best = dict.fromkeys(list(columns)[1:], "max")
-    return Table("Mean scores of systems", columns, best=best)
+def means_table(scores: Scores) -> Table:
+    """Mean scores of systems, one column per measure."""
+    columns: dict[str, list[Any]] = {"system": scores.runs.names.tolist()}
+    for measure, means in zip(scores.measures, scores.means().mean(axis=1), strict=True):
+        columns[measure] = means.tolist()
+    return Table("Mean scores of systems", columns, best=dict.fromkeys(scores.measures, "max"))
 
 
 def corrected_section(corrected: Corrected) -> Section:

@@ -88,14 +88,12 @@ def comes_to(draft: Draft, page: str) -> dict[str, Any]:
 def begin(visit: AdministratorVisit) -> Response:
     """A new draft: empty, or from a plan file and the files that it names."""
     name, now, folder = visit.signed.name, visit.store.clock(), drafts_in(visit.settings.folder)
-    files = visit.files("plan")
-    if not files:
-        draft = new_draft(folder, name, now)
-        return visit.go(address(draft, _first_open(draft)))
-    draft, missing = draft_of_files(folder, name, now, files)
-    message = Text("office.draft.read")
-    if missing:
-        message = Text("office.draft.read-without", files=", ".join(missing))
+    if files := visit.files("plan"):
+        draft, missing = draft_of_files(folder, name, now, files)
+        text = "office.draft.read-without" if missing else "office.draft.read"
+        message = Text(text, files=", ".join(missing))
+    else:
+        draft, message = new_draft(folder, name, now), None
     return visit.go(address(draft, _first_open(draft)), message=message)
 
 
@@ -178,9 +176,7 @@ def take(draft: OpenDraft, name: str, visit: AdministratorVisit) -> Response:
     step = all_steps().get(name)
     if step is None:
         return _no_such_step(visit, draft, name)
-    version = visit.number("version")
-    if not version or version > draft.version:
-        version = draft.version
+    version = min(visit.number("version") or draft.version, draft.version)
     seen = open_draft(draft.folder.parent, draft.key, version)
     form = replace(_form(visit, step), campaigns=visit.store.campaigns())
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fastapi import Response
@@ -76,18 +75,6 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
 Fact: TypeAlias = tuple[Text, Text | str, Text]  # what it is, its value, where it may be
 
 
-@dataclass(frozen=True)
-class Run:
-    """A dry run as the page shows it: how far it is, or what it found."""
-
-    state: str
-    progress: float
-    problem: str
-    outdated: bool
-    facts: list[Fact]
-    lines: list[Text]
-
-
 @router.get("/drafts/{key}/rehearsal")
 def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """The dry run: to start, on its way, or done."""
@@ -120,17 +107,18 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(draft: Draft, row: Job) -> Run:
+def _run(draft: Draft, row: Job) -> dict[str, Any]:
+    """A dry run as the page shows it: how far it is, or what it found."""
     result = json.loads(row.result) if row.result else {}
     done = row.state == "done"
-    return Run(
-        state=row.state,
-        progress=1.0 if done else float(result.get("progress", 0.0)),
-        problem=row.problem or "",
-        outdated=done and json.loads(row.parameters)["version"] != draft.version,
-        facts=_facts(result, draft.plan.pay) if done else [],
-        lines=_lines(result) if done else [],
-    )
+    return {
+        "state": row.state,
+        "progress": 1.0 if done else float(result.get("progress", 0.0)),
+        "problem": row.problem or "",
+        "outdated": done and json.loads(row.parameters)["version"] != draft.version,
+        "facts": _facts(result, draft.plan.pay) if done else [],
+        "lines": _lines(result) if done else [],
+    }
 
 
 def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fastapi import Response
@@ -11,8 +10,9 @@ from markupsafe import Markup
 from qrowd.collection.drafts import contents, own_gold
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.judging.offer import Body
-from qrowd.collection.plan.rows import GoldRow, TopicRow
+from qrowd.collection.plan.rows import GoldRow
 from qrowd.data.documents import Documents
+from qrowd.data.topics import Topic
 from qrowd.errors import InputError
 from qrowd.io.documents import read_documents
 from qrowd.texts import Text
@@ -26,15 +26,6 @@ LONGEST_SHEET = 20_000  # characters of a document that are shown to be graded
 LONGEST_REASON = 2_000
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A document to grade."""
-
-    name: str
-    title: str
-    html: Markup
-
-
 @lru_cache(maxsize=2)
 def _documents(path: str) -> Documents:
     return read_documents(path)
@@ -46,12 +37,11 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     ready = bool(draft.plan.files.documents and contents.pool_of(draft))
     pairs = own_gold.proposed(draft) if ready else []
     topics = {row.name: row for row in contents.rows_of(draft, "topics")}
-    scale = draft.plan.scale
     return visit.show(
         "organiser/grade.html.j2",
-        topic=topics.get(pairs[0][0], TopicRow(pairs[0][0])) if pairs else None,
+        topic=topics.get(pairs[0][0], Topic(pairs[0][0])) if pairs else None,
         sheets=[_sheet(visit, draft, document) for _, document in pairs],
-        labels=scale.names,
+        labels=draft.plan.scale.names,
         done=len(own_gold.graded(draft)),
         sets=own_gold.sets_made(draft),
         **shared(draft, "gold"),
@@ -75,14 +65,16 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(f"{address(draft, 'gold')}/grade", message=Text("office.grade.kept"))
 
 
-def _sheet(visit: Visit, draft: Draft, name: str) -> Sheet:
+def _sheet(visit: Visit, draft: Draft, name: str) -> dict[str, str]:
+    """A document to grade, as the page shows it."""
     documents = _documents(str(draft.folder / draft.plan.files.documents))
     if name not in documents.index:
-        return Sheet(name, "", Markup("<p>{}</p>").format(visit.say("office.grade.no-text")))
+        nothing = Markup("<p>{}</p>").format(visit.say("office.grade.no-text"))
+        return {"name": name, "title": "", "html": nothing}
     document = documents[name]
     media = document.media or "text/plain"
     body = Body(document.title, document.url, media, documents.read_bytes(name), "")
     marked_up = kind_of(body) == "html"
     text = text_of(body.content, marked_up=marked_up)[:LONGEST_SHEET]
     page = reader_of_html(text) if marked_up else reader_of_text(text)
-    return Sheet(name, document.title, Markup(page))
+    return {"name": name, "title": document.title, "html": Markup(page)}

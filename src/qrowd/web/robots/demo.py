@@ -9,7 +9,7 @@ import numpy as np
 import qrowd as q
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, TopicRow
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
@@ -81,7 +81,7 @@ def campaign_rows(collection: q.Collection) -> CampaignRows:
             (tests if number % 4 == 0 else gold).extend(rows)
     texts = zip(collection.documents.index, collection.documents.text, strict=True)
     documents = [DocumentRow(name, text.encode(), name) for name, text in texts]
-    topics = [TopicRow(*collection.topics[name]) for name in collection.topics.index]
+    topics = [collection.topics[name] for name in collection.topics.index]
     return CampaignRows(topics, documents, pool, gold, tests)
 
 

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.contents import rows_of, without_text
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step, StepForm
+from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.drafts.uploads import WANTED
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
-from qrowd.texts import Text
 
 
 class Gold(Step):
@@ -43,7 +42,7 @@ class Gold(Step):
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """Where batches have gold there must be some, and each pair needs a topic and a text."""
         if draft.plan.gold_per_hit and not draft.plan.files.gold:
-            yield Complaint("files", "gold", Text("office.step.gold.missing"))
+            yield Complaint.of("files.gold", "office.step.gold.missing")
         yield from without_text(draft, "gold", [row.pair for row in rows_of(draft, "gold")])
 
     def shown(self, draft: Draft) -> Mapping[str, Any]:
@@ -93,21 +92,7 @@ class Techniques(Step):
 
     name = "techniques"
     after = "qualification"
-    keys = (
-        "techniques.justification",
-        "techniques.expertise_share",
-        "techniques.review_share",
-        "techniques.expert_share",
-    )
     uploads = ("questions",)
-    off: ClassVar = {
-        "techniques.justification": "none",
-        "techniques.expertise_share": "0",
-        "techniques.review_share": "0",
-        "techniques.expert_share": "0",
-    }
-    percents = (
-        "techniques.expertise_share",
-        "techniques.review_share",
-        "techniques.expert_share",
-    )
+    percents = ("techniques.expertise_share", "techniques.review_share", "techniques.expert_share")
+    keys = ("techniques.justification", *percents)
+    off: ClassVar = {"techniques.justification": "none", **dict.fromkeys(percents, "0")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step, StepForm
+from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.sections import Plan
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from qrowd.collection.drafts.contents import depth_costs, pool_of, without_text
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step, StepForm
+from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.plan.changes import name_of, refuse_name, set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
-from qrowd.texts import Text
 
 
 class Name(Step):
@@ -40,7 +39,7 @@ class Topics(Step):
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """There must be some."""
         if not draft.plan.files.topics:
-            yield Complaint("files", "topics", Text("office.step.topics.none"))
+            yield Complaint.of("files.topics", "office.step.topics.none")
 
 
 class Documents(Step):
@@ -53,7 +52,7 @@ class Documents(Step):
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """There must be some."""
         if not draft.plan.files.documents:
-            yield Complaint("files", "documents", Text("office.step.documents.none"))
+            yield Complaint.of("files.documents", "office.step.documents.none")
 
 
 class Pool(Step):
@@ -77,7 +76,7 @@ class Pool(Step):
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """There must be pairs, and each needs a topic and a text."""
         if not draft.plan.files.pool and not draft.plan.files.runs:
-            yield Complaint("files", "pool", Text("office.step.pool.none"))
+            yield Complaint.of("files.pool", "office.step.pool.none")
         yield from without_text(draft, "pool", pool_of(draft))
 
     def shown(self, draft: Draft) -> Mapping[str, Any]:

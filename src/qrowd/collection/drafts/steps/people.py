@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from qrowd.collection.drafts.contents import forecast_of
 from qrowd.collection.drafts.draft import Draft
-from qrowd.collection.drafts.steps.step import Step
+from qrowd.collection.drafts.steps import Step
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.sections import Plan
 

@@ -12,7 +12,6 @@ from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.way import Chance, Opinion, Opinions, Trial, Way, ranks_by
 from qrowd.errors import RuleError
-from qrowd.texts import Text
 
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ class Preferences(Way):
         topics = Counter(name for name, _ in rows.pool)
         alone = [name for name, documents in topics.items() if documents < 2]
         if alone:
-            yield Complaint("files", "pool", Text("office.plan.pool.alone", topic=min(alone)))
+            yield Complaint.of("files.pool", "office.plan.pool.alone", topic=min(alone))
 
     def cut(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
         return couples(items, plan.sets.couples, chance)

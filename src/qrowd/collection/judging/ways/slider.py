@@ -11,7 +11,6 @@ from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.way import Chance, Opinion, Opinions, Way
 from qrowd.errors import RuleError
-from qrowd.texts import Text
 
 LOWEST, HIGHEST = 0, 100
 
@@ -29,13 +28,13 @@ class Slider(Way):
     def complaints(self, plan: Plan) -> Iterator[Complaint]:
         cuts, wanted = plan.scale.cuts, len(plan.scale.grades) - 1
         if cuts and len(cuts) != wanted:
-            message = Text("office.plan.cuts.number", wanted=wanted)
-            yield Complaint("scale", "cuts", message, because="scale.grades")
+            text = "office.plan.cuts.number"
+            yield Complaint.of("scale.cuts", text, because="scale.grades", wanted=wanted)
         if list(cuts) != sorted(set(cuts)):
-            yield Complaint("scale", "cuts", Text("office.plan.cuts.order"))
+            yield Complaint.of("scale.cuts", "office.plan.cuts.order")
         if any(not LOWEST < value <= HIGHEST for value in cuts):
-            message = Text("office.plan.cuts.range", lowest=LOWEST, highest=HIGHEST)
-            yield Complaint("scale", "cuts", message)
+            text = "office.plan.cuts.range"
+            yield Complaint.of("scale.cuts", text, lowest=LOWEST, highest=HIGHEST)
 
     def cuts(self, plan: Plan) -> tuple[float, ...]:
         parts = len(plan.scale.grades)
