@@ -332,26 +332,26 @@ def test_tuning_finds_a_better_ranking_where_there_is_one() -> None:
 def test_weights_are_learned_again_on_topics_drawn_anew() -> None:
     from dataclasses import replace
 
-    from qrowd.aggregation.aware import _Replicate, aware
+    from qrowd.aggregation.aware import _replicate, aware
 
     made = q.simulate(topics=8, documents=30, assessors=6, votes=4, runs=7, seed=4)
     train = q.Index.of(list(made.truth.topics)[:3])
     done = aware(
         q.get("aware-s"), made.runs, made.judgements, ["AP", "P@5"], gold=made.truth[train]
     )
-    drawn = _Replicate.of(done.by_each, done.given, np.random.default_rng(0))
-    assert drawn.given.reference is not None
-    assert len(drawn.by_each.topics) == 8
-    assert len(drawn.given.reference.topics) == 3
+    drawn, given = _replicate(done.by_each, done.given, np.random.default_rng(0))
+    assert given.reference is not None
+    assert len(drawn.topics) == 8
+    assert len(given.reference.topics) == 3
     whole = done.given.reference
     assert whole is not None
-    copies = drawn.by_each.topics.find(drawn.given.reference.topics)
+    copies = drawn.topics.find(given.reference.topics)
     for copy, at in enumerate(copies):
-        same = (done.by_each.values == drawn.by_each.values[:, :, [at]]).all(axis=(0, 1, 3))
+        same = (done.by_each.values == drawn.values[:, :, [at]]).all(axis=(0, 1, 3))
         name = done.by_each.topics.names[np.flatnonzero(same)[0]]
         assert name in train
         expected = whole[q.Index.of([name])].values[:, :, 0]
-        assert np.array_equal(drawn.given.reference.values[:, :, copy], expected)
+        assert np.array_equal(given.reference.values[:, :, copy], expected)
     found = done.resampled(60, seed=2)
     assert found.averaged
     assert found.values.shape == (2, 60, 1, 7)

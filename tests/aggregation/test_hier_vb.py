@@ -63,7 +63,7 @@ def test_newton_finds_the_top() -> None:
     random = np.random.default_rng(0)
     counts = np.stack([random.binomial(20, random.beta(3, 1, 200)) * 1.0 for _ in range(2)], axis=1)
     counts[:, 1] = 20 - counts[:, 0]
-    made = Populations(np.array([[2.0, 2.0], [3.0, 1.0], [1.0, 3.0]]), 1.5, 0.1)
+    made = Populations(np.array([[2.0, 2.0], [3.0, 1.0], [1.0, 3.0]]), 0.1)
     for _ in range(30):
         made.climb(0, counts)
     best, top = made.alpha[0].copy(), made.evidence[0]

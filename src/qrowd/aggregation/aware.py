@@ -67,12 +67,12 @@ class Aware:
         """
         random, means = np.random.default_rng(seed), []
         for _ in range(n):
-            drawn = _Replicate.of(self.by_each, self.given, random)
+            drawn, given = _replicate(self.by_each, self.given, random)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # said once, of the whole sample
-                accuracies = self.method.accuracies(drawn.by_each, drawn.given)
+                accuracies = self.method.accuracies(drawn, given)
             panel = int(random.integers(2**31))
-            means.append(resampled_scores(drawn.by_each, accuracies, 1, panel).means()[:, 0])
+            means.append(resampled_scores(drawn, accuracies, 1, panel).means()[:, 0])
         values = np.stack(means, axis=1)  # [measure, replicate, run]
         topics = len(self.by_each.topics)
         spread = topics / random.chisquare(max(topics - 1, 1), n)  # n / (n - 1) unbiased, times t
@@ -94,34 +94,29 @@ class Aware:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Replicate:
-    """What a method sees when topics are drawn with replacement: copies have names of their own."""
+def _replicate(by_each: Scores, given: Given, random: np.random.Generator) -> tuple[Scores, Given]:
+    """What a method sees when topics are drawn with replacement: copies have names of their own.
 
-    by_each: Scores
-    given: Given
-
-    @classmethod
-    def of(cls, by_each: Scores, given: Given, random: np.random.Generator) -> _Replicate:
-        """Training topics and the others are drawn apart, as many as there are."""
-        training = np.zeros(len(by_each.topics), np.bool_)
-        if given.reference is not None:
-            training = given.reference.topics.find(by_each.topics) >= 0
-        groups = [np.flatnonzero(mask) for mask in (training, ~training) if mask.any()]
-        drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
-        trained = training[drawn]
-        names = Index.of(f"{at:05d}" for at in range(len(drawn)))
-        reference = given.reference
-        if reference is not None:
-            kept = Index(names.names[trained])
-            at = reference.topics.find(by_each.topics)[drawn[trained]]
-            reference = replace(reference, topics=kept, values=reference.values[:, :, at])
-        chance = given.random
-        if chance is not None:
-            at = chance.topics.find(by_each.topics)[drawn]
-            chance = replace(chance, topics=names, values=chance.values[:, :, at])
-        scores = replace(by_each, topics=names, values=by_each.values[:, :, drawn])
-        return cls(scores, replace(given, reference=reference, random=chance))
+    Training topics and the others are drawn apart, as many as there are.
+    """
+    training = np.zeros(len(by_each.topics), np.bool_)
+    if given.reference is not None:
+        training = given.reference.topics.find(by_each.topics) >= 0
+    groups = [np.flatnonzero(mask) for mask in (training, ~training) if mask.any()]
+    drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
+    trained = training[drawn]
+    names = Index.of(f"{at:05d}" for at in range(len(drawn)))
+    reference = given.reference
+    if reference is not None:
+        kept = Index(names.names[trained])
+        at = reference.topics.find(by_each.topics)[drawn[trained]]
+        reference = replace(reference, topics=kept, values=reference.values[:, :, at])
+    chance = given.random
+    if chance is not None:
+        at = chance.topics.find(by_each.topics)[drawn]
+        chance = replace(chance, topics=names, values=chance.values[:, :, at])
+    scores = replace(by_each, topics=names, values=by_each.values[:, :, drawn])
+    return scores, replace(given, reference=reference, random=chance)
 
 
 def aware(

@@ -11,16 +11,9 @@ import numpy as np
 
 from qrowd import registry
 from qrowd.aggregation.revision import recalibrate
+from qrowd.comparison import prediction_powered
 from qrowd.comparison.correlation import places
-from qrowd.comparison.prediction_powered import (
-    QUANTILES,
-    Corrected,
-    Estimate,
-    PairSample,
-    rogan_gladen,
-    topic_means,
-    weighted_sums,
-)
+from qrowd.comparison.prediction_powered import Corrected, Estimate, PairSample, weighted_sums
 from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -83,7 +76,7 @@ def correct(
     chosen = measures_of(measures)
     sample = _labels(human, machine, sampled)
     design = (_Topicwise if sample.by == "topic" else _Pairwise)(runs, machine, sample)
-    if quantiles not in QUANTILES:
+    if quantiles not in prediction_powered.QUANTILES:
         raise ParameterError(f"quantiles must be t or bootstrap, got {quantiles!r}")
     return _Correction(design, method, level, quantiles, seed).of(chosen)
 
@@ -307,7 +300,7 @@ class _Pairwise(_Design):
         left = _rate(says[self.at] == 0, true == 0, over)
         size = float((weights != 0).sum(axis=1).mean())
         rate = weights @ says / np.maximum(total, 1e-300)
-        rates = rogan_gladen(rate, size, right, left)
+        rates = prediction_powered.rogan_gladen(rate, size, right, left)
         return replace(rates, value=rates.value * total, error=rates.error * total)
 
 
@@ -369,7 +362,7 @@ class _Topicwise(_Design):
     def human(self, measure: Measure) -> Estimate:
         """The mean of the sampled topics."""
         scores, at = self._human(measure)
-        return topic_means(scores, np.zeros((self.size, 0, len(self.runs))), at)
+        return prediction_powered.topic_means(scores, np.zeros((self.size, 0, len(self.runs))), at)
 
     def powered(self, measure: Measure) -> Estimate:
         """PPI++ over topics."""
@@ -380,7 +373,8 @@ class _Topicwise(_Design):
         _refuse_many(len(many.columns), self.labels * 2)
         values = many.values[0].transpose(1, 0, 2)  # topic, judge, run
         own_mean = np.nanmean(values, axis=0, keepdims=True)
-        return topic_means(scores, np.where(np.isnan(values), own_mean, values), at)
+        filled = np.where(np.isnan(values), own_mean, values)
+        return prediction_powered.topic_means(scores, filled, at)
 
     def rogan_gladen(self, measure: Measure) -> Estimate:
         """Only for pairs."""

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Floats, Grades, Mask, over, pieces
 from qrowd.data.details import NONE, Details
 from qrowd.data.given import UNKNOWN, Given
@@ -107,6 +108,13 @@ class Fitting:
     def votes_with_gold(self) -> Floats:
         """Votes[pairs, grades]; a pair that has gold has one vote, the gold."""
         return self.clamped(self.judgements.votes)
+
+    def alike(self) -> Iterator[tuple[slice, Floats]]:
+        """Each topic's pairs, and the cosine of every two of their documents."""
+        assert self.given.documents is not None
+        alike = Alike.of(self.judgements.pairs, self.given.documents)
+        self.notes += alike.notes
+        return alike.topics()
 
     def merged(
         self,

@@ -204,10 +204,10 @@ def chains_of(record: Record, rows: Judgements, warmup: int, done: int) -> Chain
     return named_parameters(record.hyper[:, warmup:done], accuracy, prevalence, rows)
 
 
-def confusion_of(record: Record, done: list[int], warmup: int) -> Floats:
-    """The posterior mean of P(says h | is g), [assessor, g, h]."""
+def confusion_of(record: Record, kept: int) -> Floats:
+    """The posterior mean of P(says h | is g), [assessor, g, h], over all sweeps that are kept."""
     assessors, size = record.accuracy.shape[2:]
-    mean = record.confusion.sum(axis=0) / sum(sweeps - warmup for sweeps in done)
+    mean = record.confusion.sum(axis=0) / kept
     return np.asarray(mean.reshape(size, assessors, size).transpose(1, 0, 2))
 
 
@@ -279,11 +279,8 @@ def _shares(record: Record, chain: int, sweep: int) -> Floats:
 
 def named_parameters(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements) -> Chains:
     """The draws[chain, draw, ...] of all parameters, by the names that users know."""
-    named = _binary if rows.scale.binary else _graded
-    return named(hyper, accuracy, prevalence, rows)
-
-
-def _binary(hyper: Floats, accuracy: Array, prevalence: Array, rows: Judgements) -> Chains:
+    if not rows.scale.binary:
+        return _graded(hyper, accuracy, prevalence, rows)
     populations = (("prevalence", 1), ("specificity", 0), ("sensitivity", 1))
     values: dict[str, Array] = {}
     for at, (name, grade) in enumerate(populations):
@@ -357,4 +354,4 @@ def warn_of_contrary(fitting: Fitting, confusion: Floats) -> None:
     if (right[:, None] + right[None, :] < swapped - 1e-9).any():
         caution = Caution("by weight, the judgements speak against the grades found")
         fitting.notes.append(caution)
-        warnings.warn(f"{spec_of(fitting.method)}: {caution}", DataWarning, stacklevel=4)
+        warnings.warn(f"{spec_of(fitting.method)}: {caution}", DataWarning, stacklevel=3)

@@ -127,15 +127,15 @@ class Regression:
     @cached_property
     def _best(self) -> tuple[Floats, Floats]:
         topics = int(self.topic.max()) + 1
-        return self._climbed(self.labelled, self.topic[self.labelled], self.truth, topics, STEPS)
+        return self._climbed(self.labelled, self.topic[self.labelled], self.truth, topics)
 
     def _climbed(
-        self, rows: Codes, topic: Array, truth: Floats, topics: int, steps: int
+        self, rows: Codes, topic: Array, truth: Floats, topics: int
     ) -> tuple[Floats, Floats]:
         """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
         beta, shift, centre = np.zeros(2), np.zeros(topics), np.array([0.0, 1.0])
         design = self._design[rows]
-        for _ in range(steps):
+        for _ in range(STEPS):
             before = beta
             beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge=1.0)
             if np.abs(beta - before).max() < 1e-9:
@@ -154,7 +154,7 @@ class Regression:
         chosen = [np.flatnonzero(own == topic) for topic in random.choice(topics, len(topics))]
         rows = np.concatenate(chosen)
         copy = np.repeat(np.arange(len(chosen)), [len(part) for part in chosen])
-        beta, _ = self._climbed(self.labelled[rows], copy, self.truth[rows], len(chosen), STEPS)
+        beta, _ = self._climbed(self.labelled[rows], copy, self.truth[rows], len(chosen))
         odds = self._design @ beta
         return np.asarray(odds + self._shifts(odds, random)[self.topic])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,25 +67,23 @@ def consensus_of(
     fitting: Fitting,
     orders: Orders,
     worth: Floats,
-    deviation: Floats,
+    sure: Uncertainty,
     *,
-    component: Codes | None = None,
     columns: Mapping[str, Array] | None = None,
-    blocks: Blocks = (),
     details: Mapping[str, Any] | None = None,
 ) -> Consensus:
     """The result: components said, the assessors' table begun with the number of ballots."""
-    component = components(orders) if component is None else component
+    component = components(orders) if sure.component is None else sure.component
     fitting.notes += component_notes(orders.pairs, component)
     ballots = np.bincount(orders.assessor, minlength=len(orders.assessors))
     return Consensus(
         orders.pairs,
         worth,
-        deviation,
+        sure.worth,
         component,
         AssessorTable(orders.assessors, {"ballots": ballots, **(columns or {})}),
         fitting.summary(),
-        blocks,
+        sure.blocks,
         details or {},
     )
 
@@ -161,12 +159,14 @@ DENSE = 2000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Deviations of worths, covariances by component, and deviations of what is shared."""
+    """Deviations of worths, the component of each (none: by the ballots), covariances by component,
+    and deviations of what is shared.
+    """
 
     worth: Floats
-    blocks: Blocks
-    shared: Floats
-    component: Codes
+    component: Codes | None = None
+    blocks: Blocks = ()
+    shared: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 def uncertainty(fitting: Fitting, orders: Orders, hessian: Any) -> Uncertainty:
@@ -200,7 +200,7 @@ def uncertainty(fitting: Fitting, orders: Orders, hessian: Any) -> Uncertainty:
     sure = np.sqrt(np.maximum(np.diag(shared), 0.0)) if len(shared) else np.zeros(0)
     if len(small) < len(members):
         fitting.notes.append(f"components of over {DENSE} documents: deviations approximate")
-    return Uncertainty(deviation, tuple(blocks), sure, component)
+    return Uncertainty(deviation, component, tuple(blocks), sure)
 
 
 def _members(pairs: Pairs, component: Codes) -> list[Offsets]:

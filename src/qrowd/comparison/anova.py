@@ -115,13 +115,19 @@ def anova(
 
 def from_terms(terms: Mapping[str, tuple[float, int]], n: int, subject: str = "") -> Anova:
     """The whole table from the sums of squares and degrees of freedom of its terms and `error`."""
+    from scipy.special import fdtrc
+
     error_ss, error_df = terms["error"]
     scale = error_ss / error_df if error_df else math.nan
-    lines = [
-        _line(name, ss, df, scale, error_df, n if name != subject else 0)
-        for name, (ss, df) in terms.items()
-        if name != "error"
-    ]
+    lines = []
+    for name, (ss, df) in terms.items():
+        if name == "error":
+            continue
+        f = ss / df / scale if scale > 0 else math.nan if math.isnan(scale) or not ss else math.inf
+        p = float(fdtrc(df, error_df, f)) if error_df and not math.isnan(f) else math.nan
+        has_strength = n and name != subject and math.isfinite(f)
+        association = strength(f, df, n) if has_strength else math.nan
+        lines.append(Term(name, ss, df, ss / df, f, p, association))
     total = Term("total", sum(ss for ss, _ in terms.values()), sum(df for _, df in terms.values()))
     return Anova((*lines, Term("error", error_ss, error_df, scale), total), n)
 
@@ -133,15 +139,6 @@ def strength(f: float, df: int, n: int) -> float:
     0.75041
     """
     return df * (f - 1) / (df * (f - 1) + n)
-
-
-def _line(name: str, ss: float, df: int, scale: float, error_df: int, n: int) -> Term:
-    from scipy.special import fdtrc
-
-    f = ss / df / scale if scale > 0 else math.nan if math.isnan(scale) or not ss else math.inf
-    p = float(fdtrc(df, error_df, f)) if error_df and not math.isnan(f) else math.nan
-    association = strength(f, df, n) if n and math.isfinite(f) else math.nan
-    return Term(name, ss, df, ss / df, f, p, association)
 
 
 @dataclass(frozen=True, eq=False)

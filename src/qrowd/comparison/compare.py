@@ -9,34 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from qrowd import rendering
+from qrowd.comparison import significance
 from qrowd.comparison.correlation import max_drop, rbo, rmse, spearman, tau_a, tau_ap, tau_b
-from qrowd.comparison.significance import (
-    CORRECTIONS,
-    TESTS,
-    beyond_reach,
-    means_of,
-    pairwise_tests,
-    recentred,
-    topic_weights,
-    weighted_means,
-)
+from qrowd.comparison.significance import means_of, topic_weights, weighted_means
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, UsageError, require_choice, require_name
-from qrowd.rendering import (
-    Readable,
-    aligned,
-    between,
-    cell,
-    latex,
-    latex_text,
-    percent,
-    plain,
-    table_of,
-    tsv,
-)
+from qrowd.rendering import Readable, aligned, between, cell, latex_text, percent, plain
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = {
@@ -53,6 +35,7 @@ TESTS_IN_WORDS = {
     "t": "the paired t test",
     "wilcoxon": "Wilcoxon's signed rank test",
 }
+_WHOSE = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
 
 
 Statistic = Callable[[Floats, Floats], Floats]
@@ -69,6 +52,11 @@ STATISTICS: dict[str, Statistic] = {
 LESS_IS_BETTER = ("rmse", "max_drop")
 _LEAST = {"rbo": 0.0, "rmse": 0.0, "max_drop": 0.0}
 _MOST = {"rmse": np.inf, "max_drop": np.inf}
+
+
+def letter(at: int) -> str:
+    """A to z, then a1, b1, ..."""
+    return _LETTERS[at % 26] + (str(at // 26) if at >= 26 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +95,9 @@ class Comparison(Readable, Framed):
         )
 
     def __str__(self) -> str:
-        tables = [_table(self, m) for m in range(len(self.measures))]
+        tables = [self._table(m) for m in range(len(self.measures))]
         notes = [f"note: {note}" for note in self.notes]
-        return "\n\n".join([*tables, "\n".join([_legend(self), *notes]).strip()]).rstrip()
+        return "\n\n".join([*tables, "\n".join([self._legend(), *notes]).strip()]).rstrip()
 
     def value(self, estimate: str, statistic: str = "tau_ap", measure: str = "") -> float:
         """One figure; of the first measure if none is named."""
@@ -147,7 +135,7 @@ class Comparison(Readable, Framed):
 
     def to_tsv(self) -> str:
         """The rows, tab-separated."""
-        return tsv(table_of(self.rows()))
+        return rendering.tsv(rendering.table_of(self.rows()))
 
     def to_latex(self, digits: int = 3) -> str:
         """One `tabular` per measure: estimates down, statistics across, the best in bold.
@@ -157,8 +145,8 @@ class Comparison(Readable, Framed):
         header = ["", *(_SYMBOLS.get(name, latex_text(name)) for name in self.statistics)]
         tables = []
         for m in range(len(self.measures)):
-            rows = [_latex_row(self, m, e, digits) for e in range(len(self.estimates))]
-            tables.append(latex(header, rows, f"{_title(self, m)}\n{_legend(self)}"))
+            rows = [self._latex_row(m, e, digits) for e in range(len(self.estimates))]
+            tables.append(rendering.latex(header, rows, f"{self._title(m)}\n{self._legend()}"))
         return "\n".join(tables)
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,6 +179,62 @@ class Comparison(Readable, Framed):
         }
         return dict(plain(account))
 
+    # --- text -------------------------------------------------------------------------------------
+
+    def _legend(self) -> str:
+        lines = []
+        replicates = self.samples.shape[-1]
+        if replicates:
+            lines.append(
+                f"[ ]: {percent(self.level)} interval over topics "
+                f"({replicates} bootstrap samples, recentred)."
+            )
+        if len(self.estimates) > 1 and len(self.topics) > 1:
+            name = _WHOSE.get(self.correction)
+            correction = f", {name} correction over all pairs" if name else ""
+            test = TESTS_IN_WORDS[self.test]
+            lines.append(
+                f"Letters: better than these on the topics one by one, by {test} "
+                f"(p < {self.alpha:g}{correction})."
+            )
+        return "\n".join(lines)
+
+    def _title(self, m: int) -> str:
+        return f"{self.measures[m]}: {len(self.runs)} runs, {len(self.topics)} topics"
+
+    def _table(self, m: int) -> str:
+        rows: list[list[str]] = []
+        for e, name in enumerate(self.estimates):
+            cells = [self._figures(m, e, s) for s in range(len(self.statistics))]
+            tag = f"{letter(e)} {name}" if len(self.estimates) > 1 else name
+            rows.append([tag, *(f"{value} {beaten}" for value, beaten, _ in cells)])
+            if self.samples.shape[-1]:
+                rows.append(["", *(interval for _, _, interval in cells)])
+        header = ["", *(f"{name} " for name in self.statistics)]
+        return self._title(m) + "\n" + aligned(header, rows)
+
+    def _figures(self, m: int, e: int, s: int, digits: int = 3) -> tuple[str, str, str]:
+        """A value, the letters of whom it is significantly better than, its interval."""
+        digits = 1 if self.statistics[s] == "max_drop" else digits
+        value = cell(self.values[m, e, s], digits)
+        interval = between(self.low[m, e, s], self.high[m, e, s], digits)
+        return value, "".join(map(letter, self.beats(m, e, s))), interval
+
+    def _latex_row(self, m: int, e: int, digits: int) -> list[str]:
+        prefix = f"$^{{{letter(e)}}}$ " if len(self.estimates) > 1 else ""
+        row = [prefix + latex_text(self.estimates[e])]
+        for s, statistic in enumerate(self.statistics):
+            text, beaten, interval = self._figures(m, e, s, digits)
+            column = self.values[m, :, s]
+            best = np.nanmin if statistic in LESS_IS_BETTER else np.nanmax
+            if len(column) > 1 and not np.isnan(column).all() and column[e] == best(column):
+                text = rf"\textbf{{{text}}}"
+            text += f"$^{{{beaten}}}$" if beaten else ""
+            if self.samples.shape[-1]:
+                text += rf" {{\scriptsize {interval}}}"
+            row.append(text)
+        return row
+
 
 def compare(
     estimates: Mapping[str, Scores],
@@ -222,8 +266,8 @@ def compare(
     """
     if not estimates:
         raise UsageError("compare needs at least one estimate beside the reference")
-    require_choice("test", test, TESTS)
-    require_choice("correction", correction, CORRECTIONS)
+    require_choice("test", test, significance.TESTS)
+    require_choice("correction", correction, significance.CORRECTIONS)
     for name in statistics:
         require_name("statistic", name, STATISTICS)
     aligned, truth, notes = _aligned(estimates, reference, topics, leave_out)
@@ -242,18 +286,20 @@ def compare(
                 values[m, e, s] = function(means_of(left.T), means_of(right.T))
                 per_topic[m, e, s] = function(left, right)
                 if len(weights):
-                    drawn = weighted_means(weights, left), weighted_means(weights, right)
+                    drawn = (weighted_means(weights, side) for side in (left, right))
                     samples[m, e, s] = function(*drawn)
     low = high = values * np.nan
     if len(weights):
         least = np.array([_LEAST.get(name, -1.0) for name in statistics])
         most = np.array([_MOST.get(name, 1.0) for name in statistics])
-        low, high = recentred(samples, values, level, least, most)
+        low, high = significance.recentred(samples, values, level, least, most)
     pairs = np.triu_indices(len(aligned), 1)
     by_statistic = per_topic.swapaxes(1, 2)
-    p_values = pairwise_tests(by_statistic, pairs, test, correction, alpha=alpha, seed=seed)
+    p_values = significance.pairwise_tests(
+        by_statistic, pairs, test, correction, alpha=alpha, seed=seed
+    )
     if count > 1:
-        notes += beyond_reach(test, count, len(pairs[0]), correction, alpha)
+        notes += significance.beyond_reach(test, count, len(pairs[0]), correction, alpha)
     return Comparison(
         truth.measures,
         tuple(aligned),
@@ -321,74 +367,3 @@ def _aligned(
             if has < had:
                 notes.append(f"{name}: {had - has} of {had} {axis} not compared")
     return {name: cut[name] for name in estimates}, cut["the reference"], tuple(notes)
-
-
-# --- text -----------------------------------------------------------------------------------------
-
-
-def letter(at: int) -> str:
-    """A to z, then a1, b1, ..."""
-    return _LETTERS[at % 26] + (str(at // 26) if at >= 26 else "")
-
-
-def _legend(comparison: Comparison) -> str:
-    lines = []
-    replicates = comparison.samples.shape[-1]
-    if replicates:
-        lines.append(
-            f"[ ]: {percent(comparison.level)} interval over topics "
-            f"({replicates} bootstrap samples, recentred)."
-        )
-    if len(comparison.estimates) > 1 and len(comparison.topics) > 1:
-        names = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
-        name = names.get(comparison.correction)
-        correction = f", {name} correction over all pairs" if name else ""
-        test = TESTS_IN_WORDS[comparison.test]
-        lines.append(
-            f"Letters: better than these on the topics one by one, by {test} "
-            f"(p < {comparison.alpha:g}{correction})."
-        )
-    return "\n".join(lines)
-
-
-def _title(comparison: Comparison, m: int) -> str:
-    runs, topics = len(comparison.runs), len(comparison.topics)
-    return f"{comparison.measures[m]}: {runs} runs, {topics} topics"
-
-
-def _table(comparison: Comparison, m: int) -> str:
-    rows: list[list[str]] = []
-    for e, name in enumerate(comparison.estimates):
-        cells = [_figures(comparison, m, e, s) for s in range(len(comparison.statistics))]
-        tag = f"{letter(e)} {name}" if len(comparison.estimates) > 1 else name
-        rows.append([tag, *(f"{value} {beaten}" for value, beaten, _ in cells)])
-        if comparison.samples.shape[-1]:
-            rows.append(["", *(interval for _, _, interval in cells)])
-    header = ["", *(f"{name} " for name in comparison.statistics)]
-    return _title(comparison, m) + "\n" + aligned(header, rows)
-
-
-def _figures(
-    comparison: Comparison, m: int, e: int, s: int, digits: int = 3
-) -> tuple[str, str, str]:
-    """A value, the letters of the estimates that it is significantly better than, its interval."""
-    digits = 1 if comparison.statistics[s] == "max_drop" else digits
-    value = cell(comparison.values[m, e, s], digits)
-    interval = between(comparison.low[m, e, s], comparison.high[m, e, s], digits)
-    return value, "".join(map(letter, comparison.beats(m, e, s))), interval
-
-
-def _latex_row(comparison: Comparison, m: int, e: int, digits: int) -> list[str]:
-    prefix = f"$^{{{letter(e)}}}$ " if len(comparison.estimates) > 1 else ""
-    row = [prefix + latex_text(comparison.estimates[e])]
-    for s, statistic in enumerate(comparison.statistics):
-        text, beaten, interval = _figures(comparison, m, e, s, digits)
-        column = comparison.values[m, :, s]
-        best = np.nanmin if statistic in LESS_IS_BETTER else np.nanmax
-        if len(column) > 1 and not np.isnan(column).all() and column[e] == best(column):
-            text = rf"\textbf{{{text}}}"
-        text += f"$^{{{beaten}}}$" if beaten else ""
-        if comparison.samples.shape[-1]:
-            text += rf" {{\scriptsize {interval}}}"
-        row.append(text)
-    return row

@@ -72,17 +72,8 @@ def _summary(x: Floats, level: float) -> Floats:
     scores = _normal_scores(halves)
     pooled = x.reshape(-1, x.shape[2])
     low, high = np.quantile(pooled, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return np.stack(
-        [
-            pooled.mean(axis=0),
-            pooled.std(axis=0, ddof=1),
-            low,
-            high,
-            _rhats(halves, scores),
-            _ess(scores),
-            _ess_tail(x),
-        ]
-    )
+    spread = (pooled.mean(axis=0), pooled.std(axis=0, ddof=1), low, high)
+    return np.stack([*spread, _rhats(halves, scores), _ess(scores), _ess_tail(x)])
 
 
 def _halves(x: Floats) -> Floats:

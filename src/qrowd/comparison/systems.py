@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison import significance
 from qrowd.comparison.compare import TESTS_IN_WORDS, letter
-from qrowd.comparison.significance import (
-    CORRECTIONS,
-    TESTS,
-    beyond_reach,
-    mean_error,
-    pairwise_tests,
-)
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -62,10 +56,10 @@ class SystemComparison(Readable, Framed):
         )
 
     def __str__(self) -> str:
-        tables = [_table(self, m) for m in range(len(self.measures))]
+        tables = [self._table(m) for m in range(len(self.measures))]
         brackets = f"[ ]: {percent(self.level)} interval over topics."
         notes = [f"note: {note}" for note in self.notes]
-        return "\n\n".join([*tables, "\n".join([brackets, _legend(self), *notes])])
+        return "\n\n".join([*tables, "\n".join([brackets, self._legend(), *notes])])
 
     def better(self, measure: int) -> Mask:
         """better[a, b]: run a is significantly better than run b."""
@@ -103,9 +97,9 @@ class SystemComparison(Readable, Framed):
         rows = []
         for run, name in enumerate(self.runs):
             tag = "" if self.baseline else f"$^{{{letter(run)}}}$ "
-            cells = [_cell(self, m, run, digits) for m in range(len(self.mean))]
+            cells = [self._cell(m, run, digits) for m in range(len(self.mean))]
             rows.append([tag + latex_text(name), *cells])
-        caption = "\n".join([_legend(self), *self.notes])
+        caption = "\n".join([self._legend(), *self.notes])
         return latex(["", *map(latex_text, self.measures)], rows, caption)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +117,66 @@ class SystemComparison(Readable, Framed):
         account = {name: getattr(self, name) for name in about}
         account |= {"topics": list(self.topics), "rows": self.rows(), "tests": tests}
         return dict(plain(account | {"notes": list(self.notes)}))
+
+    # --- text -------------------------------------------------------------------------------------
+
+    def _legend(self) -> str:
+        count = len(self.runs)
+        tests = count - 1 if self.baseline else count * (count - 1) // 2
+        correction = _CORRECTIONS[self.correction].format(tests)
+        how = f"{TESTS_IN_WORDS[self.test]} over {len(self.topics)} topics "
+        how += f"(p < {self.alpha:g}{correction} in each measure)"
+        marks = f"{_UP} / {_DOWN}: significantly better / worse than {self.baseline}"
+        marks = marks if self.baseline else "Letters: significantly better than these"
+        return f"{marks}, by {how}."
+
+    def _marks(self, m: int, run: int) -> str:
+        """The letters of the runs that this one beats; with a baseline, better or worse than it."""
+        better = self.better(m)
+        if not self.baseline:
+            return " ".join(_ranges(np.flatnonzero(better[run]).tolist()))
+        base = self.runs.index(self.baseline)
+        return _UP if better[run, base] else _DOWN if better[base, run] else ""
+
+    def _table(self, m: int) -> str:
+        base = self.runs.index(self.baseline) if self.baseline else -1
+        rows = []
+        for run in np.argsort(-self.mean[m], kind="stable"):
+            ends = between(self.low[m, run], self.high[m, run])
+            tag = "" if self.baseline else f"{letter(int(run))} "
+            row = [tag + self.runs[run], float(self.mean[m, run]), ends]
+            if self.baseline:
+                difference = float(self.mean[m, run] - self.mean[m, base])
+                p = float(self.p_values[m, run, base])
+                row += ["", ""] if run == base else [f"{difference:+.4f}", cell(p)]
+            rows.append([*row, self._marks(m, int(run))])
+        extra = [f"to {self.baseline}", "p", ""] if self.baseline else ["better than"]
+        return aligned([self.measures[m], "mean", percent(self.level), *extra], rows)
+
+    def _cell(self, m: int, run: int, digits: int) -> str:
+        text = cell(float(self.mean[m, run]), digits)
+        if self.mean[m, run] == np.nanmax(self.mean[m]):
+            text = rf"\textbf{{{text}}}"
+        beaten = self._marks(m, run)
+        signs = {_UP: r"\blacktriangle", _DOWN: r"\blacktriangledown"}  # amssymb
+        beaten = signs.get(beaten, beaten) if self.baseline else beaten
+        return text + (f"$^{{{beaten}}}$" if beaten else "")
+
+
+def _ranges(runs: list[int]) -> list[str]:
+    """Letters of runs, three and more in a row as their first and last: a c-f."""
+    blocks: list[list[int]] = []
+    for run in runs:
+        if blocks and run == blocks[-1][-1] + 1:
+            blocks[-1].append(run)
+        else:
+            blocks.append([run])
+    return [
+        f"{letter(block[0])}-{letter(block[-1])}"
+        if len(block) > 2
+        else " ".join(map(letter, block))
+        for block in blocks
+    ]
 
 
 def compare_systems(
@@ -157,9 +211,9 @@ def compare_systems(
         base = runs.index(baseline)
         others = np.delete(np.arange(len(runs)), base)
         pairs = others, np.full(len(others), base)
-    p_values = pairwise_tests(values, pairs, test, correction, alpha=alpha, seed=seed)
+    p_values = significance.pairwise_tests(values, pairs, test, correction, alpha=alpha, seed=seed)
     mean, half = mean_interval(values, level)
-    caution = beyond_reach(test, len(scores.topics), len(pairs[0]), correction, alpha)
+    caution = significance.beyond_reach(test, len(scores.topics), len(pairs[0]), correction, alpha)
     notes = (*scores.notes, *caution)
     return SystemComparison(
         scores.measures,
@@ -179,8 +233,8 @@ def compare_systems(
 
 
 def _check(scores: Scores, baseline: str, test: str, correction: str) -> None:
-    require_choice("test", test, TESTS)
-    require_choice("correction", correction, CORRECTIONS)
+    require_choice("test", test, significance.TESTS)
+    require_choice("correction", correction, significance.CORRECTIONS)
     if len(scores.columns) != 1:
         raise UsageError(
             f"the scores have {len(scores.columns)} {scores.axis}s; systems are compared "
@@ -199,71 +253,6 @@ def mean_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Means over the last axis, and half of the width of their Student intervals."""
     from scipy.special import stdtrit
 
-    n, mean, error = mean_error(values)
+    n, mean, error = significance.mean_error(values)
     half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
     return mean, np.where(n > 1, half, np.nan)
-
-
-# --- text -----------------------------------------------------------------------------------------
-
-
-def _legend(comparison: SystemComparison) -> str:
-    count = len(comparison.runs)
-    tests = count - 1 if comparison.baseline else count * (count - 1) // 2
-    correction = _CORRECTIONS[comparison.correction].format(tests)
-    how = f"{TESTS_IN_WORDS[comparison.test]} over {len(comparison.topics)} topics "
-    how += f"(p < {comparison.alpha:g}{correction} in each measure)"
-    marks = f"{_UP} / {_DOWN}: significantly better / worse than {comparison.baseline}"
-    marks = marks if comparison.baseline else "Letters: significantly better than these"
-    return f"{marks}, by {how}."
-
-
-def _marks(comparison: SystemComparison, m: int, run: int) -> str:
-    """The letters of the runs that this one beats; with a baseline, better or worse than it."""
-    better = comparison.better(m)
-    if not comparison.baseline:
-        return " ".join(_ranges(np.flatnonzero(better[run]).tolist()))
-    base = comparison.runs.index(comparison.baseline)
-    return _UP if better[run, base] else _DOWN if better[base, run] else ""
-
-
-def _ranges(runs: list[int]) -> list[str]:
-    """Letters of runs, three and more in a row as their first and last: a c-f."""
-    blocks: list[list[int]] = []
-    for run in runs:
-        if blocks and run == blocks[-1][-1] + 1:
-            blocks[-1].append(run)
-        else:
-            blocks.append([run])
-    return [
-        f"{letter(block[0])}-{letter(block[-1])}"
-        if len(block) > 2
-        else " ".join(map(letter, block))
-        for block in blocks
-    ]
-
-
-def _table(comparison: SystemComparison, m: int) -> str:
-    base = comparison.runs.index(comparison.baseline) if comparison.baseline else -1
-    rows = []
-    for run in np.argsort(-comparison.mean[m], kind="stable"):
-        ends = between(comparison.low[m, run], comparison.high[m, run])
-        tag = "" if comparison.baseline else f"{letter(int(run))} "
-        row = [tag + comparison.runs[run], float(comparison.mean[m, run]), ends]
-        if comparison.baseline:
-            difference = float(comparison.mean[m, run] - comparison.mean[m, base])
-            p = float(comparison.p_values[m, run, base])
-            row += ["", ""] if run == base else [f"{difference:+.4f}", cell(p)]
-        rows.append([*row, _marks(comparison, m, int(run))])
-    extra = [f"to {comparison.baseline}", "p", ""] if comparison.baseline else ["better than"]
-    return aligned([comparison.measures[m], "mean", percent(comparison.level), *extra], rows)
-
-
-def _cell(comparison: SystemComparison, m: int, run: int, digits: int) -> str:
-    text = cell(float(comparison.mean[m, run]), digits)
-    if comparison.mean[m, run] == np.nanmax(comparison.mean[m]):
-        text = rf"\textbf{{{text}}}"
-    beaten = _marks(comparison, m, run)
-    signs = {_UP: r"\blacktriangle", _DOWN: r"\blacktriangledown"}  # amssymb
-    beaten = signs.get(beaten, beaten) if comparison.baseline else beaten
-    return text + (f"$^{{{beaten}}}$" if beaten else "")

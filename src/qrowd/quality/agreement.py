@@ -12,6 +12,7 @@ from qrowd.comparison.significance import interval
 from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.data.judgements import Judgements
 from qrowd.errors import ParameterError, require_choice
+from qrowd.quality.behaviour import crossed
 from qrowd.rendering import Readable
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -210,9 +211,7 @@ def coefficient(name: str, grades: Array) -> Callable[[Array, Array | None], Flo
 def counts_of(judgements: Judgements) -> Offsets:
     """How many assessors gave each grade to each pair: int64[pairs, grades]."""
     single = judgements.one_each()
-    size = len(single.scale)
-    cells = single.pair.astype(np.int64) * size + single.grade
-    return np.bincount(cells, minlength=len(single.pairs) * size).reshape(-1, size)
+    return crossed(single.pair, single.grade, (len(single.pairs), len(single.scale)))
 
 
 def raw(counts: Array, times: Array | None = None) -> Floats:

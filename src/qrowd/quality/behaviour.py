@@ -38,23 +38,15 @@ def sequences(judgements: Judgements) -> Sequences:
 
 def longest_runs(ordered: Sequences) -> Offsets:
     """The longest run of the same answer of each assessor."""
-    n = len(ordered.grade)
-    if not n:
-        return np.zeros(len(ordered.starts) - 1, np.int64)
-    new = np.ones(n, np.bool_)
-    new[1:] = (ordered.grade[1:] != ordered.grade[:-1]) | (
-        ordered.assessor[1:] != ordered.assessor[:-1]
-    )
+    result = np.zeros(len(ordered.starts) - 1, np.int64)
+    if not len(ordered.grade):
+        return result
+    grade, assessor = ordered.grade, ordered.assessor
+    new = (np.diff(grade, prepend=-1) != 0) | (np.diff(assessor, prepend=-1) != 0)
     begin = np.flatnonzero(new)
-    length = np.diff(np.append(begin, n))
-    return _largest(ordered.assessor[begin], length, len(ordered.starts) - 1)
-
-
-def _largest(assessor: Array, values: Array, assessors: int) -> Offsets:
-    """The largest value of each assessor (`assessor` is sorted); 0 without any."""
-    result = np.zeros(assessors, np.int64)
-    first = np.flatnonzero(np.concatenate([[True], assessor[1:] != assessor[:-1]]))
-    result[assessor[first]] = np.maximum.reduceat(values, first)
+    length = np.diff(np.append(begin, len(grade)))
+    first = np.flatnonzero(np.diff(assessor[begin], prepend=-1))
+    result[assessor[begin][first]] = np.maximum.reduceat(length, first)
     return result
 
 
@@ -76,9 +68,14 @@ def repeats(ordered: Sequences, longest: int = 6) -> Floats:
 
 def answer_counts(judgements: Judgements) -> Offsets:
     """How often each assessor gave each grade: [assessors, grades]."""
-    size = len(judgements.scale)
-    cells = judgements.assessor.astype(np.int64) * size + judgements.grade
-    return np.bincount(cells, minlength=len(judgements.assessors) * size).reshape(-1, size)
+    shape = (len(judgements.assessors), len(judgements.scale))
+    return crossed(judgements.assessor, judgements.grade, shape)
+
+
+def crossed(row: Array, column: Array, shape: tuple[int, int]) -> Offsets:
+    """How often each two codes, of a row and of a column, come together."""
+    cells = row.astype(np.int64) * shape[1] + column
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def entropies(counts: Offsets) -> Floats:

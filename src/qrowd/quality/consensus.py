@@ -11,27 +11,20 @@ from qrowd.data.arrays import Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share with its interval (NaN where there is only one topic)."""
-
-    value: float
-    low: float
-    high: float
+from qrowd.quality.agreement import Coefficient
 
 
 @dataclass(frozen=True)
 class ConsensusGain:
     """Shares that are right (relevant or not) against gold: of answers, of merged labels.
 
-    `gain` is their difference. Intervals draw topics again, the same ones for all three.
+    `gain` is their difference. Intervals draw topics again, the same ones for all three; they are
+    NaN where there is only one topic.
     """
 
-    single: Share
-    merged: Share
-    gain: Share
+    single: Coefficient
+    merged: Coefficient
+    gain: Coefficient
     answers: int
     pairs: int
     topics: int
@@ -90,7 +83,7 @@ def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -
     values["gain"] = values["merged"] - values["single"]
     samples["gain"] = samples["merged"] - samples["single"]
     gains = {
-        name: Share(float(values[name]), *map(float, interval(samples[name], level)))
+        name: Coefficient(float(values[name]), *map(float, interval(samples[name], level)))
         for name in values
     }
     return ConsensusGain(**gains, answers=int(total[1]), pairs=int(total[3]), topics=topics)

@@ -125,8 +125,8 @@ class Evidence:
         if self.same_scale:
             answers, truth = self.single.grade[rows], self.single.scale.codes(grade)
         right = answers == truth
-        kinds = len(self.single.scale) if self.same_scale else 2
-        counts = [_table(assessor, column, self.size, kinds) for column in (answers, truth)]
+        shape = (self.size, len(self.single.scale) if self.same_scale else 2)
+        counts = [behaviour.crossed(assessor, column, shape) for column in (answers, truth)]
         n = counts[0].sum(axis=1)
         chance = over((counts[0] * counts[1]).sum(axis=1), n**2)
         sums = (right, relevant, relevant & yes, ~relevant, ~relevant & ~yes)
@@ -190,7 +190,7 @@ class Evidence:
         relevant = belief[:, self.single.scale.relevant].sum(axis=1)
         right = belief[np.arange(len(belief)), grade]
         truth = np.stack([np.bincount(assessor, part, self.size) for part in belief.T], axis=1)
-        answers = _table(assessor, grade, self.size, belief.shape[1])
+        answers = behaviour.crossed(assessor, grade, (self.size, belief.shape[1]))
         n = answers.sum(axis=1).astype(np.float64)
         chance = over((truth * answers).sum(axis=1), n**2)
         sums = (right, relevant, relevant * yes, 1 - relevant, (1 - relevant) * ~yes)
@@ -266,8 +266,3 @@ def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given
 def _sums(assessor: Array, parts: _Five, assessors: int) -> _Five:
     a, b, c, d, e = (np.bincount(assessor, part, assessors).astype(np.float64) for part in parts)
     return a, b, c, d, e
-
-
-def _table(assessor: Array, column: Array, assessors: int, kinds: int) -> Offsets:
-    cells = assessor.astype(np.int64) * kinds + column
-    return np.bincount(cells, minlength=assessors * kinds).reshape(-1, kinds)

@@ -39,7 +39,7 @@ class Couple:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
@@ -48,17 +48,17 @@ class Independence(Readable):
     freedom (NaN without pairs that two judged).
     """
 
-    rho: float
-    low: float
-    high: float
-    agreement: float
-    expected: float
-    freedom: int
+    rho: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    agreement: float = np.nan
+    expected: float = np.nan
+    freedom: int = 0
     assessors: int
     topics: tuple[str, ...]
     by_topic: Floats
-    couples: tuple[Couple, ...]
-    method: str
+    couples: tuple[Couple, ...] = ()
+    method: str = ""
     level: float = 0.95
 
     @property
@@ -133,17 +133,9 @@ def independence(
         rows = _sampled(rows, most)
     if sharing(rows).freedom[1] < 1:  # nothing can be told
         return Independence(
-            rho=np.nan,
-            low=np.nan,
-            high=np.nan,
-            agreement=np.nan,
-            expected=np.nan,
-            freedom=0,
             assessors=int((rows.per_assessor > 0).sum()),
             topics=tuple(rows.topics),
             by_topic=np.full(len(rows.topics), np.nan),
-            couples=(),
-            method="",
             level=level,
         )
     quiet = replace(given, progress=None)

@@ -20,16 +20,8 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError
-from qrowd.quality.against_gold import (
-    BINARY_AT_LEAST,
-    NDCG_AT_LEAST,
-    POINTS,
-    best_ndcg_score,
-    binary_points,
-    gains,
-    ideal_dcg,
-    unusable,
-)
+from qrowd.quality import against_gold
+from qrowd.quality.against_gold import POINTS, binary_points, gains, ideal_dcg
 
 MOST, DRAWS = 300_000, 20_000
 THRESHOLDS = tuple(np.linspace(0, 1, 101).tolist())
@@ -206,8 +198,8 @@ def simulate_checks(
     gold: Qrels | Sequence[int],
     *,
     workers: Sequence[Worker] = WORKERS,
-    binary_at_least: float = BINARY_AT_LEAST,
-    ndcg_at_least: float = NDCG_AT_LEAST,
+    binary_at_least: float = against_gold.BINARY_AT_LEAST,
+    ndcg_at_least: float = against_gold.NDCG_AT_LEAST,
     accuracy_at_least: float = 0.6,
     ideal: str = "tied",
     seed: int = 0,
@@ -226,7 +218,8 @@ def simulate_checks(
     sets = gold_sets(gold) if isinstance(gold, Qrels) else Counter([tuple(sorted(gold))])
     rows = []
     for grades, topics in sorted(sets.items(), key=lambda item: (-item[1], item[0])):
-        best, problem = best_ndcg_score(grades, ideal), unusable(grades, ndcg_at_least, ideal)
+        best = against_gold.best_ndcg_score(grades, ideal)
+        problem = against_gold.unusable(grades, ndcg_at_least, ideal)
         for worker in workers:
             of_worker = outcomes(grades, worker, ideal=ideal, seed=seed)
             shares = (

@@ -14,7 +14,7 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import tied_argmax
 from qrowd.errors import InputError, ParameterError
-from qrowd.quality.doubt import Doubt, Rule, check_needs, rule_of
+from qrowd.quality.doubt import Rule, check_needs, rule_of
 from qrowd.quality.evidence import Evidence, given_on_scale
 from qrowd.rendering import Readable, plain
 
@@ -145,10 +145,20 @@ def screen(
             alone = doubt.weight if down_weight else np.where(doubt.doubted, 0.0, 1.0)
             per_rule[rule.spec] = effect.change_with(alone)
     changes = effect.change_without_each(doubted, each)
-    rows = tuple(
-        _left_out(evidence, int(k), doubting, doubts, float(weight[k]), changes.get(int(k)))
-        for k in np.flatnonzero(doubted)
-    )
+    rows = []
+    for k in np.flatnonzero(doubted).tolist():
+        against = [(r, d) for r, d in zip(doubting, doubts, strict=True) if d.doubted[k]]
+        rows.append(
+            LeftOut(
+                str(judgements.assessors.names[k]),
+                int(judgements.per_assessor[k]),
+                tuple(rule.spec for rule, _ in against),
+                tuple(float(doubt.value[k]) for _, doubt in against),
+                tuple(doubt.say(k) for _, doubt in against),
+                float(weight[k]),
+                changes.get(k),
+            )
+        )
     specs = tuple(rule.spec for rule in doubting)
     method = repr(merge) if merge is not None else "votes"
     notes = []
@@ -158,27 +168,7 @@ def screen(
     if given.gold is not None:
         notes.append(f"gold is relevant from grade {gold_rel} on")
     change = effect.change_with(weight)
-    return Screened(kept, rows, specs, change, per_rule, method, down_weight, tuple(notes))
-
-
-def _left_out(
-    evidence: Evidence,
-    k: int,
-    rules: list[Rule],
-    doubts: list[Doubt],
-    weight: float,
-    change: Change | None,
-) -> LeftOut:
-    against = [(r, d) for r, d in zip(rules, doubts, strict=True) if d.doubted[k]]
-    return LeftOut(
-        str(evidence.judgements.assessors.names[k]),
-        int(evidence.judgements.per_assessor[k]),
-        tuple(rule.spec for rule, _ in against),
-        tuple(float(doubt.value[k]) for _, doubt in against),
-        tuple(doubt.say(k) for _, doubt in against),
-        weight,
-        change,
-    )
+    return Screened(kept, tuple(rows), specs, change, per_rule, method, down_weight, tuple(notes))
 
 
 def _without(judgements: Judgements, doubted: Mask) -> Judgements:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, over
+from qrowd.data.arrays import Floats, over
 from qrowd.data.judgements import Judgements
-from qrowd.quality.behaviour import Sequences
+from qrowd.quality.behaviour import Sequences, crossed
 
 PATTERNS = (1, 2, 3)
 
@@ -49,14 +49,15 @@ def distances(judgements: Judgements) -> Distances:
     assessors, assessor = len(judgements.assessors), judgements.assessor
     grades = np.array(judgements.scale.grades, np.float64)
     grade = ((grades - grades[0]) / (grades[-1] - grades[0]))[judgements.grade]
-    n, first, second = (
-        _over_others(judgements, power) for power in (np.ones_like(grade), grade, grade**2)
-    )
-    comparisons, others, squares, seen = (
-        _per(assessor, part, assessors) for part in (n, first, second, np.ones_like(grade))
-    )
-    total = _per(assessor, n * grade**2 - 2 * grade * first + second, assessors)
-    mean, square = (over(_per(assessor, part, assessors), seen) for part in (grade, grade**2))
+    one = np.ones_like(grade)
+    n, first, second = (_over_others(judgements, power) for power in (one, grade, grade**2))
+
+    def per_assessor(values: Floats) -> Floats:
+        return np.bincount(assessor, values, assessors).astype(np.float64)
+
+    comparisons, others, squares, seen = map(per_assessor, (n, first, second, one))
+    total = per_assessor(n * grade**2 - 2 * grade * first + second)
+    mean, square = (over(per_assessor(part), seen) for part in (grade, grade**2))
     by_chance = square * comparisons - 2 * mean * others + squares
     # the standard deviation of the sum over all orders of the assessor's answers: with answers g
     # and, centred, the others' number n and sum s of each pair, the sum of a(i, j) = g_i^2 n_j -
@@ -64,18 +65,13 @@ def distances(judgements: Judgements) -> Distances:
     centred = n - over(comparisons, seen)[assessor]
     centred_sum = first - over(others, seen)[assessor]
     of_grade, of_square = grade - mean[assessor], grade**2 - square[assessor]
-    parts = (of_square**2, of_square * of_grade, of_grade**2)
-    own = [_per(assessor, part, assessors) for part in parts]
-    parts = (centred * centred, centred * centred_sum, centred_sum * centred_sum)
-    pairs = [_per(assessor, part, assessors) for part in parts]
-    variance = own[0] * pairs[0] - 4 * own[1] * pairs[1] + 4 * own[2] * pairs[2]
+    own = map(per_assessor, (of_square**2, of_square * of_grade, of_grade**2))
+    pairs = map(per_assessor, (centred**2, centred * centred_sum, centred_sum**2))
+    squared, mixed, summed = (a * b for a, b in zip(own, pairs, strict=True))
+    variance = squared - 4 * mixed + 4 * summed
     spread = np.sqrt(np.maximum(variance, 0) / np.maximum(seen - 1, 1))
     chance, error = over(by_chance, comparisons), over(spread, by_chance)
     return Distances(over(total, comparisons), chance, comparisons, error)
-
-
-def _per(assessor: Array, values: Floats, assessors: int) -> Floats:
-    return np.bincount(assessor, values, assessors).astype(np.float64)
 
 
 def _over_others(judgements: Judgements, values: Floats) -> Floats:
@@ -86,9 +82,8 @@ def _over_others(judgements: Judgements, values: Floats) -> Floats:
 
 def others_votes(judgements: Judgements) -> Floats:
     """For each row, how many others gave the pair each grade: [rows, grades]."""
-    size = len(judgements.scale)
-    cells = judgements.pair.astype(np.int64) * size + judgements.grade
-    votes = np.bincount(cells, minlength=len(judgements.pairs) * size).reshape(-1, size)
+    shape = (len(judgements.pairs), len(judgements.scale))
+    votes = crossed(judgements.pair, judgements.grade, shape)
     others = votes[judgements.pair].astype(np.float64)
     others[np.arange(len(others)), judgements.grade] -= 1
     return others

@@ -81,27 +81,19 @@ class Automatic:
         """The probability of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given)
         labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
-        topics = np.unique(fitting.judgements.pairs.topic[labelled])
-        if len(labelled) >= ENOUGH and len(topics) > 1:
-            beliefs = _Beliefs(fitting, NOTHING)
+        rows = fitting.judgements
+        by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
+        beliefs = _Beliefs(fitting, NOTHING if by_gold else replace(given, progress=None))
+        columns = {"informedness": beliefs.informedness}
+        if by_gold:
             made = _by_gold(fitting, beliefs, labelled, self.draws)
-            columns = {"informedness": beliefs.informedness}
             return fitting.merged(made.posterior, columns, samples=made.samples)
-        return self._by_check(fitting, _Beliefs(fitting, replace(given, progress=None)))
-
-    def _by_check(self, fitting: Fitting, beliefs: _Beliefs) -> Merged:
         check = independence(
-            fitting.judgements,
-            MODEL,
-            beliefs.given,
-            replicates=REPLICATES,
-            most=CHECKED,
-            seed=self.seed,
+            rows, MODEL, beliefs.given, replicates=REPLICATES, most=CHECKED, seed=self.seed
         )
         kept = "the vote" if check.together else "the mean of the vote and of ds"
         fitting.notes += [f"chosen: {kept}", f"because {check.verdict}"]
         posterior = beliefs.vote if check.together else beliefs.mean
-        columns = {"informedness": beliefs.informedness}
         return fitting.merged(posterior, columns, details=Details(own={"independence": check}))
 
 

@@ -83,12 +83,9 @@ class GaussianProcess:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of relevance of every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        assert given.documents is not None
         votes = fitting.votes_with_gold()
-        alike = Alike.of(fitting.judgements.pairs, given.documents)
-        fitting.notes += alike.notes
         topics = []
-        for rows, cosines in alike.topics():
+        for rows, cosines in fitting.alike():
             yes, no = votes[None, rows, 1], votes[None, rows, 0]
             topics.append((rows, Sites(self._like(cosines), yes, no, self.spread, self.mean)))
         unsettled = [sites for _, sites in topics]
@@ -204,11 +201,6 @@ class Sites:
     def _move(self, site: Floats, voted: Mask, new: Floats) -> None:
         site[voted] += self.step * (new - site[voted])
 
-    def densities(self) -> Tilted:
-        """Each document's own density of f: exact where documents are not alike."""
-        mean, variance = self.cavity()
-        return tilted(mean, variance, self.yes, self.no, _FINE)
-
     def relevant(self) -> Floats:
         """P(relevant) by Gaussian marginals: within .002 of `corrected`, and quick."""
         from scipy.special import ndtr
@@ -224,7 +216,9 @@ class Sites:
         """
         from scipy.special import ndtr
 
-        density, sd = self.densities(), np.sqrt(self.variance)
+        # each document's own density of f: exact where documents are not alike
+        density = tilted(*self.cavity(), self.yes, self.no, _FINE)
+        sd = np.sqrt(self.variance)
         alike = self.covariance / (sd[:, :, None] * sd[:, None, :])
         each = np.arange(alike.shape[1])
         alike[:, each, each] = 0.0

@@ -9,23 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qrowd.aggregation import hierarchy
 from qrowd.aggregation.fit import Fitting
-from qrowd.aggregation.hierarchy import (
-    MOST_RHAT,
-    Layout,
-    assessor_columns,
-    blank,
-    chains_of,
-    confusion_of,
-    lay_out,
-    likelihood_of,
-    side_by_side,
-    start,
-    unmixed,
-    warn_of_contrary,
-)
 from qrowd.data.arrays import Grades
-from qrowd.data.chains import Likelihood, ParameterTable
+from qrowd.data.chains import ParameterTable
 from qrowd.data.details import Caution, Details
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -110,15 +97,37 @@ class HierBayes:
 
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """Posterior of every pair of the pool, draws, and what was learned of the assessors."""
+        from qrowd.comparison.diagnostics import summarise
+
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        layout = lay_out(fitting.judgements, fitting.gold, self.kappa_min)
+        layout = hierarchy.lay_out(fitting.judgements, fitting.gold, self.kappa_min)
         each = -(-self.draws // self.chains)
-        record = blank(layout, self.chains, self.sweeps, self._dropped, each)
+        record = hierarchy.blank(layout, self.chains, self.sweeps, self._dropped, each)
         done = self._run(layout, record, fitting)
+        finished, kept = min(done) == self.sweeps, sum(done) - self.chains * self._dropped
         samples = self._samples(layout, record, done)
-        likelihood = likelihood_of(record, layout) if min(done) == self.sweeps else None
+        likelihood = hierarchy.likelihood_of(record, layout) if finished else None
         record = record._replace(z=record.z[:, :0].copy())  # its memory is free for what follows
-        return self._merged(layout, record, done, fitting, samples, likelihood)
+        chains = hierarchy.chains_of(record, layout.judgements, self._dropped, min(done))
+        chains = replace(chains, likelihood=likelihood)
+        parameters = summarise(chains)
+        # the average of P(z | rest) over all scans of all chains
+        posterior = np.full((len(layout.judgements.pairs), layout.grades), 1.0 / layout.grades)
+        posterior[layout.order] = record.p.sum(axis=0) / (self.scans * kept)
+        posterior = fitting.clamped(posterior)
+        confusion = hierarchy.confusion_of(record, kept)
+        complaint = hierarchy.unmixed(parameters, min(done) - self._dropped)
+        fitting.settled = finished and not complaint
+        if complaint:
+            fitting.notes.append(Caution(complaint))
+        if complaint and finished:
+            message = f"{spec_of(self)}: {complaint}; {self._remedy(parameters)}"
+            warnings.warn(message, NotConvergedWarning, stacklevel=2)
+        columns = hierarchy.assessor_columns(layout.judgements, posterior, confusion, parameters)
+        hierarchy.warn_of_contrary(fitting, confusion)
+        warmup = record.hyper[:, : self._dropped]
+        details = Details(chains=chains, parameters=parameters, warmup=warmup)
+        return fitting.merged(posterior, columns, details=details, samples=samples)
 
     @property
     def _dropped(self) -> int:
@@ -129,11 +138,11 @@ class HierBayes:
             )
         return dropped
 
-    def _run(self, layout: Layout, record: Record, fitting: Fitting) -> list[int]:
+    def _run(self, layout: hierarchy.Layout, record: Record, fitting: Fitting) -> list[int]:
         from qrowd.aggregation.kernels.gibbs import sweeps
         from qrowd.comparison.diagnostics import rhat
 
-        states = [start(layout, self.seed, chain) for chain in range(self.chains)]
+        states = [hierarchy.start(layout, self.seed, chain) for chain in range(self.chains)]
 
         def work(chain: int, first: int, last: int) -> None:
             own = type(record)(*(part[chain] for part in record))
@@ -154,7 +163,7 @@ class HierBayes:
                     fitting.given.progress(sweep, self.sweeps, worst)
             fitting.steps = done
 
-        done, interrupted = side_by_side(self.chains, self.sweeps, BLOCK, work, report)
+        done, interrupted = hierarchy.side_by_side(self.chains, self.sweeps, BLOCK, work, report)
         fitting.steps = min(done)
         if interrupted and fitting.steps < self._dropped + 8:
             raise KeyboardInterrupt("interrupted before any draw was to be kept")
@@ -164,52 +173,18 @@ class HierBayes:
             warnings.warn(message, NotConvergedWarning, stacklevel=4)
         return done
 
-    def _merged(
-        self,
-        layout: Layout,
-        record: Record,
-        done: list[int],
-        fitting: Fitting,
-        samples: Grades,
-        likelihood: Likelihood | None,
-    ) -> Merged:
-        from qrowd.comparison.diagnostics import summarise
-
-        kept = min(done) - self._dropped
-        chains = chains_of(record, layout.judgements, self._dropped, min(done))
-        chains = replace(chains, likelihood=likelihood)
-        parameters = summarise(chains)
-        # the average of P(z | rest) over all scans of all chains
-        scans = self.scans * sum(sweeps - self._dropped for sweeps in done)
-        posterior = np.full((len(layout.judgements.pairs), layout.grades), 1.0 / layout.grades)
-        posterior[layout.order] = record.p.sum(axis=0) / scans
-        posterior = fitting.clamped(posterior)
-        confusion = confusion_of(record, done, self._dropped)
-        complaint = unmixed(parameters, kept)
-        fitting.settled = not complaint and min(done) == self.sweeps
-        if complaint:
-            fitting.notes.append(Caution(complaint))
-        if complaint and min(done) == self.sweeps:
-            message = f"{spec_of(self)}: {complaint}; {self._remedy(parameters)}"
-            warnings.warn(message, NotConvergedWarning, stacklevel=3)
-        columns = assessor_columns(layout.judgements, posterior, confusion, parameters)
-        warn_of_contrary(fitting, confusion)
-        warmup = record.hyper[:, : self._dropped]
-        details = Details(chains=chains, parameters=parameters, warmup=warmup)
-        return fitting.merged(posterior, columns, details=details, samples=samples)
-
     def _remedy(self, parameters: ParameterTable) -> str:
         """What helps: a size of a population that wanders near 0 needs more than patience."""
         patience = f"sweeps={4 * self.sweeps}"
         sizes = np.array([str(name).startswith("kappa") for name in parameters.parameter])
-        if self.kappa_min < 1 and (parameters["rhat"][sizes] > MOST_RHAT).any():
+        if self.kappa_min < 1 and (parameters["rhat"][sizes] > hierarchy.MOST_RHAT).any():
             return (
                 "few assessors or topics leave the sizes of populations (kappa) open: "
                 f"set kappa_min=1 and {patience}"
             )
         return f"allow more sweeps: {patience}"
 
-    def _samples(self, layout: Layout, record: Record, done: list[int]) -> Grades:
+    def _samples(self, layout: hierarchy.Layout, record: Record, done: list[int]) -> Grades:
         """Draws of z[pairs, draws], chain after chain; coins where a pair takes no part."""
         random = np.random.default_rng(self.seed)
         whole = self.sweeps - self._dropped

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from qrowd.aggregation import hierarchy
 from qrowd.aggregation.confusion import ConfusionEM
 from qrowd.aggregation.fit import Fitting
-from qrowd.aggregation.hierarchy import (
-    PARETO,
-    assessor_columns,
-    named_parameters,
-    warn_of_contrary,
-)
 from qrowd.data.arrays import Floats, Mask
 from qrowd.data.chains import ParameterTable
 from qrowd.data.details import Details
@@ -83,26 +78,22 @@ class HierVB:
         for _ in fitting.iterations(self.max_iter):
             bound = _update(em, populations)
             fitting.settled = abs(fitting.gain(bound + em.e_step())) < enough
-        return self._merged(em, populations, fitting)
+        counts = em.cell_counts.transpose(0, 2, 1) + populations.alpha[1:]
+        topics = em.group_counts + populations.alpha[0]
+        confusion = counts / counts.sum(axis=2, keepdims=True)
+        parameters = _beta_parameters(rows, populations, topics, counts)
+        columns = hierarchy.assessor_columns(rows, em.posterior, confusion, parameters)
+        hierarchy.warn_of_contrary(fitting, confusion)
+        own = {"phi": populations.phi, "kappa": populations.kappa}
+        details = Details(parameters=parameters, own=own)
+        return fitting.merged(em.posterior, columns, details=details)
 
     def _start(self, em: ConfusionEM) -> Populations:
         """Half of each row's mean from everybody's counts, half honest; sizes 2 or the smallest."""
         phi = [_shares(em.group_counts.sum(axis=0))]
         pooled = em.cell_counts.sum(axis=0)
         phi += [(_shares(pooled[:, c]) + np.eye(em.size)[c]) / 2 for c in range(em.size)]
-        return Populations(max(2.0, self.kappa_min) * np.array(phi), PARETO, self.kappa_min)
-
-    def _merged(self, em: ConfusionEM, populations: Populations, fitting: Fitting) -> Merged:
-        rows, counts = fitting.judgements, em.cell_counts
-        posterior = counts.transpose(0, 2, 1) + populations.alpha[1:]
-        topics = em.group_counts + populations.alpha[0]
-        confusion = posterior / posterior.sum(axis=2, keepdims=True)
-        parameters = _beta_parameters(rows, populations, topics, posterior)
-        columns = assessor_columns(rows, em.posterior, confusion, parameters)
-        warn_of_contrary(fitting, confusion)
-        own = {"phi": populations.phi, "kappa": populations.kappa}
-        details = Details(parameters=parameters, own=own)
-        return fitting.merged(em.posterior, columns, details=details)
+        return Populations(max(2.0, self.kappa_min) * np.array(phi), self.kappa_min)
 
 
 def _update(em: ConfusionEM, populations: Populations) -> float:
@@ -129,8 +120,8 @@ def _shares(counts: Floats) -> Floats:
 class Populations:
     """alpha[population, grade] of prevalence (0) and of the assessors' rows (1 + true grade)."""
 
-    def __init__(self, alpha: Floats, pareto: float, kappa_min: float) -> None:
-        self.alpha, self.pareto, self.kappa_min = alpha, pareto, kappa_min
+    def __init__(self, alpha: Floats, kappa_min: float) -> None:
+        self.alpha, self.kappa_min = alpha, kappa_min
         self.evidence = np.zeros(len(alpha))
 
     @property
@@ -147,19 +138,16 @@ class Populations:
         """One Newton step up the evidence and the prior; never down, never into the mirror."""
         seen = counts[counts.sum(axis=1) > 0]
         old = self.alpha[population].copy()
-        height = self._height(population, old, seen)
-        step = _newton(old, seen, self.pareto)
+        height = _height(old, seen)
+        step = _newton(old, seen)
         for _ in range(_HALVINGS):
             new = np.maximum(old * np.exp(step), _LEAST_ALPHA)
-            reached = self._height(population, new, seen)
+            reached = _height(new, seen)
             if reached >= height and self._allowed(population, new):
                 self.alpha[population], height = new, reached
                 break
             step = step / 2
         self.evidence[population] = height
-
-    def _height(self, population: int, alpha: Floats, counts: Floats) -> float:
-        return log_evidence(alpha, counts) - self.pareto * float(np.log(alpha.sum()))
 
     def _allowed(self, population: int, alpha: Floats) -> bool:
         """Large enough, and no two true grades would do better with their names swapped."""
@@ -172,6 +160,10 @@ class Populations:
         swapped = rows + rows.T
         other: Mask = ~np.eye(len(rows), dtype=np.bool_)
         return bool((right[:, None] + right[None, :] > swapped)[other].all())
+
+
+def _height(alpha: Floats, counts: Floats) -> float:
+    return log_evidence(alpha, counts) - hierarchy.PARETO * float(np.log(alpha.sum()))
 
 
 def log_evidence(alpha: Floats, counts: Floats) -> float:
@@ -191,15 +183,15 @@ def expected_logs(alpha: Floats, counts: Floats) -> Floats:
     return np.asarray(digamma(own) - digamma(own.sum(axis=1, keepdims=True)))
 
 
-def _newton(alpha: Floats, counts: Floats, pareto: float) -> Floats:
+def _newton(alpha: Floats, counts: Floats) -> Floats:
     """The step in log alpha; along the gradient where the surface is not concave."""
     from scipy.special import digamma, polygamma
 
     kappa, total, members = alpha.sum(), counts.sum(axis=1), len(counts)
     first = digamma(counts + alpha).sum(axis=0) - members * digamma(alpha)
-    common = (digamma(total + kappa) - digamma(kappa)).sum() + pareto / kappa
+    common = (digamma(total + kappa) - digamma(kappa)).sum() + hierarchy.PARETO / kappa
     second = polygamma(1, counts + alpha).sum(axis=0) - members * polygamma(1, alpha)
-    shared = pareto / kappa**2 - (polygamma(1, total + kappa) - polygamma(1, kappa)).sum()
+    shared = hierarchy.PARETO / kappa**2 - (polygamma(1, total + kappa) - polygamma(1, kappa)).sum()
     gradient = alpha * (first - common)
     curvature = np.diag(alpha**2 * second + gradient) + np.outer(alpha, alpha) * shared
     values, vectors = np.linalg.eigh(curvature)
@@ -219,8 +211,8 @@ def _beta_parameters(
     hyper = np.concatenate([populations.phi, populations.kappa[:, None]], axis=1)
     wrong, others = assessors.sum(axis=2) - right, topics.sum(axis=1, keepdims=True) - topics
     valueless, grades = np.full_like(hyper, np.nan), (None, None, slice(None), slice(1, None))
-    a = named_parameters(valueless[None, None], right[None, None], topics[grades], rows)
-    b = named_parameters(hyper[None, None], wrong[None, None], others[grades], rows)
+    a = hierarchy.named_parameters(valueless[None, None], right[None, None], topics[grades], rows)
+    b = hierarchy.named_parameters(hyper[None, None], wrong[None, None], others[grades], rows)
     columns = [_beta_columns(a[name].ravel(), b[name].ravel()) for name in a.values]
     entries = [a.entries(name) for name in a.values]
     kinds = [np.full(len(e), name, object) for name, e in zip(a.values, entries, strict=True)]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from qrowd.aggregation.fit import Fitting
-from qrowd.data.arrays import Codes, Floats, Offsets, starts_of
+from qrowd.data.arrays import Floats, starts_of
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -60,8 +58,7 @@ class KOS:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of messages for relevance, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        graph = _Graph.of(fitting.judgements)
-        messages = _Messages(graph, self.seed)
+        messages = _Messages(fitting.judgements, self.seed)
         for _ in fitting.iterations(self.max_iter):
             moved = messages.exchange()
             fitting.gain(moved)
@@ -71,19 +68,12 @@ class KOS:
         return fitting.merged(posterior, {"weight": messages.sent()})
 
 
-@dataclass(frozen=True, eq=False)
-class _Graph:
-    """One edge per pair and assessor with votes that do not cancel; `part` of each assessor."""
+class _Messages:
+    """Messages along the edges, one per pair and assessor with votes that do not cancel; `part` is
+    the connected part of the crowd that each assessor is in, `share` each pair's for relevance.
+    """
 
-    starts: Offsets
-    assessor: Codes
-    vote: Floats
-    part: Codes
-    parts: int
-    assessors: int
-
-    @classmethod
-    def of(cls, rows: Judgements) -> _Graph:
+    def __init__(self, rows: Judgements, seed: int) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -96,40 +86,29 @@ class _Graph:
         pair, assessor = np.divmod(distinct[kept], max(assessors, 1))
         size = max(assessors + pairs, 1)
         links = coo_array((np.ones(len(pair)), (assessor, assessors + pair)), shape=(size, size))
-        parts, part = connected_components(links, directed=False)
-        starts = starts_of(pair, pairs)
-        codes = assessor.astype(np.int32)
-        return cls(starts, codes, vote[kept], part[:assessors], parts, assessors)
-
-
-class _Messages:
-    """The state of the messages on each edge, and each pair's share for relevance."""
-
-    def __init__(self, graph: _Graph, seed: int) -> None:
-        edges = len(graph.vote)
-        self.graph = graph
-        self.to_pair = np.random.default_rng(seed).normal(1.0, 1.0, edges)
-        self.to_assessor = np.zeros(edges)
-        self.share = np.full(len(graph.starts) - 1, 0.5)
-        self.total, self.scale = np.zeros(graph.assessors), np.ones(graph.assessors)
+        self.parts, part = connected_components(links, directed=False)
+        self.part, self.assessors = part[:assessors], assessors
+        self.edges = (starts_of(pair, pairs), assessor.astype(np.int32), vote[kept])
+        self.to_pair = np.random.default_rng(seed).normal(1.0, 1.0, len(pair))
+        self.to_assessor = np.zeros(len(pair))
+        self.share = np.full(pairs, 0.5)
+        self.total, self.scale = np.zeros(assessors), np.ones(assessors)
         self.first = True
-        self.degree = np.bincount(graph.assessor, minlength=graph.assessors)
+        self.degree = np.bincount(assessor, minlength=assessors)
 
     def exchange(self) -> float:
         """One round; the largest move of a share."""
         from qrowd.aggregation.kernels.passes import pass_messages
 
-        graph = self.graph
-        sums, moved = np.zeros((graph.assessors, 2)), 0.0
-        edges = (graph.starts, graph.assessor, graph.vote)
+        sums, moved = np.zeros((self.assessors, 2)), 0.0
         before = (self.total, self.scale, self.first)
 
         def part(lo: int, hi: int) -> tuple[float, Floats]:
-            own = np.zeros((graph.assessors, 2))
+            own = np.zeros((self.assessors, 2))
             messages = (self.to_assessor, self.to_pair, self.share, own)
-            return pass_messages(*edges, *before, *messages, lo, hi), own
+            return pass_messages(*self.edges, *before, *messages, lo, hi), own
 
-        blocks = max(1, min(BLOCKS, len(graph.vote) // max(2 * graph.assessors, 1)))
+        blocks = max(1, min(BLOCKS, len(self.to_pair) // max(2 * self.assessors, 1)))
         for most, own in in_blocks(part, len(self.share), blocks):
             moved, sums = max(moved, most), sums + own
         self.total, self.scale, self.first = sums[:, 0], self._scale(sums[:, 1]), False
@@ -137,13 +116,12 @@ class _Messages:
 
     def _scale(self, squares: Floats) -> Floats:
         """The root mean square of the messages in each assessor's part of the crowd."""
-        graph = self.graph
-        sums = np.bincount(graph.part, squares, graph.parts)
-        edges = np.maximum(np.bincount(graph.part, self.degree, graph.parts), 1)
-        mean = np.sqrt(sums / edges)[graph.part]
+        sums = np.bincount(self.part, squares, self.parts)
+        edges = np.maximum(np.bincount(self.part, self.degree, self.parts), 1)
+        mean = np.sqrt(sums / edges)[self.part]
         return np.where(mean > 0, mean, 1.0)
 
     def sent(self) -> Floats:
         """The mean message of each assessor, as scaled in the last round."""
-        sums = np.bincount(self.graph.assessor, self.to_pair, self.graph.assessors)
+        sums = np.bincount(self.edges[1], self.to_pair, self.assessors)
         return np.asarray(sums / np.maximum(self.degree, 1))

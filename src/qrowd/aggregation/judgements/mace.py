@@ -97,7 +97,9 @@ class MACE:
         model = _Model(ballot, lambda honest, spam: learn(honest, spam, earlier), self.prior)
         starts = [model.first(start) for start in self._starts(fitting, ballot)]
         tried = [model.climb(start, BEFORE) for start in starts]
-        state = _best(tried)
+        state = tried[0]
+        for other in tried[1:]:
+            state = other if other.objective > state.objective + AHEAD else state
         enough = self.tol * ballot.total
         for step in fitting.iterations(self.max_iter):
             state = state if step == 1 else model.improved(state)
@@ -151,9 +153,7 @@ class MACE:
         bound = _divergence(a, before, log_a) + _divergence(b, habits, log_b)
         return log_a[:, 0], log_a[:, 1:] + log_b, -bound
 
-    def _maximum(
-        self, honest: Floats, spam: Floats, earlier: Floats
-    ) -> tuple[Floats, Floats, float]:
+    def _maximum(self, honest: Floats, spam: Floats, earlier: Floats) -> Learned:
         """Log of copying and of each spam grade; the density of the smoothing."""
         extra = earlier + self.smoothing
         a = extra + np.stack([honest, spam.sum(axis=1)], axis=1)
@@ -185,16 +185,13 @@ class _Model:
         grades that are all alike.
         """
         honest = 0.75 * right * self.ballot.votes
-        return self._state(honest.sum(axis=1), self.ballot.votes - honest, self._alike)
+        alike = np.full((1, self.ballot.width), 1.0 / self.ballot.width)
+        return self._state(honest.sum(axis=1), self.ballot.votes - honest, alike)
 
     def improved(self, state: _State) -> _State:
         """One M step and one E step on."""
         seen = state.expected.posterior[self.ballot.voted]
         return self._state(state.honest, state.spam, seen)
-
-    @property
-    def _alike(self) -> Floats:
-        return np.full((1, self.ballot.width), 1.0 / self.ballot.width)
 
     def climb(self, state: _State, steps: int) -> _State:
         """So many steps on."""
@@ -211,14 +208,6 @@ class _Model:
         votes = self.ballot.votes
         objective = expected.likelihood + float((votes * guess).sum()) + density + extra
         return _State(objective, expected, copied.sum(axis=1), votes - copied)
-
-
-def _best(tried: list[_State]) -> _State:
-    best = tried[0]
-    for other in tried[1:]:
-        if other.objective > best.objective + AHEAD:
-            best = other
-    return best
 
 
 def _columns(state: _State, rows: Judgements) -> dict[str, Floats]:

@@ -53,12 +53,9 @@ class NearestNeighbourVote:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        assert given.documents is not None
         votes = fitting.votes_with_gold()
         joined = votes.copy()
-        alike = Alike.of(fitting.judgements.pairs, given.documents)
-        fitting.notes += alike.notes
-        for rows, cosines in alike.topics():
+        for rows, cosines in fitting.alike():
             near = self._near(cosines)
             own = votes[rows].sum(axis=1) > 0
             take = (near >= 0) & own
@@ -126,12 +123,9 @@ class EnoughVotes:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        assert given.documents is not None
         votes = fitting.votes_with_gold()
         posterior = np.empty_like(votes)
-        alike = Alike.of(fitting.judgements.pairs, given.documents)
-        fitting.notes += alike.notes
-        for rows, cosines in alike.topics():
+        for rows, cosines in fitting.alike():
             taken = self._taken(votes[None, rows], *_neighbours(cosines))
             posterior[rows] = shares_of(taken[0])
         return fitting.merged(posterior, keep_unvoted=True)

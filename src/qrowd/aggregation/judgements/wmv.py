@@ -9,7 +9,6 @@ import numpy as np
 
 from qrowd.aggregation.ballot import TIES_INSIDE, Ballot
 from qrowd.aggregation.fit import Fitting
-from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
@@ -117,7 +116,6 @@ class DomainAdaptedVote:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The weighted share of votes of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given, clamp=self.clamp)
-        assert given.documents is not None
         rows = fitting.judgements
         features = None
         if self.version == 2:
@@ -129,9 +127,7 @@ class DomainAdaptedVote:
             features = _standardised(given.priors, rows)
         votes, size = fitting.votes_with_gold(), len(rows.assessors)
         above, below = np.zeros(size), np.zeros(size)
-        alike = Alike.of(rows.pairs, given.documents)
-        fitting.notes += alike.notes
-        for pairs, cosines in alike.topics():
+        for pairs, cosines in fitting.alike():
             kernel = cosines + 1.0
             truth = _regression(kernel, np.arange(len(kernel)), votes[pairs], self.ridge)
             answers = _Answers.of(rows, pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.aggregation.worths import consensus_of, order_fitting
+from qrowd.aggregation.worths import Uncertainty, consensus_of, order_fitting
 from qrowd.data.arrays import over
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
@@ -53,4 +53,4 @@ class Borda:
         squares = float(((points - worth[pair]) ** 2).sum())
         variance = (squares + _UNKNOWN) / (spare + 1)
         deviation = np.sqrt(np.where(count > 0, variance / np.maximum(count, 1), _UNKNOWN))
-        return consensus_of(fitting, orders, worth, deviation)
+        return consensus_of(fitting, orders, worth, Uncertainty(deviation))

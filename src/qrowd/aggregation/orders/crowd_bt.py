@@ -70,15 +70,7 @@ class CrowdBT:
             fitting.gain(-made.value(at))
         sure = uncertainty(fitting, orders, made.hessian(at))
         columns = {"accuracy": expit(at[n:]), "logit": at[n:], "logit_deviation": sure.shared}
-        return consensus_of(
-            fitting,
-            orders,
-            at[:n],
-            sure.worth,
-            component=sure.component,
-            columns=columns,
-            blocks=sure.blocks,
-        )
+        return consensus_of(fitting, orders, at[:n], sure, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from qrowd.aggregation.fit import Fitting
-from qrowd.aggregation.judgements.em_gauss import (
-    START,
-    STEP,
-    deviations,
-    halves,
-    prior_density,
-    proper,
-    quadrature,
-)
-from qrowd.aggregation.worths import consensus_of, joined_components
+from qrowd.aggregation.judgements import em_gauss
+from qrowd.aggregation.worths import Uncertainty, consensus_of, joined_components
 from qrowd.data.arrays import Codes, Floats, Mask, Offsets
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
@@ -75,14 +67,14 @@ class GaussRank:
     def fit(self, orders: Orders, given: Given = NOTHING) -> Consensus:
         """The degree of relevance of every pair of the pool."""
         fitting, orders = _started(self, orders, given)
-        nodes, log_share = quadrature()
-        deviation = deviations()
-        labels = Labels.of(fitting.judgements, proper(nodes, deviation))
+        nodes, log_share = em_gauss.quadrature()
+        deviation = em_gauss.deviations()
+        labels = Labels.of(fitting.judgements, em_gauss.proper(nodes, deviation))
         places = seen_places(orders, fitting.judgements, nodes, deviation)
-        density = prior_density(fitting, deviation, self.spread)
-        bounds, node = halves(fitting.gold), np.arange(len(nodes))
+        density = em_gauss.prior_density(fitting, deviation, self.spread)
+        bounds, node = em_gauss.halves(fitting.gold), np.arange(len(nodes))
         inside = np.where((node >= bounds[:, :1]) & (node < bounds[:, 1:]), 0.0, -np.inf)
-        at = np.full(len(density), int(np.abs(deviation - START).argmin()))
+        at = np.full(len(density), int(np.abs(deviation - em_gauss.START).argmin()))
         q, factor = _normalised(log_share + labels.messages(at), inside), 0
         before, everybody = at, np.arange(len(at))
         for _ in fitting.iterations(self.max_iter):
@@ -118,8 +110,8 @@ class GaussRank:
         ballots = np.diff(orders.ballot) == 0
         left = np.append(judged[:-1][same], orders.pair[:-1][ballots])
         right = np.append(judged[1:][same], orders.pair[1:][ballots])
-        component = joined_components(rows.pairs, left, right)
-        return consensus_of(fitting, orders, worth, spread, component=component, columns=columns)
+        sure = Uncertainty(spread, joined_components(rows.pairs, left, right))
+        return consensus_of(fitting, orders, worth, sure, columns=columns)
 
 
 def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, Orders]:
@@ -197,7 +189,7 @@ class Seen:
     @property
     def factors(self) -> Floats:
         """By how much places may be noisier than grades."""
-        return np.append(np.exp(STEP * np.arange(0, _FACTORS + 1, _APART)), np.inf)
+        return np.append(np.exp(em_gauss.STEP * np.arange(0, _FACTORS + 1, _APART)), np.inf)
 
     @cached_property
     def _incidence(self) -> tuple[Any, Any, Mask]:
@@ -288,7 +280,7 @@ def seen_places(orders: Orders, rows: Judgements, nodes: Floats, deviation: Floa
     assessor = np.append(assessor[kept], assessor[kept][tied])
     order = np.lexsort((second, first, assessor))
     starts = np.searchsorted(assessor[order], np.arange(len(orders.assessors) + 1))
-    noisier = deviation[-1] * np.exp(STEP * np.arange(1, _FACTORS + 1))
+    noisier = deviation[-1] * np.exp(em_gauss.STEP * np.arange(1, _FACTORS + 1))
     wide = np.append(deviation, noisier) * np.sqrt(2.0)
     wide = np.append(wide, np.inf)[:, None, None] if len(order) else np.full((1, 1, 1), np.inf)
     table = np.asarray(log_ndtr((nodes[:, None] - nodes[None, :]) / wide))

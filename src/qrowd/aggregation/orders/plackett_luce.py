@@ -73,15 +73,7 @@ class PlackettLuce:
         ties = {f"delta({size + 2})": float(np.exp(each)) for size, each in enumerate(at[n:])}
         if ties:
             fitting.notes.append(f"ties: {', '.join(f'{k} {v:.3g}' for k, v in ties.items())}")
-        return consensus_of(
-            fitting,
-            orders,
-            at[:n],
-            sure.worth,
-            component=sure.component,
-            blocks=sure.blocks,
-            details={"most_tied": most, **ties},
-        )
+        return consensus_of(fitting, orders, at[:n], sure, details={"most_tied": most, **ties})
 
 
 @dataclass(frozen=True, eq=False)

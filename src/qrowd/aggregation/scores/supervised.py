@@ -6,18 +6,13 @@ s-AWARE is of Piazzon (2019), and so is the idea of tuning; the regression is ou
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 
+from qrowd.aggregation import panels
 from qrowd.aggregation.gaps import GAPS, Divergence, in_unit_range, judged_topics, varies
-from qrowd.aggregation.panels import (
-    by_assessor,
-    merge_scores,
-    panel_scores,
-    panel_weights,
-    warn_of_contrarians,
-)
 from qrowd.comparison.correlation import tau_ap
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
@@ -101,8 +96,8 @@ class SupervisedAware:
     def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
         """The mean over assessors, weighted by their accuracies."""
         accuracies = self.accuracies(scores, given)
-        warn_of_contrarians(scores, accuracies)
-        return merge_scores(scores, accuracies, repr(self))
+        panels.warn_of_contrarians(scores, accuracies)
+        return panels.merge_scores(scores, accuracies, repr(self))
 
 
 @method("aware-r", paper="qrowd", needs=("reference",))
@@ -136,7 +131,7 @@ class RegressionAware:
 
     def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
         """The mean over assessors, weighted together."""
-        return merge_scores(scores, self.accuracies(scores, given), repr(self))
+        return panels.merge_scores(scores, self.accuracies(scores, given), repr(self))
 
 
 def ridge_weights(scores: Floats, gold: Floats, ridge: float) -> Floats:
@@ -201,10 +196,12 @@ class TunedAware:
             return UNIFORM
         random = np.random.default_rng(self.seed)
         fold = random.permutation(topics) % min(self.folds, topics)
-        names, merged = _held_out(scores, gold, fold)
+        merged = _held_out(scores, gold, fold)
+        names = list(merged)
         sample = random.integers(0, topics, (_RESAMPLES, topics))
         truth = gold[0][sample].mean(axis=1)
-        tau = np.stack([tau_ap(candidate[sample].mean(axis=1), truth) for candidate in merged])
+        means = (candidate[sample].mean(axis=1) for candidate in merged.values())
+        tau = np.stack([tau_ap(mean, truth) for mean in means])
         gain = tau - tau[names.index(UNIFORM)]
         best = int(np.argmax(gain.mean(axis=1)))
         sure = gain[best].mean() > self.guard * gain[best].std()
@@ -213,7 +210,7 @@ class TunedAware:
     def fit(self, scores: Scores, given: Given = NOTHING) -> Scores:
         """The mean over assessors, weighted by the chosen accuracies; `notes` name the choice."""
         accuracies, names = self._chosen(scores, given)
-        return merge_scores(scores, accuracies, f"{self!r}, chosen {'; '.join(names)}")
+        return panels.merge_scores(scores, accuracies, f"{self!r}, chosen {'; '.join(names)}")
 
 
 def _candidates(scores: Floats, gold: Floats) -> dict[str, Floats]:
@@ -228,23 +225,18 @@ def _candidates(scores: Floats, gold: Floats) -> dict[str, Floats]:
     }
 
 
-def _held_out(scores: Floats, gold: Floats, fold: Floats) -> tuple[list[str], Floats]:
-    """Names of the candidates, and [candidate, topic, run] merged by accuracies of other folds."""
-    names: list[str] = []
-    merged: Floats = np.empty(0)
+def _held_out(scores: Floats, gold: Floats, fold: Floats) -> dict[str, Floats]:
+    """The scores[topic, run] of each candidate, merged by accuracies of other folds."""
+    merged: defaultdict[str, Floats] = defaultdict(lambda: np.empty(scores.shape[1:]))
+    everyone = np.ones((1, len(scores)))
     for part in np.unique(fold):
         inside = fold == part
-        learned = _candidates(scores[:, ~inside], gold[:, ~inside])
-        if not names:
-            names = list(learned)
-            merged = np.empty((len(names), *scores.shape[1:]))
         left = scores[:, inside]
-        everyone = np.ones((1, len(scores)))
-        for at, accuracy in enumerate(learned.values()):
+        for name, accuracy in _candidates(scores[:, ~inside], gold[:, ~inside]).items():
             spread = np.repeat(accuracy[:, None], left.shape[1], axis=1)
-            weights = panel_weights(spread, judged_topics(left), everyone)
-            merged[at, inside] = panel_scores(left, weights)[0]
-    return names, merged
+            weights = panels.panel_weights(spread, judged_topics(left), everyone)
+            merged[name][inside] = panels.panel_scores(left, weights)[0]
+    return merged
 
 
 # --- what all three learn from --------------------------------------------------------------------
@@ -254,7 +246,7 @@ def _training(scores: Scores, given: Given) -> Iterator[tuple[Floats, Floats]]:
     """The scores[assessor, topic, run] and gold's[1, topic, run] on the training topics, measure by
     measure.
     """
-    each = by_assessor(scores)
+    each = panels.by_assessor(scores)
     if given.reference is None:
         raise InputError(
             "aware-s needs the scores under gold on training topics: "

@@ -9,6 +9,7 @@ import numpy as np
 
 from qrowd.aggregation.gaps import GAPS, Divergence, in_unit_range, varies, varies_by_topic
 from qrowd.aggregation.panels import by_assessor, merge_scores, warn_of_contrarians
+from qrowd.comparison.significance import means_of
 from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Index
@@ -120,7 +121,8 @@ class UnsupervisedAware:
             gaps = np.where(varies_by_topic(random)[None], gaps, np.nan)
         normal = gap.far(gaps, self.beta)
         groups = [normal[:, used & (classes == name)] for name in sorted(set(classes[used]))]
-        means = np.stack([np.nan_to_num(_mean(group)) for group in groups])  # [class, k(, t)]
+        means = np.stack([means_of(group, axis=1) for group in groups])  # [class, k(, t)]
+        means = np.nan_to_num(means)
         if self.weight == "med":
             accuracy = means.sum(axis=0)
         else:
@@ -135,13 +137,6 @@ class UnsupervisedAware:
         accuracies = self.accuracies(scores, given)
         warn_of_contrarians(scores, accuracies)
         return merge_scores(scores, accuracies, repr(self))
-
-
-def _mean(group: Floats) -> Floats:
-    """Mean over replicates (axis 1) of what is defined."""
-    defined = ~np.isnan(group)
-    total, count = np.where(defined, group, 0.0).sum(axis=1), defined.sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _aligned(scores: Scores, given: Given) -> Scores:
