@@ -18,10 +18,7 @@ from qrowd.io.source import stem
 @click.command()
 @click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=opt.once)
 @opt.input_file("--reference", help="The reference scores, such as those under gold.")
-@opt.switch(
-    "--systems",
-    help="Instead test the runs of one file of scores against each other.",
-)
+@opt.switch("--systems", help="Instead test the runs of one file of scores against each other.")
 @click.option(
     "--baseline",
     metavar="RUN",
@@ -188,10 +185,7 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     help="Make gold binary: this grade and higher ones are relevant (for graded gold beside 0/1 "
     "labels). Default: --rel.",
 )
-@opt.grade(
-    "--rel",
-    help="Make merged labels binary: this grade and higher ones are relevant.",
-)
+@opt.grade("--rel", help="Make merged labels binary: this grade and higher ones are relevant.")
 @opt.input_file(
     "--given",
     help="Qrels that the method was given as gold: these pairs are scored separately. A file of "

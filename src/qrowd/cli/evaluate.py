@@ -182,7 +182,7 @@ class Correction:
 @opt.measures(
     "AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
     "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
-    "DCG@10.",
+    "DCG@10."
 )
 @click.option(
     "--rel",

@@ -91,17 +91,11 @@ def presets(name: str | None, as_json: bool) -> None:
 @click.argument("plan")
 @click.option("-o", "--output", metavar="FOLDER", help="Default: the plan's name.")
 @opt.repeated(
-    "--topics",
-    metavar="GROUP",
-    help="Only this group of topic sets of the plan. Repeatable.",
+    "--topics", metavar="GROUP", help="Only this group of topic sets of the plan. Repeatable."
 )
 @click.option("--judgements", metavar="FILE", help="Judgements instead of the plan's.")
 @click.option("--gold", metavar="FILE", help="Qrels instead of the plan's.")
-@opt.repeated(
-    "--runs",
-    metavar="NAME=FILES",
-    help="Run sets instead of the plan's. Repeatable.",
-)
+@opt.repeated("--runs", metavar="NAME=FILES", help="Run sets instead of the plan's. Repeatable.")
 @click.option(
     "--part", metavar="K/N", help="Compute the K-th of N parts only, for a cluster; then join them."
 )
@@ -245,8 +239,7 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 )
 @opt.switch("--agreement", help="The assessors' agreement with gold by topic.")
 @opt.switch(
-    "--significance",
-    help="Significant differences between runs: gold as it is, and random.",
+    "--significance", help="Significant differences between runs: gold as it is, and random."
 )
 @click.option(
     "--against",

@@ -51,8 +51,7 @@ VERBS = {
     "merge": Verb("merge:command", "Merge the judgements of many assessors into qrels."),
     "methods": Verb("catalogue:methods", "List the merging methods, or describe one."),
     "quality": Verb(
-        "quality:command",
-        "Find out whom to trust: assessors, agreement, spam, and checks on gold.",
+        "quality:command", "Find out whom to trust: assessors, agreement, spam, and checks on gold."
     ),
     "rank": Verb(
         "rank:command",

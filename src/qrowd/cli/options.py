@@ -393,10 +393,7 @@ runs = bundled(
 )
 
 
-qrels = _all(
-    input_file("--qrels", required=True, help="The qrels."),
-    grades,
-)
+qrels = _all(input_file("--qrels", required=True, help="The qrels."), grades)
 
 
 def read_qrels(path: str) -> q.Qrels:

@@ -86,11 +86,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
 )
 @opt.count("--enough", 10, "Do not suspect assessors with fewer judgements than this.")
-@opt.switch(
-    "--agreement",
-    "agreeing",
-    help="Print coefficients of agreement instead of the table.",
-)
+@opt.switch("--agreement", "agreeing", help="Print coefficients of agreement instead of the table.")
 @opt.switch(
     "--independence",
     "independent",
@@ -108,11 +104,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     least=0,
     most=100_000,
 )
-@opt.choice(
-    "--resample",
-    choices=("pairs", "topics"),
-    help="What the bootstrap samples.",
-)
+@opt.choice("--resample", choices=("pairs", "topics"), help="What the bootstrap samples.")
 @opt.repeated(
     "--screen",
     "rules",
@@ -122,10 +114,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
     "suspected.",
 )
-@opt.switch(
-    "--down-weight",
-    help="With --screen: give doubted assessors a smaller weight instead.",
-)
+@opt.switch("--down-weight", help="With --screen: give doubted assessors a smaller weight instead.")
 @opt.count(
     "--each",
     25,
@@ -133,8 +122,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     least=0,
 )
 @opt.switch(
-    "--simulate-checks",
-    help="How often good and bad workers would pass the checks on gold.",
+    "--simulate-checks", help="How often good and bad workers would pass the checks on gold."
 )
 @_bound("--binary-at-least", 0.85, "binary score")
 @_bound("--ndcg-at-least", 0.62, "NDCG score")

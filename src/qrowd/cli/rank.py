@@ -16,8 +16,7 @@ from qrowd.registry import Card
 SHARED = (
     click.argument("files", nargs=-1, required=True, metavar="FILES...", callback=opt.once),
     opt.grade(
-        "--rel",
-        help="Make grades and gold binary: relevant from this grade on (gauss-rank).",
+        "--rel", help="Make grades and gold binary: relevant from this grade on (gauss-rank)."
     ),
     opt.gold,
     opt.with_default("--name", default="consensus", help="The tag of the consensus run."),

@@ -43,9 +43,7 @@ from qrowd.errors import UsageError
     help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
     "[default: mv, ds, auto; for more than two grades also wmv-iter]",
 )
-@opt.measures(
-    "A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]",
-)
+@opt.measures("A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]")
 @click.option(
     "--chosen",
     metavar="METHOD",

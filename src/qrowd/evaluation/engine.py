@@ -37,12 +37,7 @@ class Task:
     both: bool
 
     def scores(
-        self,
-        values: Floats,
-        axis: str,
-        columns: Index,
-        notes: tuple[str, ...],
-        means: bool = False,
+        self, values: Floats, axis: str, columns: Index, notes: tuple[str, ...], means: bool = False
     ) -> Scores:
         """The values with their names; `means`: they are means over topics."""
         topics = Index.of([MEAN]) if means else self.topics

@@ -189,13 +189,7 @@ def inferred(
 
 @kernel
 def products(
-    starts: Offsets,
-    rank: Codes,
-    row: Codes,
-    ratio: Floats,
-    node: Floats,
-    depth: int,
-    sums: Floats,
+    starts: Offsets, rank: Codes, row: Codes, ratio: Floats, node: Floats, depth: int, sums: Floats
 ) -> None:
     """sums[run, node] += a_n / n * (1 + u * sum of the a_s above), the integrand of E[AP]."""
     nodes = len(node)

@@ -132,8 +132,4 @@ def _gold_columns(evidence: Evidence) -> dict[str, Array]:
         columns[name] = getattr(held, name)
         columns[f"{name}_low"], columns[f"{name}_high"] = wilson(hits, n)
     score, best = evidence.ndcg
-    return columns | {
-        "binary_score": evidence.binary_score,
-        "ndcg_score": score,
-        "ndcg_best": best,
-    }
+    return columns | {"binary_score": evidence.binary_score, "ndcg_score": score, "ndcg_best": best}

@@ -62,11 +62,7 @@ def pooled(setting: Setting, ranked: Offsets) -> Mask:
 
 
 def texts(
-    setting: Setting,
-    topics: Index,
-    documents: Index,
-    grade: Grades,
-    random: np.random.Generator,
+    setting: Setting, topics: Index, documents: Index, grade: Grades, random: np.random.Generator
 ) -> tuple[Topics | None, Documents | None]:
     """Topics and documents with text, where it was asked for.
 

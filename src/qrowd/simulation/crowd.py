@@ -50,11 +50,7 @@ class Crowd(NamedTuple):
 
 
 def judged_rows(
-    setting: Setting,
-    crowd: Crowd,
-    pairs: Pairs,
-    sets: Codes | None,
-    random: np.random.Generator,
+    setting: Setting, crowd: Crowd, pairs: Pairs, sets: Codes | None, random: np.random.Generator
 ) -> tuple[Offsets, Codes]:
     """Rows of (pair, assessor); whoever judges one document of a topic or set judges all of it."""
     if setting.whole:

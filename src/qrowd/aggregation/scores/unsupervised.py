@@ -57,12 +57,7 @@ _ALIASES = {
 }
 
 
-@method(
-    "aware-u",
-    paper="Ferrante, Ferro & Maistro 2017",
-    needs=("random",),
-    aliases=_ALIASES,
-)
+@method("aware-u", paper="Ferrante, Ferro & Maistro 2017", needs=("random",), aliases=_ALIASES)
 class UnsupervisedAware:
     r"""AWARE with accuracies learned without gold: the farther from random assessors, the better.
 

@@ -90,12 +90,7 @@ def put_back(work: Work, drawn: Iterable[tuple[int, int]]) -> None:
 
 def _counted(work: Work) -> ColumnElement[bool]:
     """The condition that an answer of PLACED_ANSWERS is a grade that counts."""
-    return and_(
-        work.valid_batches(),
-        place.c.kind == "count",
-        place.c.surplus == 0,
-        has_grade(),
-    )
+    return and_(work.valid_batches(), place.c.kind == "count", place.c.surplus == 0, has_grade())
 
 
 class NamedPair(TypedRow):

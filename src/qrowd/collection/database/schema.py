@@ -221,10 +221,7 @@ class Pair(TypedRow, table="pair"):
     #: gold may be of the pool too
     in_pool: int = flag()
     priority: float = column(sa.Float(53), server_default=sa.text("0"))
-    rules = (
-        sa.UniqueConstraint("topic_id", "document_id"),
-        sa.UniqueConstraint("id", "role"),
-    )
+    rules = (sa.UniqueConstraint("topic_id", "document_id"), sa.UniqueConstraint("id", "role"))
 
 
 pair = Pair.table

@@ -24,12 +24,7 @@ from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name
 from qrowd.web.pages.drafts import OpenDraft, address, shared
-from qrowd.web.pages.frame import (
-    AdministratorVisit,
-    Confirmation,
-    campaign_address,
-    page_router,
-)
+from qrowd.web.pages.frame import AdministratorVisit, Confirmation, campaign_address, page_router
 from qrowd.web.pages.quality import embedded
 
 router = page_router()
