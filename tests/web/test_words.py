@@ -79,7 +79,7 @@ UNREAD = {"script", "style", "code", "pre", "textarea"}  # code, and what fields
 NAMES = {"qrowd", "zip", "tiny", "EUR", "AP", "mv", "fleiss", "ac1", "raw", "English", "Deutsch"}
 # what the tests' campaigns hold; names of coefficients, of files, checksums
 DATA = re.compile(
-    r"ZZ[\w-]*|[dgstw]\d+(-[dg]?\d+)?|alpha-\w+|\w+\.(qrels|tsv|npz|run|jsonl)|[0-9a-f]{64}"
+    r"ZZ[\w-]*|[dgstw]\d+(-[dg]?\d+)?|alpha-\w+|\w+\.(qrels|tsv|npz|run|jsonl)|[0-9a-f]{40,64}"
 )
 
 
