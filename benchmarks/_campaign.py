@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.schema import JudgingSet, judging_set
+from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging import picks
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
@@ -38,3 +45,24 @@ def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> Campaign
         for name in names
     )
     return CampaignRows(queries, documents, pool, gold)
+
+
+def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
+    """Sets that came before one of those picked, by the slow way: all open sets, one by one.
+
+    Call it before the lease, with what `picks.pick` gave; it must be empty.
+    """
+    rows = work.rows(select(judging_set).where(picks.open_to(work, worker_id)), JudgingSet)
+    left = {row.id: row for row in rows}
+    uses: Counter[int] = Counter()
+    before: list[int] = []
+    for number in picked:
+        row = left.pop(number)
+        rank = (-row.priority, row.held, uses[row.topic_id])
+        before += [
+            other.id
+            for other in left.values()
+            if (-other.priority, other.held, uses[other.topic_id]) < rank
+        ]
+        uses[row.topic_id] += 1
+    return before

@@ -27,7 +27,7 @@ from sqlalchemy import func, select
 
 from benchmarks import campaign_size
 from benchmarks._benchmark import Table, attempt, need, option, run
-from benchmarks._campaign import launched, made_material
+from benchmarks._campaign import launched, made_material, passed_over
 from benchmarks._server import Server, Worker, running
 from qrowd.collection.database import transfer, verification
 from qrowd.collection.database.opening import open_store
@@ -35,7 +35,7 @@ from qrowd.collection.database.schema import assignment, event, judging_set
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
-from qrowd.collection.judging.picks import passed_over, pick
+from qrowd.collection.judging.picks import pick
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.publishing.export import export

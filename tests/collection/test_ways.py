@@ -313,11 +313,13 @@ def test_values_grades_and_orders_of_300_documents_are_what_was_said(
     for row in rows_of(tmp_path / "out", "orders.tsv"):
         ballots[row["ballot"], row["assessor"], row["topic"]][row["doc"]] = int(row["place"])
     assert len(ballots) == len({key[1:] for key in ballots}) == 6
+    ties = 0
     for (_, assessor, _), places in ballots.items():
         values = {name: counted[assessor, name] for name in places}
         best_first = sorted(set(values.values()), reverse=True)
         assert places == {name: best_first.index(value) + 1 for name, value in values.items()}
-        assert len(best_first) < len(places)
+        ties += len(places) - len(best_first)
+    assert ties
     orders = q.read_orders(tmp_path / "out" / "orders.tsv")
     assert len(orders.pairs) == 300
     assert q.get("borda").fit(orders).ranks() is not None

@@ -8,16 +8,7 @@ from collections.abc import Iterable
 from sqlalchemy import ColumnElement, Table, and_, exists, func, not_, select
 
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import (
-    NAMED_PAIRS,
-    PAIR_NAMES,
-    gold,
-    judging_set,
-    member,
-    outcome,
-    pair,
-    place,
-)
+from qrowd.collection.database.schema import gold, judging_set, member, outcome, pair, place
 from qrowd.collection.database.store import Work
 
 S = judging_set.c
@@ -79,8 +70,8 @@ def named_grades(
     table, where the last one of a pair stands.
     """
     query = (
-        select(*PAIR_NAMES, table.c.grade)
-        .select_from(NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
+        select(*schema.PAIR_NAMES, table.c.grade)
+        .select_from(schema.NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
         .where(work.own(pair), *conditions)
         .order_by(*table.primary_key.columns)
     )

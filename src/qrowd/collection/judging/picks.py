@@ -7,7 +7,6 @@ Order: the highest priority; the fewest held; a topic that the batch has least o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from sqlalchemy import ColumnElement, and_, exists, func, literal_column, not_, select
 
@@ -75,24 +74,3 @@ def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:
     if topic_id is None:
         return []
     return work.rows(_SETS.where(allowed, S.topic_id == topic_id).order_by(S.shuffle), JudgingSet)
-
-
-def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
-    """Sets that came before one of those picked, by the slow way: all open sets, one by one.
-
-    For tests and the soak: call it before the lease, with what `pick` gave; it must be empty.
-    """
-    rows = work.rows(_SETS.where(open_to(work, worker_id)), JudgingSet)
-    left = {row.id: row for row in rows}
-    uses: Counter[int] = Counter()
-    before: list[int] = []
-    for number in picked:
-        row = left.pop(number)
-        rank = (-row.priority, row.held, uses[row.topic_id])
-        before += [
-            other.id
-            for other in left.values()
-            if (-other.priority, other.held, uses[other.topic_id]) < rank
-        ]
-        uses[row.topic_id] += 1
-    return before

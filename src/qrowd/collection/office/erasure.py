@@ -14,23 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, select, text
 
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import (
-    Person,
-    Worker,
-    appeal,
-    assignment,
-    consent,
-    entry,
-    event,
-    expertise,
-    message,
-    note,
-    person,
-    receipt,
-    token,
-    visit,
-    worker,
-)
+from qrowd.collection.database.schema import Person, Worker, assignment, event, metadata, worker
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging.assignments import by_id, move
@@ -41,7 +25,9 @@ from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
 _HIDDEN = ("key", "hash", "secret")  # columns by which somebody could act as this person
-_ERASED = ("person", "visit", "message", "appeal", "note", "receipt", "token", "worker")
+_PERSONAL = ("person", "visit", "message", "appeal")
+_OWN = (*_PERSONAL, "consent", "assignment", "event", "entry", "expertise")
+_ERASED = ("note", "receipt", *_PERSONAL, "token")
 
 
 def my_data(work: Work, worker_id: int) -> dict[str, Any]:
@@ -55,9 +41,11 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
         ]
 
     data: dict[str, Any] = {"worker": workers.worker_of(work, worker_id).number}
-    for table in (person, visit, consent, assignment, event, entry, expertise, message, appeal):
-        data[table.name] = rows(table, table.c.worker_id == worker_id)
+    for name in _OWN:
+        table = metadata.tables[name]
+        data[name] = rows(table, table.c.worker_id == worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
+    note = metadata.tables["note"]
     return {**data, "note": rows(note, note.c.event_id.in_(events))}
 
 
@@ -126,7 +114,7 @@ def scrub(store: Store) -> None:
         return
     with store.engine.connect() as db:
         bare = db.execution_options(isolation_level="AUTOCOMMIT")
-        for name in _ERASED:
+        for name in (*_ERASED, "worker"):
             bare.execute(text(f"VACUUM FULL {name}"))
         bare.execute(text("CHECKPOINT"))
 
@@ -138,12 +126,14 @@ def _unsettled(work: Work, worker_id: int) -> bool:
 
 def _erase_rows(work: Work, worker_id: int) -> None:
     columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
-    row = work.row(select(person).where(person.c.worker_id == worker_id), Person)
+    own = select(Person.table).where(Person.table.c.worker_id == worker_id)
+    row = work.row(own, Person)
     if row is not None and work.plan.people.recognise:
         columns["recognised"] = workers.fingerprint(work, row.platform, row.platform_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
-    for table in (note, receipt):
-        work.delete(table, table.c.event_id.in_(events))
-    for table in (person, visit, message, appeal, token):
-        work.delete(table, table.c.worker_id == worker_id)
+    for name in _ERASED:
+        table = metadata.tables[name]
+        said = "event_id" in table.c
+        mine = table.c.event_id.in_(events) if said else table.c.worker_id == worker_id
+        work.delete(table, mine)
     work.update(worker, worker.c.id == worker_id, **columns)

@@ -10,26 +10,8 @@ from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import (
-    CURRENT_ANSWERS,
-    PAIR_NAMES,
-    PLACED_ANSWERS,
-    Appeal,
-    Assignment,
-    Message,
-    Note,
-    Outcome,
-    assignment,
-    event,
-    gold,
-    has_grade,
-    member,
-    note,
-    outcome,
-    place,
-    with_pairs,
-    worker,
-)
+from qrowd.collection.database import schema
+from qrowd.collection.database.schema import Outcome, assignment, event, note, outcome, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
 from qrowd.collection.people.workers import WorkerLine
@@ -38,7 +20,7 @@ BATCHES = 50  # that are shown, the newest
 REASONS = 20
 
 
-class Reason(Note):
+class Reason(schema.Note):
     """A reason that was given for a grade, or a passage that was marked."""
 
     topic: str
@@ -59,11 +41,11 @@ class Standing:
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
-    batches: list[Assignment]
+    batches: list[schema.Assignment]
     checks: dict[int, list[Outcome]]
     reasons: list[Reason]
-    messages: list[Message]
-    appeals: list[Appeal]
+    messages: list[schema.Message]
+    appeals: list[schema.Appeal]
     unsettled: int
 
     @property
@@ -92,7 +74,7 @@ def standing(work: Work, number: int) -> Standing:
     worker_id = workers.worker_by_number(work, number).id
     seconds = _seconds(work, worker_id)
     mine = select(assignment).where(assignment.c.worker_id == worker_id)
-    batches = work.rows(mine.order_by(assignment.c.id.desc()).limit(BATCHES), Assignment)
+    batches = work.rows(mine.order_by(assignment.c.id.desc()).limit(BATCHES), schema.Assignment)
     return Standing(
         line=lines(work, [number])[0],
         answers=len(seconds),
@@ -109,16 +91,17 @@ def standing(work: Work, number: int) -> Standing:
 
 def _seconds(work: Work, worker_id: int) -> list[float]:
     """Active seconds of the answers that count, in order."""
-    mine = (event.c.worker_id == worker_id) & has_grade()
-    query = select(event.c.milliseconds).select_from(CURRENT_ANSWERS).where(mine)
+    mine = (event.c.worker_id == worker_id) & schema.has_grade()
+    query = select(event.c.milliseconds).select_from(schema.CURRENT_ANSWERS).where(mine)
     return sorted(milliseconds / 1000 for milliseconds in work.db.scalars(query))
 
 
 def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     """Answers to check questions of batches whose answers are closed."""
+    gold, member, place = schema.gold, schema.member, schema.place
     query = (
         select(gold.c.grade, event.c.kind, event.c.grade)
-        .select_from(PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id))
+        .select_from(schema.PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id))
         .where(
             place.c.worker_id == worker_id,
             place.c.kind.in_(("gold", "qualification")),
@@ -132,7 +115,7 @@ def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
     return dict(Counter(pairs))
 
 
-def outcomes(work: Work, batches: Sequence[Assignment]) -> dict[int, list[Outcome]]:
+def outcomes(work: Work, batches: Sequence[schema.Assignment]) -> dict[int, list[Outcome]]:
     """What checks said of these batches, by their numbers."""
     checks: dict[int, list[Outcome]] = {batch.id: [] for batch in batches}
     query = select(outcome).where(outcome.c.assignment_id.in_(checks))
@@ -144,8 +127,8 @@ def outcomes(work: Work, batches: Sequence[Assignment]) -> dict[int, list[Outcom
 def _reasons(work: Work, worker_id: int) -> list[Reason]:
     """The last reasons and marked passages."""
     query = (
-        select(note, *PAIR_NAMES, event.c.grade)
-        .select_from(with_pairs(event).join(note, note.c.event_id == event.c.id))
+        select(note, *schema.PAIR_NAMES, event.c.grade)
+        .select_from(schema.with_pairs(event).join(note, note.c.event_id == event.c.id))
         .where(event.c.worker_id == worker_id)
     )
     return work.rows(query.order_by(note.c.id.desc()).limit(REASONS), Reason)

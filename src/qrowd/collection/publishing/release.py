@@ -19,18 +19,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from qrowd import __version__
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import (
-    NAMED_PAIRS,
-    PAIR_NAMES,
-    assignment,
-    consent,
-    content,
-    document,
-    pair,
-    topic,
-    with_contents,
-    worker,
-)
+from qrowd.collection.database.schema import assignment, consent, document, topic, worker
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
@@ -208,13 +197,15 @@ def _topics(work: Work) -> Iterator[str]:
 
 
 def _pool(work: Work) -> Iterator[str]:
-    names = work.db.execute(select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.pool_pairs()))
+    names = work.db.execute(
+        select(*schema.PAIR_NAMES).select_from(schema.NAMED_PAIRS).where(work.pool_pairs())
+    )
     yield "topic\tdoc\n"
     yield from sorted(f"{topic}\t{doc}\n" for topic, doc in names)
 
 
 def _in_pool(work: Work) -> ColumnElement[bool]:
-    return document.c.id.in_(select(pair.c.document_id).where(work.pool_pairs()))
+    return document.c.id.in_(select(schema.pair.c.document_id).where(work.pool_pairs()))
 
 
 def _ids(work: Work) -> Iterator[str]:
@@ -227,8 +218,8 @@ def _with_text(work: Work) -> Iterator[str]:
     d = document.c
     names = (d.name.label("doc"), d.title, d.url, d.media_type.label("media"))
     query = (
-        select(*names, content.c.body.label("text"))
-        .select_from(with_contents(document))
+        select(*names, schema.content.c.body.label("text"))
+        .select_from(schema.with_contents(document))
         .where(_in_pool(work))
         .order_by(d.name)
     )
