@@ -73,6 +73,11 @@ def test_two_documents_side_by_side(browser: Browser, tmp_path: Path) -> None:
         keep_picture(page, "pair-phone")
         page.get_by_role("button", name="The first is better").tap()
         expect(page.locator(".where")).to_contain_text("Pair 2 of")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("x")  # takes the place of the order
+        expect(page.locator(".where")).to_contain_text("Pair 2 of")
+        saved(page)
+        assert [one.kind for one in site.events()][-2:] == ["cannot-tell", "clear"]
         page.keyboard.press("0")
         saved(page)
         assert {one.ranking for one in site.events()} & {"1 2", "2 1"}

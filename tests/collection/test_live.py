@@ -113,6 +113,31 @@ def test_what_needs_a_decision(url: str) -> None:
     site.store.engine.dispose()
 
 
+def test_a_notice_that_was_dismissed_and_is_told_again_is_shown_again(url: str) -> None:
+    site = make_site(url)
+    with site.store.write("tiny") as work:
+        for kind in ("no-budget", "qualification-used-up"):
+            notices.tell(work, kind)
+        first = notices.notices(work)[-1]
+        notices.dealt_with(work, first.id)
+        assert [row.kind for row in notices.notices(work)] == ["qualification-used-up"]
+        notices.tell(work, "no-budget")
+        notices.tell(work, "no-budget")  # it is on the list: once is enough
+        shown = [row.kind for row in notices.notices(work)]
+    assert shown == ["no-budget", "qualification-used-up"]  # the newest first
+    assert "The budget does not allow another batch; add to it." in texts(site)
+    site.store.engine.dispose()
+
+
+def test_nobody_can_be_asked_to_stop_who_is_not_there(site: Site) -> None:
+    with site.store.read("tiny") as work:
+        for name in ("stop", "screen out"):
+            with pytest.raises(RuleError, match="there is no worker 99"):
+                act_named(name).of({"worker": 99}).foretell(work)
+        with pytest.raises(RuleError, match="no open set of that topic"):
+            act_named("raise target").of({"target": 3, "topic": ""}).do(work)
+
+
 def test_gold_that_most_miss_is_named(url: str) -> None:
     site = make_site(url, made=material(gold_sets=1, pool=40))
     for number in range(10):

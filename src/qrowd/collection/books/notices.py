@@ -16,15 +16,11 @@ def tell(work: Work, kind: str, about: str = "", **values: Any) -> None:
     """Tell the organiser `office.notice.KIND`, unless that is on the list already."""
     same = work.own(notice) & (notice.c.kind == kind) & (notice.c.about == about)
     told = work.row(select(notice).where(same), Notice)
-    words = {
-        "at": work.now,
-        "text": str(Text(f"office.notice.{kind}", **values)),
-        "details": json.dumps(values),
-    }
-    if told is None:
-        work.insert(notice, kind=kind, about=about, **words)
-    elif told.settled_at is not None:
-        work.update(notice, notice.c.id == told.id, settled_at=None, **words)
+    if told is not None and told.settled_at is None:
+        return
+    work.delete(notice, same)  # told again, it is the newest
+    text, details = str(Text(f"office.notice.{kind}", **values)), json.dumps(values)
+    work.insert(notice, at=work.now, kind=kind, about=about, text=text, details=details)
 
 
 def text_of(row: Notice) -> Text:

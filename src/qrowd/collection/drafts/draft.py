@@ -164,8 +164,8 @@ def _read(folder: Path, version: int) -> Draft:
 def _named_only(text: str) -> Plan:
     """Of a plan that cannot be read, what it is called."""
     try:
-        about = parsed_toml(text, "plan").get("campaign", {})
-    except InputError:
+        about = dict(parsed_toml(text, "plan").get("campaign", {}))
+    except (InputError, TypeError):
         about = {}
     name, title = (str(about.get(key, "")) for key in ("name", "title"))
     return Plan(campaign=About(name=name, title=title))

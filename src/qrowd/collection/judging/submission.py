@@ -127,7 +127,8 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     if "stop" in actions:
         _set_worker(work, assigned.worker_id, state="stopped")
         name = f"w{worker_of(work, assigned.worker_id).number}"
-        notices.tell(work, "stopped", name, worker=name)
+        # by its id, as in rows of earlier versions
+        notices.tell(work, "stopped", f"w{assigned.worker_id}", worker=name)
     automatic = work.plan.campaign.accept == "automatic"
     return move(work, assigned, "accept") if automatic else assigned
 

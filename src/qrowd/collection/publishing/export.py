@@ -152,8 +152,9 @@ def _as_parquet(path: Path) -> str:
     import polars as pl
 
     target = path.with_suffix(".parquet")
-    names = dict.fromkeys(_NAMES, pl.String)
-    scanned = pl.scan_csv(path, separator="\t", schema_overrides=names, quote_char=None)
+    # the first rows do not tell: many whole numbers may come before one that is not
+    types = dict.fromkeys(_NAMES, pl.String) | dict.fromkeys(("value", "seconds"), pl.Float64)
+    scanned = pl.scan_csv(path, separator="\t", schema_overrides=types, quote_char=None)
     with written(target) as beside:
         scanned.sink_parquet(beside)
     return target.name

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from qrowd.collection.plan.sections import Pay, Plan
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
+from qrowd.texts import Text
 
 LONGEST = 10_000  # characters of a text
 LARGEST = 2**53  # details are JSON, whose numbers are exact up to here
@@ -151,8 +152,11 @@ class YesNo(Kind):
             raise _bad(name, "yes or no", value)
         return value in (True, "yes", "true")
 
-    def shown(self, value: Any, pay: Pay) -> str:
+    def form(self, value: Any, pay: Pay) -> str:
         return "yes" if value else "no"
+
+    def shown(self, value: Any, pay: Pay) -> Text:
+        return Text("office.word.yes" if value else "office.word.no")
 
 
 class Rows(Kind):

@@ -33,8 +33,16 @@ export function define(keysOfWay) {
   answers = keysOfWay;
 }
 
+function answerKey(name) {
+  return settings.chosen[name] ?? answers[name].key;
+}
+
+// A key that was chosen for a command in another campaign may be an answer's in this one.
 function keyOf(name) {
-  return settings.chosen[name] ?? COMMANDS[name] ?? answers[name].key;
+  if (!(name in COMMANDS)) return answerKey(name);
+  const chosen = settings.chosen[name];
+  const isAnswers = Object.keys(answers).some((other) => answerKey(other) === chosen);
+  return isAnswers ? COMMANDS[name] : (chosen ?? COMMANDS[name]);
 }
 
 function allNames() {

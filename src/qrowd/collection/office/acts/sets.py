@@ -59,7 +59,7 @@ class RaiseTarget(Act):
     name = "raise target"
     on = ("campaign", "topic")
     target: int = detail(Number(low=0, high=1000), suggest=lambda plan: plan.sets.target + 1)
-    topic: str = detail(Line(), default="", hint=True)
+    topic: str | None = detail(Line(), default=None, hint=True)
 
     def do(self, work: Work) -> Details:
         sets, s = _offered_sets(work, self.topic), judging_set.c
@@ -75,13 +75,13 @@ class RaiseTarget(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        sets = _offered_sets(work, stored.get("topic", ""))
+        sets = _offered_sets(work, stored.get("topic"))
         for first, last, target in stored["before"]:
             _set_target(work, int(target), and_(sets, judging_set.c.id.between(first, last)))
 
     def foretell(self, work: Work) -> Consequence:
         more = self.cost(work)
-        where = self.says("topic", topic=self.topic) if self.topic else self.says("every-topic")
+        where = self.says("topic" if self.topic else "every-topic", topic=self.topic)
         parts = ("wanted", "more", "follows")
         return self.ask(work, *parts, cost=more.amount, where=where, **vars(more))
 
@@ -95,10 +95,10 @@ class RaiseTarget(Act):
         return _cost(work, pairs, sets, judgements)
 
 
-def _offered_sets(work: Work, topic_name: str) -> ColumnElement[bool]:
+def _offered_sets(work: Work, topic_name: str | None) -> ColumnElement[bool]:
     """The pool's sets that are offered (of one topic, where it is named)."""
     offered = and_(work.pool_sets(), judging_set.c.open == 1)
-    if not topic_name:
+    if topic_name is None:
         return offered
     named = select(topic.c.id).where(work.own(topic), topic.c.name == topic_name)
     return and_(offered, judging_set.c.topic_id.in_(named))

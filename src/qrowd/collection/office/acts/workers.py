@@ -25,6 +25,10 @@ class WorkerAct(Act):
     subject = "worker {worker}"
     worker: int = detail(WorkerNumber())
 
+    def foretell(self, work: Work) -> Consequence:
+        workers.worker_by_number(work, self.worker)  # or an error: there is nobody of that number
+        return super().foretell(work)
+
 
 class Stop(WorkerAct):
     """Give a worker no more batches; an open one can be finished."""
@@ -37,7 +41,7 @@ class Stop(WorkerAct):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        _set_worker(work, stored["worker"], stored["before"])
+        _set_worker(work, int(stored["worker"]), stored["before"])
 
 
 class ScreenOut(WorkerAct):
@@ -55,7 +59,7 @@ class ScreenOut(WorkerAct):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        _set_worker(work, stored["worker"], stored["before"])
+        _set_worker(work, int(stored["worker"]), stored["before"])
         for batch in stored.get("batches", ()):
             reopened = batch["before"] == "active"
             take_back(work, batch, "reopen" if reopened else "reopen finished")

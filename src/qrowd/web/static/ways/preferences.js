@@ -32,6 +32,15 @@ export default class Preferences extends Way {
     return answer.kind === "ranking" ? 0 : 1;
   }
 
+  // One answer at a time: an order takes the place of "cannot tell", and the other way round.
+  follow(step, answer, _earlier, page) {
+    const { key } = step.set;
+    for (const position of step.positions) {
+      const isOther = position !== this.positionOf(step, answer);
+      if (isOther && page.answerAt(key, position)) page.clear(key, position);
+    }
+  }
+
   where(step, values) {
     return t("where.pair", values);
   }

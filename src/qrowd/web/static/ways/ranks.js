@@ -58,7 +58,7 @@ export default class Ranks extends Grades {
 
   // A changed grade may no longer fit the order that was chosen: the board comes again.
   follow(step, answer, earlier, page) {
-    const isChanged = !step.board && earlier?.grade !== answer.grade;
+    const isChanged = !step.board && !this.isSame(answer, earlier);
     if (isChanged && page.answerAt(step.set.key, 0)) page.clear(step.set.key, 0);
   }
 }

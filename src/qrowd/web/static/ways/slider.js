@@ -111,7 +111,7 @@ class Field {
       "aria-label": null, // what it says
     });
     const nudge = (sign, text, step) =>
-      button(sign, () => this.moveTo((this.value ?? this.start) + step), {
+      button(sign, () => this.take((this.value ?? this.start) + step), {
         class: "nudge",
         "aria-label": text,
       });
@@ -138,12 +138,14 @@ class Field {
   }
 
   take(value) {
-    this.onMove(value);
-    this.show(value);
+    const within = Math.max(0, Math.min(MOST, value));
+    this.onMove(within);
+    this.show(within);
   }
 
+  // By a key: arrows go on from there.
   moveTo(value) {
-    this.take(Math.max(0, Math.min(MOST, value)));
+    this.take(value);
     this.input.focus();
   }
 
