@@ -78,6 +78,14 @@ def signed_in(page: Page, site: Site) -> None:
     expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
 
 
+# fields that do not stand within their form
+STRAY = """() => [...document.querySelectorAll("form .field")].filter((field) => {
+  const box = field.getBoundingClientRect();
+  const form = field.closest("form").getBoundingClientRect();
+  return box.width > 0 && (box.top < form.top - 1 || box.left < form.left - 1);
+}).map((field) => field.textContent.trim())"""
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 def test_every_page_is_accessible(browser: Browser, office: Site, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800})
@@ -89,6 +97,7 @@ def test_every_page_is_accessible(browser: Browser, office: Site, width: int) ->
         assert reply is not None
         assert reply.status == 200, end
         found[end] = problems(page)
+        assert page.evaluate(STRAY) == [], end
     page.goto(office.link)
     page.get_by_role("button", name="Pause").click()
     found["question"] = problems(page)
