@@ -191,7 +191,7 @@ def _add_pool(work: Work, rows: CampaignRows) -> None:
     sets = [
         (topics[name], part)
         for name in sorted(by_topic)
-        for part in work.plan.way.cut(work.plan, sorted(by_topic[name]), chance)
+        for part in work.plan.way.sets_of(work.plan, sorted(by_topic[name]), chance)
     ]
     _add_sets(work, "pool", sets, chance)
     analyze(work.db, "topic", "document", "pair", "member", "judging_set")

@@ -55,7 +55,7 @@ class Forecast:
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
     chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    return [len(part) for n in topics.values() for part in plan.way.cut(plan, range(n), chance)]
+    return [len(part) for n in topics.values() for part in plan.way.sets_of(plan, range(n), chance)]
 
 
 def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:

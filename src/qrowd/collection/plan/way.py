@@ -139,7 +139,7 @@ class Way:
         """What somebody should know of a plan's files before they are judged in this way."""
         yield from ()
 
-    def cut(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
+    def sets_of(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
         """The sets that what a pool has of one topic is cut into."""
         return cut(items, plan.sets.size, chance)
 

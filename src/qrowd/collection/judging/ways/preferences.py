@@ -37,7 +37,7 @@ class Preferences(Way):
         if alone:
             yield Complaint.of("files.pool", "office.plan.pool.alone", topic=min(alone))
 
-    def cut(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
+    def sets_of(self, plan: Plan, items: Sequence[T], chance: random.Random) -> list[list[T]]:
         return couples(items, plan.sets.couples, chance)
 
     def refuse(self, plan: Plan, said: Opinion, size: int, earlier: Callable[[], Opinions]) -> None:
