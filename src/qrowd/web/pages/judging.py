@@ -19,14 +19,15 @@ from itsdangerous import BadSignature
 from pydantic import BaseModel
 from starlette.staticfiles import StaticFiles
 
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging import offer
 from qrowd.collection.judging.offer import Body
+from qrowd.collection.people import entry
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
 from qrowd.texts import Text, language_of, worker_words
-from qrowd.web import pictures, sanitiser
+from qrowd.web import access, pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
 from qrowd.web.api.work import Key
@@ -68,8 +69,11 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     try:
         with store.read(name) as work:
             plan, campaign = work.plan, about(work.plan, work.state)
+            refused = _refused(work, request)
     except RuleError as error:
         return show_problem(request, Text("problem.campaign"), status_of(error), str(error))
+    if refused is not None:
+        return show_problem(request, Text(f"error.{refused.code}"), status_of(refused))
     language = language_of(lang, campaign.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(
@@ -83,6 +87,22 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         minutes=max(1, round(campaign.minutes_per_batch)),
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
+
+
+def _refused(work: Work, request: Request) -> RuleError | None:
+    """Why whoever opens this address is not let in; whoever is in already may come back by it."""
+    parameters = {key: text for key, text in request.query_params.items() if key != "lang"}
+    if not parameters:
+        return None
+    try:
+        entry.admitted(work, parameters.get("link", ""), parameters)
+    except RuleError as error:
+        try:
+            bearer = access.bearer_of(access.store_of(request), access.cookie_token(request))
+        except RuleError:
+            return error
+        return None if bearer.campaign == work.campaign else error
+    return None
 
 
 def show_problem(request: Request, text: Text, status: int, more: str = "") -> HTMLResponse:
