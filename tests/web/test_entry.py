@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -215,7 +214,7 @@ def test_who_has_a_place_comes_back_and_the_list_comes_beside(tmp_path: Path) ->
 
 
 @pytest.fixture
-def signed(tmp_path: Path) -> Iterator[tuple[Any, str]]:
+def signed(tmp_path: Path) -> tuple[Any, str]:
     """A platform's key, and the lines of a plan that trust it."""
     jwt = pytest.importorskip("jwt")
     rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
@@ -223,7 +222,7 @@ def signed(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
     path = tmp_path / "jwks.json"
     path.write_text(json.dumps({"keys": [{**public, "kid": "k1", "alg": "RS256"}]}))
-    yield private, f'jwks = "{path}"\naudience = "us"\n'
+    return private, f'jwks = "{path}"\naudience = "us"\n'
 
 
 def test_a_signature_is_enough_for_the_platform_and_needed_for_the_list(

@@ -11,11 +11,11 @@ It writes a folder named after the version of the schema, such as `v0002`, besid
 
 `v0002` was made by commit 9e43cb0, `v0003` by e60eeb9, `v0004` by the commit that added it
 (PostgreSQL 18, SQLite 3.40). Clock and random names are fixed, so the same code makes the same
-rows, on both engines. **A generation that is there is never made again**: it stands for the databases that people have. Whoever changes what
-is stored (a new version of the schema, other details of an act, another form of drafts) makes a
-further one by the command above, which refuses to overwrite; `--name` names it where the version
-stays. Add to the scenes below what the change is about; `tests/collection/test_stored.py` reads
-every generation.
+rows, on both engines. **A generation that is there is never made again**: it stands for the
+databases that people have. Whoever changes what is stored (a new version of the schema, other
+details of an act, another form of drafts) makes a further one by the command above, which refuses
+to overwrite; `--name` names it where the version stays. Add to the scenes below what the change is
+about; `tests/collection/test_stored.py` reads every generation.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def page_picture(
     name: str, ticket: str, number: Position, store: TheStore, settings: TheSettings
 ) -> Response:
     """The picture of a page of a PDF document."""
-    return shown_picture(_ticketed(ticket, store, settings), number, settings)
+    return shown_picture(_ticketed(name, ticket, store, settings), number, settings)
 
 
 def shown_picture(body: Body, number: int, settings: Settings) -> Response:
@@ -232,7 +232,7 @@ def shown_picture(body: Body, number: int, settings: Settings) -> Response:
 @router.get("/judge/{name}/original/{ticket}")
 def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
     """The original of a document: nothing in it runs, loads or leads anywhere."""
-    return shown_original(_ticketed(ticket, store, settings))
+    return shown_original(_ticketed(name, ticket, store, settings))
 
 
 def shown_original(body: Body) -> Response:
@@ -243,14 +243,16 @@ def shown_original(body: Body) -> Response:
     return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
 
 
-def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
-    """The document that a ticket is for."""
+def _ticketed(name: str, ticket: str, store: Store, settings: Settings) -> Body:
+    """The document of the campaign that a ticket is for."""
+    closed = RuleError("not-found", "this document is not open any more; reload the page")
     try:
         campaign, worker, key, position = settings.signer("original").loads(
             ticket, max_age=TICKET_SECONDS
         )
     except BadSignature:
-        message = "this document is not open any more; reload the page"
-        raise RuleError("not-found", message) from None
+        raise closed from None
     with store.read(campaign) as work:
+        if work.name != name:
+            raise closed
         return offer.body_of(work, worker, key, position)
