@@ -77,13 +77,12 @@ def test_a_link_leads_to_the_worker_who_is_known_by_that_name(site: Site) -> Non
     for name in ("Cat", "cat@example.org", "c17"):
         assert opened(site, site.work(entry.make_link, name)) == cat
     dan = opened(site, of_before(site, "dan"))
-    site.work(entry.put_on_list, entry.PersonRow("dan", "Dan Deer"))
+    site.work(entry.put_on_list, [entry.PersonRow("dan", "Dan Deer")])
     assert opened(site, site.work(entry.make_link, "Dan Deer")) == dan
 
 
 def test_a_name_of_several_people_must_be_an_id(site: Site) -> None:
-    for number in ("p1", "p2"):
-        site.work(entry.put_on_list, entry.PersonRow(number, "Ann"))
+    site.work(entry.put_on_list, [entry.PersonRow("p1", "Ann"), entry.PersonRow("p2", "Ann")])
     with pytest.raises(RuleError, match="'Ann' is several people; say which id: p1, p2"):
         site.work(entry.make_link, "Ann")
 

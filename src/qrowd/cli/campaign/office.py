@@ -231,7 +231,7 @@ def people(
 
     \b
     Examples:
-      qrowd campaign people campaign.db ann bob
+      qrowd campaign people campaign.db cat dan
       qrowd campaign people campaign.db bob --off
       qrowd campaign people campaign.db
     """
@@ -279,8 +279,6 @@ def _act_on_each(database: str, name: str | None, people: tuple[str, ...], act: 
     with opened(database) as store, store.write(store.only(name)) as work:
         for person in people:
             row = entry.person_called(work, person.strip())
-            if row is None:
-                raise RuleError("not-found", f"{person!r} is not on the list")
             number = audit.perform(work, user(), act, {"person": row.id})
             say(f"act {number}: {act}: {person}; undo it with `act --undo {number}`")
 

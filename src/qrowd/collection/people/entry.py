@@ -10,8 +10,10 @@ worker whom the organiser knows by the same name already.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import ColumnElement, func, or_, select
@@ -171,60 +173,95 @@ def person_numbered(work: Work, number: int) -> schema.ListedPerson:
     return work.existing(query, f"there is no person p{number} on the list", schema.ListedPerson)
 
 
-def person_called(work: Work, name: str) -> schema.ListedPerson | None:
-    """Somebody on the list by id, else by name or email; an error where that is several people."""
-    row = listed_as(work, name)
-    if row is not None:
-        return row
-    called = (listed_person.c.name == name) | (listed_person.c.email == name)
-    query = select(listed_person).where(work.own(listed_person), called)
-    rows = work.rows(query.order_by(listed_person.c.id), schema.ListedPerson)
-    if len(rows) > 1:
-        several = ", ".join(row.platform_id for row in rows[:3])
-        raise RuleError("conflict", f"{name!r} is several people; say which id: {several}")
-    return rows[0] if rows else None
+class _Known:
+    """Everybody whom the organiser knows: on the list or as a worker, by ids, names, addresses."""
+
+    def __init__(self, work: Work) -> None:
+        rows = select(listed_person).where(work.own(listed_person)).order_by(listed_person.c.id)
+        persons = select(person).where(work.own(person)).order_by(person.c.worker_id)
+        self.platforms = (LINKED, work.plan.platform.preset)
+        self.listed: dict[str, schema.ListedPerson] = {}
+        self.came: dict[int | None, schema.ListedPerson] = {}
+        self.called: dict[str, list[schema.ListedPerson]] = defaultdict(list)
+        self.ids: dict[tuple[str, str], schema.Person] = {}
+        self.names: dict[str, list[schema.Person]] = defaultdict(list)
+        for row in work.rows(rows, schema.ListedPerson):
+            self.listed[row.platform_id] = self.came[row.worker_id] = row
+            for name in {row.name, row.email}:
+                self.called[name].append(row)
+        for one in work.rows(persons, schema.Person):
+            self.ids[one.platform, one.platform_id] = one
+            for name in {one.name, one.address}:
+                self.names[name].append(one)
+
+    def on_list(self, name: str) -> schema.ListedPerson | None:
+        """Somebody on the list by id, else by name or email; several of them are an error."""
+        rows = [self.listed[name]] if name in self.listed else self.called.get(name, [])
+        if len(rows) > 1:
+            several = ", ".join(row.platform_id for row in rows[:3])
+            raise RuleError("conflict", f"{name!r} is several people; say which id: {several}")
+        return rows[0] if rows else None
+
+    def worker(self, name: str) -> schema.Person | None:
+        """The worker of an id, by an old link first; else the only one of a name or address."""
+        ids = [self.ids[each, name] for each in self.platforms if (each, name) in self.ids]
+        named = self.names.get(name, [])
+        return ids[0] if ids else named[0] if len(named) == 1 else None
 
 
-def put_on_list(work: Work, wanted: PersonRow) -> tuple[schema.ListedPerson, str]:
-    """Somebody's row of the list, and what was done for it: made, back, or nothing."""
+def person_called(work: Work, name: str) -> schema.ListedPerson:
+    """Somebody on the list by id, name or email."""
+    row = _Known(work).on_list(name)
+    if row is None:
+        raise RuleError("not-found", f"{name!r} is not on the list")
+    return row
+
+
+@dataclass(frozen=True)
+class OnList:
+    """The numbers of people's rows of the list; those that were made, and that are back on it."""
+
+    people: list[int]
+    made: list[int]
+    back: list[int]
+
+
+def put_on_list(work: Work, wanted: Sequence[PersonRow]) -> OnList:
+    """Put people on the list; who is known by the same id, name or address is the same person."""
+    known, ids, back, new = _Known(work), list[str](), list[int](), dict[str, dict[str, Any]]()
+    for one in wanted:
+        _refuse_odd(one)
+        row, came = known.on_list(one.id), None
+        if row is None:
+            came = known.worker(one.id)
+            row = known.came.get(came.worker_id) if came else None
+        if row is not None and row.state == OFF and row.id not in back:
+            back.append(row.id)
+        ids.append(row.platform_id if row else came.platform_id if came else one.id)
+        if row is None:
+            new[ids[-1]] = {
+                "worker_id": came.worker_id if came else None,
+                "platform": work.plan.platform.preset,
+                "platform_id": ids[-1],
+                "name": one.name or (came.name if came else ""),
+                "email": one.email or (came.address if came else ""),
+                "language": one.language,
+                "made_at": work.now,
+            }
+    work.update(listed_person, _numbered(work, back), state=LISTED)
+    work.insert_all(listed_person, list(new.values()))
+    names = select(listed_person.c.platform_id, listed_person.c.id).where(work.own(listed_person))
+    numbers = dict(work.db.execute(names).tuples().all())
+    return OnList([numbers[name] for name in ids], [numbers[name] for name in new], back)
+
+
+def _refuse_odd(wanted: PersonRow) -> None:
     fields = (wanted.id, wanted.name, wanted.email, wanted.language)
     if not wanted.id.strip() or len(max(fields, key=len)) > LONGEST or len(wanted.language) > 40:
-        message = (
-            f"a person needs an id; ids, names and addresses have at most {LONGEST} characters"
-        )
+        message = f"a person needs an id; ids, names and emails have at most {LONGEST} characters"
         raise RuleError("bad-value", message)
     if any(ord(sign) < 32 for text in fields for sign in text):
-        raise RuleError("bad-value", "ids, names and addresses are plain text in one line")
-    row = person_called(work, wanted.id)
-    known = None if row else _known_person(work, wanted.id)
-    if known is not None:
-        mine = select(listed_person).where(listed_person.c.worker_id == known.worker_id)
-        row = work.row(mine, schema.ListedPerson)
-    if row is not None:
-        if row.state != OFF:
-            return row, ""
-        work.update(listed_person, listed_person.c.id == row.id, state=LISTED)
-        return person_numbered(work, row.id), "back"
-    number = work.insert(
-        listed_person,
-        worker_id=known.worker_id if known else None,
-        platform=work.plan.platform.preset,
-        platform_id=known.platform_id if known else wanted.id,
-        name=wanted.name or (known.name if known else ""),
-        email=wanted.email or (known.address if known else ""),
-        language=wanted.language,
-        made_at=work.now,
-    )
-    return person_numbered(work, number), "made"
-
-
-def _known_person(work: Work, name: str) -> schema.Person | None:
-    """The worker whom the organiser knows by an id, else the only one of a name or address."""
-    worker_id = _known(work, name, None)
-    called = (person.c.name == name) | (person.c.address == name)
-    same = called if worker_id is None else person.c.worker_id == worker_id
-    rows = work.rows(select(person).where(work.own(person), same).limit(2), schema.Person)
-    return rows[0] if len(rows) == 1 else None
+        raise RuleError("bad-value", "ids, names and emails are plain text in one line")
 
 
 def take_off(work: Work, numbers: Sequence[int]) -> None:
@@ -284,16 +321,24 @@ def people(work: Work, after: int = 0, limit: int | None = None) -> list[PersonL
 # --- links ----------------------------------------------------------------------------------------
 
 
-def new_link(work: Work, row: schema.ListedPerson, days: float) -> int:
-    """A link of somebody on the list, good for so many days; its number."""
-    until = work.now + round(days * DAY)
-    return work.insert(link, person_id=row.id, key=work.key(), made_at=work.now, expires_at=until)
+def new_links(work: Work, people: Sequence[int], days: float) -> list[int]:
+    """A link for each of these people of the list, good for so many days; their numbers."""
+    until, keys = work.now + round(days * DAY), [work.key() for _ in people]
+    last = work.number(select(func.max(link.c.id)))
+    rows = [
+        {"person_id": number, "key": key, "made_at": work.now, "expires_at": until}
+        for number, key in zip(people, keys, strict=True)
+    ]
+    work.insert_all(link, rows)
+    made = select(link.c.key, link.c.id).where(link.c.id > last)
+    numbers = dict(work.db.execute(made).tuples().all())
+    return [numbers[key] for key in keys]
 
 
 def make_link(work: Work, name: str, days: float = 30) -> str:
     """The signed text that lets somebody in for so many days, who is put on the list for it."""
-    number = new_link(work, put_on_list(work, PersonRow(name))[0], days)
-    return link_text(work, str(work.db.scalar(select(link.c.key).where(link.c.id == number))))
+    numbers = new_links(work, put_on_list(work, [PersonRow(name)]).people, days)
+    return links_numbered(work, numbers)[0][1]
 
 
 def link_text(work: Work, key: str) -> str:

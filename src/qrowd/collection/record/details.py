@@ -148,8 +148,10 @@ class Choice(Kind):
     of: tuple[str, ...]
     #: the texts' ids begin with it
     text: str
-    sign = "WORD"
     input = "choice"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", "|".join(self.of))
 
     def read(self, name: str, value: Any) -> str:
         if value not in self.of:

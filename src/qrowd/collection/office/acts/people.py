@@ -140,13 +140,6 @@ class ListAct(Act):
     adds = True
 
     @staticmethod
-    def put(work: Work, people: list[PersonRow]) -> tuple[list[Any], Details]:
-        """Everybody's row, and the numbers of those who were not there."""
-        rows = [entry.put_on_list(work, row) for row in people]
-        done = {way: [row.id for row, how in rows if how == way] for way in ("made", "back")}
-        return [row for row, _ in rows], done
-
-    @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         work.delete(link, link.c.id.in_(stored.get("links", ())), _own_links(work))
         entry.remove(work, stored["made"])
@@ -166,10 +159,10 @@ class ListPeople(ListAct):
     people: list[PersonRow] = detail(People(more=True), recorded=False, hint=True)
 
     def do(self, work: Work) -> Details:
-        _, done = self.put(work, self.people)
-        if not any(done.values()):
+        done = entry.put_on_list(work, self.people)
+        if not done.made and not done.back:
             raise RuleError("conflict", "all of them are on the list already")
-        return done
+        return {"made": done.made, "back": done.back}
 
     def foretell(self, work: Work) -> Consequence:
         return self.ask(work, Text(f"office.entry.list.{work.plan.rule}"), n=len(self.people))
@@ -181,12 +174,13 @@ class MakeLinks(ListAct):
     name = "make links"
     page = "/people"  # whose form shows the links
     results = (("links", Rows()),)
-    people: list[PersonRow] = detail(People(), recorded=False, hint=True)
+    people: list[PersonRow] = detail(People(), recorded=False)
     days: float = detail(Days(high=MOST_DAYS), default=30.0, suggest=lambda _: 30)
 
     def do(self, work: Work) -> Details:
-        rows, done = self.put(work, self.people)
-        return {**done, "links": [entry.new_link(work, row, self.days) for row in rows]}
+        done = entry.put_on_list(work, self.people)
+        links = entry.new_links(work, list(dict.fromkeys(done.people)), self.days)
+        return {"made": done.made, "back": done.back, "links": links}
 
     def foretell(self, work: Work) -> Consequence:
         return self.ask(work, "follows", n=len(self.people), days=f"{self.days:g}")
