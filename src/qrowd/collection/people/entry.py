@@ -251,7 +251,7 @@ def put_on_list(work: Work, wanted: Sequence[PersonRow]) -> OnList:
     work.update(listed_person, _numbered(work, back), state=LISTED)
     work.insert_all(listed_person, list(new.values()))
     names = select(listed_person.c.platform_id, listed_person.c.id).where(work.own(listed_person))
-    numbers = dict(work.db.execute(names).tuples().all())
+    numbers = dict(work.db.execute(names).all())
     return OnList([numbers[name] for name in ids], [numbers[name] for name in new], back)
 
 
@@ -331,7 +331,7 @@ def new_links(work: Work, people: Sequence[int], days: float) -> list[int]:
     ]
     work.insert_all(link, rows)
     made = select(link.c.key, link.c.id).where(link.c.id > last)
-    numbers = dict(work.db.execute(made).tuples().all())
+    numbers = dict(work.db.execute(made).all())
     return [numbers[key] for key in keys]
 
 
