@@ -41,6 +41,7 @@ KINDS = (
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
 @click.option("--format", type=click.Choice(opt.FORMATS), help="The format of the FILEs.")
 @click.option("--columns", metavar="NAMES", help="The columns of judgements, as in qrowd merge.")
+@opt.machines
 @opt.grades
 @opt.as_json
 def command(
@@ -50,6 +51,7 @@ def command(
     kind: str | None,
     format: str | None,
     columns: str | None,
+    machines: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say what FILEs are, what is in them, and whether they fit together.
@@ -68,7 +70,7 @@ def command(
     """
     if not (files or gold or runs):
         raise click.UsageError("name at least one file")
-    checked = Checked(kind, format, columns)
+    checked = Checked(kind, format, columns, machines)
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
     if gold:
@@ -83,8 +85,15 @@ def command(
 class Checked:
     """What is in each file, and the nouns that can be held against each other."""
 
-    def __init__(self, kind: str | None, format: str | None, columns: str | None) -> None:
+    def __init__(
+        self,
+        kind: str | None,
+        format: str | None,
+        columns: str | None,
+        machines: tuple[str, ...],
+    ) -> None:
         self.kind, self.format, self.columns = kind, format, columns
+        self.machines = machines
         self.findings: list[tuple[str, Findings]] = []
         self.judgements: q.Judgements | None = None
         self.gold: q.Qrels | None = None
@@ -135,6 +144,11 @@ class Checked:
         with ranks_are_read():
             noun = self._read(kind, files)
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        if isinstance(noun, q.Judgements):
+            try:
+                noun = noun.with_kind("machine", *self.machines)
+            except InputError as error:
+                raise error.at(name) from None
         self.findings.append((name, described(noun)))
         if isinstance(noun, q.Judgements):
             self.judgements = noun

@@ -3,7 +3,7 @@
 Options that travel together reach a command as one object (`bundled`), which reads what they name:
 
     @opt.judgements          JUDGEMENTS... --columns --format --rel    files: JudgementFiles
-                             (and --grades, as gold and qrels)
+                             --machines (and --grades, as gold and qrels)
     @opt.judgements_if_any   the same, none being allowed
     @opt.gold                --gold FILE --gold-rel N                  gold: GoldFile
     @opt.documents           --documents FILE --vectors FILE --without-text
@@ -21,6 +21,7 @@ The others reach it under their long names:
     @opt.quiet               -q                                        quiet
     @opt.level               --level SHARE                             level
     @opt.columns             --columns NAMES, of --judgements          columns
+    @opt.machines            --machines PATTERN (many)                 machines
     @opt.database            DATABASE, of a campaign                   database
     @opt.campaign            --campaign NAME                           name
     @opt.yes                 --yes                                     yes
@@ -216,24 +217,33 @@ class JudgementFiles:
     columns: str | None = None
     format: str | None = None
     rel: int | None = None
+    machines: tuple[str, ...] = ()
 
     def read(self, pairs: str | None = None) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
         source = self.paths[0] if len(self.paths) == 1 else self.paths
         crowd = q.read_judgements(
             source, columns=self.columns, format=self.format, grades=stated_grades()
-        )
+        ).with_kind("machine", *self.machines)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)
         return crowd.with_pool(q.read_pairs(pairs)) if pairs else crowd
 
 
+machines = repeated(
+    "--machines",
+    metavar="PATTERN",
+    help="Assessors of these names are machines, where the file does not say so: 'gpt*' (quoted; "
+    "* is any text). Repeatable.",
+)
+
+
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
     return bundled(
         "files",
         JudgementFiles,
-        ("paths", "columns", "format", "rel"),
+        ("paths", "columns", "format", "rel", "machines"),
         click.argument("paths", nargs=-1, required=required, metavar=metavar, callback=once),
         click.option(
             "--columns",
@@ -252,6 +262,7 @@ def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
             help="Make judgements and gold binary: this grade and higher ones are relevant. "
             "By default grades are kept, and 1 and higher count as relevant.",
         ),
+        machines,
         grades,
     )
 

@@ -102,11 +102,11 @@ def command(
     if any(is_release(path) for path in files.paths):
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
-        own = (files.columns, files.format, files.rel, gold.rel, given)
+        own = (files.columns, files.format, files.rel, gold.rel, given, files.machines or None)
         if runs or any(option is not None for option in own):
             raise UsageError(
                 "a release says itself what it holds: leave out --columns, --format, --rel, "
-                "--gold-rel, --given, --runs"
+                "--gold-rel, --given, --machines, --runs"
             )
         # what was not asked for is as in the campaign's own figures
         ctx = click.get_current_context()
