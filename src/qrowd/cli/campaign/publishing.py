@@ -57,16 +57,24 @@ def export(
 @opt.database
 @click.argument("file")
 @opt.campaign
-@opt.choice("--as", "kind", choices=("machine", "expert"), help="Whose judgements they are.")
-def import_(database: str, file: str, name: str | None, kind: str) -> None:
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(("machine", "expert")),
+    help="Whose judgements they are, whatever FILE says.  [default: as its column kind says, "
+    "machine where it says nothing]",
+)
+def import_(database: str, file: str, name: str | None, kind: str | None) -> None:
     """Import judgements made elsewhere, such as those of machine judges or experts.
 
-    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds and time. They
-    are exported with the others and never count towards a target. All of it comes in, or nothing.
+    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds, time and kind
+    (machine or expert). They are exported with the others and never count towards a target. All of
+    it comes in, or nothing.
 
     \b
     Examples:
       qrowd campaign import campaign.db machine.tsv
+      qrowd campaign import campaign.db earlier.tsv --as expert
     """
     from qrowd.collection.publishing.imports import import_judgements
 
