@@ -110,7 +110,11 @@ def judges(
     ['pairs', 'rate', 'with_human', 'kappa', 'kappa_low']
     """
     if human is None:
-        human = registry.get("mv").fit(_only(judgements, "expert", "name human labels: --human")).qrels()
+        human = (
+            registry.get("mv")
+            .fit(_only(judgements, "expert", "name human labels: --human"))
+            .qrels()
+        )
     if judgements.kinds is not None:
         judgements = _only(judgements, "machine", "name them: --machines")
     table = judge_table(judgements, human, level)

@@ -97,9 +97,7 @@ def _say_of_contradictions(crowd: Judgements, where: str) -> None:
         )
 
 
-def _kinds(
-    parts: Sequence[Table], assessors: Index, assessor: Codes, stated: bool
-) -> Names | None:
+def _kinds(parts: Sequence[Table], assessors: Index, assessor: Codes, stated: bool) -> Names | None:
     """What each assessor is; one row that says so is enough, and no other may contradict it."""
     if not any("kind" in table for table in parts):
         return None

@@ -135,7 +135,8 @@ def lead_of(done: Study) -> str:
     ways = f"{len(done.merged)} ways" if len(done.merged) > 1 else "one way"
     text = (
         f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors"
-        f"{kinds_said(crowd)} of {grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
+        f"{kinds_said(crowd)} of {grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, "
+        f"merged in {ways}"
     )
     scored = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
     held = ", and everything compared with gold" if done.gold else ""

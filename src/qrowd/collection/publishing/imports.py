@@ -86,7 +86,9 @@ def _rows(
         header = next(lines, [])
         if header[:4] != _COLUMNS:
             message = f"the first line must name the columns: {', '.join(_COLUMNS)}"
-            raise FormatError(f"{message}; seconds, time and kind may follow", file=str(path), line=1)
+            raise FormatError(
+                f"{message}; seconds, time and kind may follow", file=str(path), line=1
+            )
         for line, row in enumerate(lines, 2):
             if len(row) != len(header):
                 message = f"has {len(row)} columns, the header {len(header)}; fix this line"
