@@ -98,7 +98,7 @@ def judges(
     Examples:
       qrowd judges llm.tsv --human few.qrels
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
-      qrowd judges all.tsv --machines 'gpt*' --machines llama-3 --human few.qrels
+      qrowd judges all.tsv --machines 'gpt*' --human few.qrels
     """
     crowd = files.read()
     cut = files.rel if gold_rel is None else gold_rel
