@@ -13,17 +13,17 @@ HEADER = "topic\tdoc\tassessor\tgrade\tkind\n"
 NAMED = "topic=topic,doc=doc,assessor=assessor,grade=grade,kind=kind"
 
 
-def read(tmp_path: Path, rows: str, **options: str) -> q.Judgements:
+def read(tmp_path: Path, rows: str) -> q.Judgements:
     """Judgements of a TSV file with a column `kind`; rows by blanks, - for nothing."""
     lines = [row.replace(" ", "\t").replace("-", "") for row in rows.split("; ")]
     (tmp_path / "crowd.tsv").write_text(HEADER + "\n".join(lines) + "\n")
-    return q.read_judgements(tmp_path / "crowd.tsv", **options)
+    return q.read_judgements(tmp_path / "crowd.tsv")
 
 
 def kinds(crowd: q.Judgements) -> list[str]:
     """The kinds of the assessors, in the order of their names."""
     assert crowd.kinds is not None
-    return crowd.kinds.tolist()
+    return list(crowd.kinds)
 
 
 @pytest.fixture
