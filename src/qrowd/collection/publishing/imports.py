@@ -89,6 +89,8 @@ def _rows(
             raise FormatError(
                 f"{message}; seconds, time and kind may follow", file=str(path), line=1
             )
+        if "kind" not in header:
+            stated = stated or "machine"
         for line, row in enumerate(lines, 2):
             if len(row) != len(header):
                 message = f"has {len(row)} columns, the header {len(header)}; fix this line"
