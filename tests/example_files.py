@@ -61,6 +61,8 @@ def _texts(names: q.Index) -> q.Documents:
 def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     """Machine labels, and the labels of a human on pairs that were sampled by weight."""
     q.save(crowd, folder / "llm.tsv")
+    machine = pl.col("assessor").str.replace("^[aw]0*1", "gpt-1")  # some of them, by their names
+    crowd.to_polars().with_columns(machine).write_csv(folder / "all.tsv", separator="\t")
     main(
         [
             "sample",

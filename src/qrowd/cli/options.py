@@ -4,7 +4,7 @@ Each is declared here once, and means the same in every verb. Those that travel 
 command as one object (`bundled`), which reads what they name:
 
     @opt.judgements          JUDGEMENTS... and how they are read       files: JudgementFiles
-                             (--columns --format --topics --rel --grades)
+                             (--columns --format --machines --topics --rel --grades)
     @opt.judgements_if_any   the same, none being allowed
     @opt.gold                --gold FILE --gold-rel --grades           gold: GoldFile
     @opt.documents           --documents FILE --vectors --without-text documents: DocumentFiles
@@ -17,7 +17,7 @@ The others reach it under their long names:
     @opt.topics   --topics FILE        @opt.pairs    --pairs FILE      @opt.qrels  --qrels FILE
     @opt.output   -o FILE              @opt.as_json  --json            @opt.level  --level SHARE
     @opt.ties     --ties RULE          @opt.seed     --seed N          @opt.yes    --yes
-    @opt.database DATABASE             @opt.campaign --campaign NAME
+    @opt.database DATABASE             @opt.campaign --campaign NAME   @opt.machines --machines
     @opt.quiet    -q, which no command sees: `output.say` does
 
 A verb makes options of its own by opt.option (click's, with the `part` of the help that lists it),
@@ -287,6 +287,13 @@ format = option(
     part="in",
     help="The file format of what is worked on, if it is not detected correctly.",
 )
+machines = repeated(
+    "--machines",
+    metavar="PATTERN",
+    part="in",
+    help="Assessors of these names are machines, where the file does not say so: 'gpt*' (quoted; "
+    "* is any text). Repeatable.",
+)
 topics = input_file(
     "--topics",
     help="Only these topics: a file with one topic per line, qrels, or topics with their queries.",
@@ -321,13 +328,14 @@ class JudgementFiles:
     format: str | None = None
     topics: str | None = None
     rel: int | None = None
+    machines: tuple[str, ...] = ()
 
     def read(self, pairs: str | None = None) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
         source = self.paths[0] if len(self.paths) == 1 else self.paths
         crowd = q.read_judgements(
             source, columns=self.columns, format=self.format, grades=stated_grades()
-        )
+        ).with_kind("machine", *self.machines)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)
@@ -336,9 +344,10 @@ class JudgementFiles:
 
 
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
-    values = ("paths", "columns", "format", "topics", "rel")
+    values = ("paths", "columns", "format", "topics", "rel", "machines")
     paths = files("paths", metavar, required=required)
-    return bundled("files", JudgementFiles, values, paths, columns, format, topics, rel, grades)
+    options = (paths, columns, format, machines, topics, rel, grades)
+    return bundled("files", JudgementFiles, values, *options)
 
 
 judgements = _judgements(True, "JUDGEMENTS...")

@@ -67,6 +67,8 @@ def _(noun: Judgements) -> Findings:
     extras = [name for name in ("weight", "seconds", "time") if getattr(noun, name) is not None]
     if extras:
         findings.facts["also known"] = " ".join(extras)
+    if noun.kinds is not None:
+        findings.facts["kinds of assessors"] = noun.kind_counts
     _warn_of_scale(findings, noun.scale.grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")

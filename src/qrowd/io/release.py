@@ -5,7 +5,7 @@
 | topics.jsonl | the topics |
 | pool.tsv | the pairs to judge: topic, doc |
 | documents.tsv, or documents.jsonl | the documents' ids; with their texts where that is allowed |
-| judgements.tsv | topic, doc, assessor, grade: no times; assessors are numbers drawn at random |
+| judgements.tsv | topic, doc, assessor (a number drawn at random), grade, kind: no times |
 | ratings.tsv | numbers from 0 to 100, where people gave some: topic, doc, assessor, value |
 | orders.tsv | rankings, preferences, and orders by numbers: ballot, topic, doc, assessor, place |
 | gold.qrels | the experts' grades, given to the merging method |
