@@ -103,6 +103,18 @@ def _merge(
         for line in (_course(merged), *merged.fit.notes, *_doubts(crowd, card)):
             say(line)
         say(_outcome(merged, ties, seed))
+    if output or probabilities:
+        from qrowd.io.provenance import with_files
+
+        merged = with_files(
+            merged,
+            files.rel,
+            judgements=files.paths,
+            gold=[gold.path] if gold.path else [],
+            pairs=[pairs] if pairs else [],
+            documents=[documents.vectors] if documents.vectors else documents.texts,
+            priors=[priors] if priors else [],
+        )
     if output or not (probabilities or ranking):
         put(merged.qrels(ties, seed), output)
     if probabilities:
