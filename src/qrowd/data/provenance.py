@@ -53,23 +53,24 @@ class Provenance:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        parts = [self.method]
+        sources = []
         for name, source in self.inputs.items():
-            rows = "" if source.rows is None else f"{source.rows} "
+            size = "" if source.rows is None else f"{source.rows} "
             files = f" ({', '.join(source.files)})" if source.files else ""
-            parts.append(f"{rows}{name}{files}")
+            sources.append(f"{size}{'gold pairs' if name == 'gold' else name}{files}")
+        steps = [f"{self.method} (qrowd {self.version}) from {', '.join(sources) or 'unknown data'}"]
         if self.cut is not None:
-            parts.append(f"relevant from grade {self.cut} on")
+            steps.append(f"relevant from grade {self.cut} on")
         if self.recalibrated:
-            parts.append(f"recalibrated on {counted(self.recalibrated, 'pair')}")
+            steps.append(f"recalibrated on {counted(self.recalibrated, 'pair')}")
         if self.informed:
-            parts.append(f"informed by {counted(len(self.informed), 'run')}")
-        return "; ".join([*parts, f"qrowd {self.version}"])
+            steps.append(f"informed by {counted(len(self.informed), 'run')}")
+        return "; ".join(steps)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What scores under these labels should tell, where they were read from a file."""
-        return (f"{self.file} was made by {self}",) if self.file else ()
+        return (f"{self.file}: {self}",) if self.file else ()
 
     def gave(self, pairs: Pairs) -> Mask:
         """Which of these pairs had gold that the method was given."""
