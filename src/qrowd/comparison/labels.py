@@ -14,7 +14,6 @@ from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
-from qrowd.data.provenance import Input
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
@@ -250,16 +249,11 @@ def _score(
 
 
 def _provenance_notes(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels) -> list[str]:
-    """Where both come from, as far as they were read from files; whether that is the same."""
-    sides = [labels.provenance for labels in (merged, gold) if labels.provenance is not None]
-    notes = [note for provenance in sides for note in provenance.notes]
-    files = [set(side.inputs.get("judgements", Input()).files.items()) for side in sides]
-    shared = sorted(name for name, sha in files[0] & files[-1] if sha) if len(files) > 1 else []
-    if shared:
-        notes.append(
-            f"labels and gold were both made of {', '.join(shared)}: that they agree does not say "
-            "that they are right"
-        )
+    """Where both come from, as far as they were read from files."""
+    notes = [] if merged.provenance is None else list(merged.provenance.notes)
+    if gold.provenance is not None:
+        by_method = "gold is merged labels itself, so that to agree with it is not to be right"
+        notes += [f"{by_method}: {note}" for note in gold.provenance.notes]
     return notes
 
 

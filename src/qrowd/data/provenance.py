@@ -58,7 +58,9 @@ class Provenance:
             size = "" if source.rows is None else f"{source.rows} "
             files = f" ({', '.join(source.files)})" if source.files else ""
             sources.append(f"{size}{'gold pairs' if name == 'gold' else name}{files}")
-        steps = [f"{self.method} (qrowd {self.version}) from {', '.join(sources) or 'unknown data'}"]
+        steps = [
+            f"{self.method} (qrowd {self.version}) from {', '.join(sources) or 'unknown data'}"
+        ]
         if self.cut is not None:
             steps.append(f"relevant from grade {self.cut} on")
         if self.recalibrated:

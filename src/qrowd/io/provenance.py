@@ -126,7 +126,7 @@ def _sha256_of_input(path: str) -> str:
     files = sources(path)
     if any(file.path is None or not file.path.is_file() for file in files):
         return ""  # stdin or a pipe, which was read already
-    sums = [(file.name, sha256_of(Path(file.name))) for file in files]
+    sums = [(file.name, sha256_of(file.path)) for file in files if file.path]
     if len(sums) == 1 and sums[0][0] == path:
         return sums[0][1]
     return _sha256("".join(f"{sha}  {name}\n" for name, sha in sums).encode())
