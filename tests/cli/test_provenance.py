@@ -64,7 +64,9 @@ def test_merge_writes_it_beside_labels(files: Path) -> None:
             None,
             False,
         )
-        assert sum(map(len, about["given"].values())) == 30  # type: ignore[attr-defined]
+        given = about["given"]
+        assert isinstance(given, dict)
+        assert sum(map(len, given.values())) == 30
         assert str(files) not in Path(name + PROVENANCE).read_text()
     before = Path(f"m.qrels{PROVENANCE}").read_bytes()
     run("merge ds(max_iter=50) crowd.tsv --gold some.qrels -o m.qrels -q")

@@ -188,8 +188,8 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
 @opt.grade("--rel", help="Make merged labels binary: this grade and higher ones are relevant.")
 @opt.input_file(
     "--given",
-    help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
-    "probabilities marks them already.",
+    help="Qrels that the method was given as gold: these pairs are scored separately. Files that "
+    "`qrowd merge` wrote tell them already.",
 )
 @opt.switch("--per-topic", help="Also print one line per topic.")
 @opt.switch(

@@ -109,27 +109,21 @@ def with_files(merged: Merged, cut: int | None, **inputs: Sequence[str]) -> Merg
         return merged
     files = dict(told.inputs)
     for name in (name for name, paths in inputs.items() if paths):
-        shas = {_shown(path): _sha256_of_input(path) for path in inputs[name]}
-        files[name] = replace(files.get(name, Input()), files=shas)
+        files[name] = replace(files.get(name, Input()), files=dict(map(_checksum, inputs[name])))
     return replace(merged, provenance=replace(told, inputs=files, cut=cut))
 
 
-def _shown(path: str) -> str:
-    """The name as it was typed; a pipe's is another one each time."""
-    return (
-        "-" if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()) else path
-    )
-
-
-def _sha256_of_input(path: str) -> str:
-    """The checksum of a file; of a folder or a pattern, that of what `sha256sum` lists."""
-    files = sources(path)
-    if any(file.path is None or not file.path.is_file() for file in files):
-        return ""  # stdin or a pipe, which was read already
-    sums = [(file.name, sha256_of(file.path)) for file in files if file.path]
-    if len(sums) == 1 and sums[0][0] == path:
-        return sums[0][1]
-    return _sha256("".join(f"{sha}  {name}\n" for name, sha in sums).encode())
+def _checksum(path: str) -> tuple[str, str]:
+    """The name as it was typed, and the file's sha256; of a folder or a pattern, that of what
+    `sha256sum` lists. A pipe, whose name is another one each time, was read already.
+    """
+    files = [(file.name, file.path) for file in sources(path)]
+    sums = [(name, sha256_of(file)) for name, file in files if file is not None and file.is_file()]
+    if len(sums) < len(files):
+        return "-", ""
+    if files[0][0] == path:
+        return path, sums[0][1]
+    return path, _sha256("".join(f"{sha}  {name}\n" for name, sha in sums).encode())
 
 
 def _sha256(content: bytes) -> str:
