@@ -75,7 +75,11 @@ def test_merge_writes_it_beside_labels(files: Path) -> None:
 
 def test_all_that_merge_reads_is_an_input(files: Path) -> None:
     run("merge ds crowd.tsv --assessors who.tsv -o m.qrels -q")
-    run("merge ds crowd.tsv --priors who.tsv --pairs gold.qrels --rel 1 --ties relevant -o n.qrels")
+    (files / "topics.txt").write_text("t01\nt02\nt03\n")
+    run(
+        "merge ds crowd.tsv --priors who.tsv --pairs gold.qrels --topics topics.txt --rel 1 "
+        "--ties relevant -o n.qrels"
+    )
     about = told("n.qrels")
     inputs = about["inputs"]
     assert isinstance(inputs, dict)
@@ -83,6 +87,7 @@ def test_all_that_merge_reads_is_an_input(files: Path) -> None:
         "judgements": {"crowd.tsv": sha("crowd.tsv")},
         "priors": {"who.tsv": sha("who.tsv")},
         "pairs": {"gold.qrels": sha("gold.qrels")},
+        "topics": {"topics.txt": sha("topics.txt")},
     }
     assert (about["cut"], about["ties"]) == (1, "relevant")
 

@@ -27,8 +27,8 @@ class Input:
 class Provenance:
     """The method that made labels (its spec), the version of qrowd, and what it was given.
 
-    `inputs` are named by what they are: judgements, gold, documents, priors, pairs. `text`: the
-    method has read documents. `shares`: its probabilities are shares of votes, at least in part.
+    `inputs` are named by what they are: judgements, gold, documents, ... `text`: the method has
+    read documents. `shares`: its probabilities are shares of votes, at least in part.
     `cut`: the grade from which on judgements counted as relevant, where grades were made binary.
     `ties` and `seed` decided equal grades, where labels are grades. `recalibrated` on so many
     pairs, and `informed` by runs of these names. `given`: the pairs whose gold the method was

@@ -102,14 +102,16 @@ def _parsed(source: Source) -> tuple[Provenance, str]:
         raise source.error(message) from None
 
 
-def with_files(merged: Merged, cut: int | None, **inputs: Sequence[str]) -> Merged:
+def with_files(merged: Merged, cut: int | None, **inputs: str | Sequence[str] | None) -> Merged:
     """A merged belief that knows which files it was made of, by what they are; and the cut."""
     told = merged.provenance
     if told is None:
         return merged
     files = dict(told.inputs)
-    for name in (name for name, paths in inputs.items() if paths):
-        files[name] = replace(files.get(name, Input()), files=dict(map(_checksum, inputs[name])))
+    for name, paths in inputs.items():
+        if paths:
+            sums = map(_checksum, [paths] if isinstance(paths, str) else paths)
+            files[name] = replace(files.get(name, Input()), files=dict(sums))
     return replace(merged, provenance=replace(told, inputs=files, cut=cut))
 
 
