@@ -189,6 +189,8 @@ def test_gold_that_is_merged_is_said(files: Path, capsys: pytest.CaptureFixture[
     )
     run("merge ds crowd.tsv --gold mv.qrels -o m.qrels")
     assert "gold: mv.qrels: mv (qrowd" in capsys.readouterr().err
+    for extra in ("jinja2", "matplotlib"):
+        pytest.importorskip(extra, reason="pages need the extra `report`")
     run("report crowd.tsv --gold mv.qrels --runs runs --method ds --draws 20 -o page.html")
     assert "gold is merged labels itself" in Path("page.html").read_text()
 

@@ -377,7 +377,7 @@ def test_human_labels_that_the_method_has_seen() -> None:
     assert not any("given" in note for note in q.correct(made.runs, unseen, human, ["P@10"]).notes)
 
 
-def test_a_report_tells_it_too(merged: Merged, tiny_crowd: Judgements, tmp_path: Path) -> None:
+def test_a_report_tells_it_too(tmp_path: Path) -> None:
     made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
     q.save(q.MajorityVote().fit(made.judgements).qrels(), tmp_path / "mv.qrels")
     gold = q.read_qrels(tmp_path / "mv.qrels")
@@ -386,4 +386,6 @@ def test_a_report_tells_it_too(merged: Merged, tiny_crowd: Judgements, tmp_path:
     assert f"{tmp_path / 'mv.qrels'}: mv (qrowd" in notes
     assert "gold is merged labels itself" in notes
     assert "the probabilities of auto are shares of votes" in notes
+    for extra in ("jinja2", "matplotlib"):
+        pytest.importorskip(extra, reason="pages need the extra `report`")
     assert "gold is merged labels itself" in q.report(done).to_html()
