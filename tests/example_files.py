@@ -93,6 +93,8 @@ def save_example_files(folder: Path) -> None:
     q.save(gold[train], folder / "some.qrels")
     (folder / "train.txt").write_text("\n".join(train) + "\n")
     q.save(crowd, folder / "crowd.tsv")
+    first = next(iter(crowd.assessors))
+    (folder / "people.tsv").write_text(f"assessor\tkind\n{first}\tmachine\nnobody\tperson\n")
     q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
     votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
     votes.write_csv(folder / "votes.csv")
