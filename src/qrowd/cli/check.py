@@ -40,6 +40,7 @@ KINDS = (
 )
 @opt.columns
 @opt.format
+@opt.people
 @opt.machines
 @opt.grades
 @opt.gold_file
@@ -54,6 +55,7 @@ def command(
     kind: str | None,
     columns: str | None,
     format: str | None,
+    people: str | None,
     machines: tuple[str, ...],
     gold: str | None,
     runs: opt.RunFiles,
@@ -84,7 +86,7 @@ def command(
     }
     if not (files or any(named.values())):
         raise UsageError("name at least one file")
-    checked = Checked(kind, format, columns, runs.names, machines)
+    checked = Checked(kind, format, columns, runs.names, people, machines)
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
     for name, group in named.items():
@@ -104,10 +106,11 @@ class Checked:
         format: str | None,
         columns: str | None,
         run_names: str,
+        people: str | None,
         machines: tuple[str, ...],
     ) -> None:
         self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
-        self.machines = machines
+        self.people, self.machines = people, machines
         self.findings: list[tuple[str, Findings]] = []
         self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
@@ -158,9 +161,9 @@ class Checked:
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         if isinstance(noun, q.Judgements):
             try:
-                noun = noun.with_kind("machine", *self.machines)
+                noun = opt.with_people(noun, self.people, self.machines)
             except InputError as error:
-                raise error.at(name) from None
+                raise (error if error.file else error.at(name)) from None
         self.findings.append((name, described(noun)))
         self.nouns[type(noun)] = noun
         if isinstance(noun, q.Judgements):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -265,19 +265,32 @@ class Judgements(Pooled, Framed):
         """
         require_choice("kind", kind, KINDS)
         names = self.assessors.names
-        kinds = np.full(len(names), UNKNOWN, object) if self.kinds is None else self.kinds.copy()
+        chosen: list[str] = []
         for pattern in patterns:
             fits = re.compile(fnmatch.translate(pattern)).match
-            chosen = np.array([bool(name == pattern or fits(name)) for name in names], np.bool_)
-            if not chosen.any():
+            fitting = [name for name in names if name == pattern or fits(name)]
+            if not fitting:
                 there = some_of(names, "assessor")
                 raise InputError(f"no assessor fits {pattern!r}; there are {there}")
-            other = chosen & (kinds != UNKNOWN) & (kinds != kind)
-            if other.any():
-                at = int(np.argmax(other))
-                raise InputError(f"{pattern!r} fits {names[at]}, whose kind is {kinds[at]} already")
-            kinds[chosen] = kind
-        return replace(self, kinds=kinds)
+            chosen += fitting
+        return self.with_kinds(dict.fromkeys(chosen, kind))
+
+    def with_kinds(self, kinds: Mapping[str, str]) -> Judgements:
+        """The same judgements, with the kinds of assessors by name; other names are passed over.
+
+        Nobody may be known to be of another kind.
+        """
+        found = self.assessors.find(Index.of(list(kinds)))
+        known = np.full(len(self.assessors), UNKNOWN, object) if self.kinds is None else self.kinds
+        after = known.copy()
+        for name, at in zip(sorted(kinds), found, strict=True):
+            kind = kinds[name]
+            require_choice(f"the kind of {name}", kind, KINDS)
+            if at >= 0 and known[at] not in (UNKNOWN, kind):
+                raise InputError(f"{name} would be of the kind {kind}, and is {known[at]} already")
+            if at >= 0:
+                after[at] = kind
+        return replace(self, kinds=after)
 
     def __getitem__(self, topics: Index) -> Judgements:
         """The judgements on these topics; the pool shrinks to them, the assessors stay."""

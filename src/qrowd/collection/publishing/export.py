@@ -50,8 +50,8 @@ from qrowd.data.scale import Scale
 from qrowd.io.atomic import write, written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
-from qrowd.io.release import sha256_of
 from qrowd.io.save import save
+from qrowd.io.source import PROVENANCE, sha256_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +145,9 @@ def _merged(folder: Path, merge: Merger, scale: Scale) -> dict[str, int]:
     merged = merge.fit(crowd, given)
     save(merged.qrels(), folder / "merged.qrels")
     save(merged, folder / "probabilities.tsv")
-    return dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
+    rows = dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
+    told = [f"{name}{PROVENANCE}" for name in rows if merged.provenance is not None]
+    return rows | dict.fromkeys(told, 1)
 
 
 def _as_parquet(path: Path) -> str:
