@@ -22,6 +22,7 @@ from qrowd.errors import InputError, UsageError
 from qrowd.io.release import Release
 from qrowd.quality.agreement import agreement
 from qrowd.quality.screening import Screened
+from qrowd.quality.suspicion import UNTOLD
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
 from qrowd.reporting.sections import systems
@@ -149,7 +150,7 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
         name = f"τ_AP of {way} with gold's ranking"
         facts.append(Fact(f"{tau:.3f}", name, f"systems by mean {measure}"))
     kinds = [str(kind) for kind in done.assessors["type"]]
-    judged = sum(kind != "too little data" for kind in kinds)
+    judged = sum(kind != UNTOLD for kind in kinds)
     if judged:
         about = f"of {judged} about whom enough is known"
         facts.append(Fact(grouped(kinds.count("good")), "assessors are good", about))
