@@ -80,7 +80,8 @@ def test_base_and_residual_bound_every_completion(case: Any) -> None:
     """If all that is unjudged were relevant, RBP would be the base plus the residual."""
     runs, _ = case
     low, rest = value(case, "RBP"), value(case, "RBP(part='residual')")
-    more = q.Qrels.of(["t"] * 8, [*GRADES, "x", "y"], [*GRADES.values(), 1, 1])
+    whole = {**GRADES, "d": 1, "x": 1, "y": 1}
+    more = q.Qrels.of(["t"] * 8, list(whole), list(whole.values()))
     high = q.evaluate(runs, more, "RBP").values.item()
     assert low + rest == pytest.approx(high + 0.8**7)  # and all documents below the list
 
@@ -101,7 +102,7 @@ def test_judged_counts_every_grade_from_0_up(case: Any) -> None:
 def test_a_negative_grade_is_no_judgement_to_whatever_asks_for_one(case: Any) -> None:
     runs, qrels = case
     without = (runs, qrels.select(qrels.grade >= 0))
-    specs = (
+    specs = (  # to infAP it is in the pool, too, as in trec_eval
         "Judged",
         "Judged@5",
         "RBP(part='residual')",

@@ -72,7 +72,8 @@ class RBP(Measure):
     $$\mathrm{RBP} = (1 - p) \sum_n p^{n-1} x_n$$
 
     `part='residual'` is the weight of all ranks whose documents are not judged (a negative grade is
-    no judgement), those below the end of the list included: RBP would lie between RBP and RBP + residual if everything were judged.
+    no judgement), those below the end of the list included: RBP would lie between RBP and RBP +
+    residual if everything were judged.
     `gains={1: 0.5, 2: 1}` makes it graded: gains lie between 0 and 1, so that RBP does too; a grade
     that is not named has 1 if it is relevant, else 0. Under random relevance the expectation has
     $p(x_n = 1)$ in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
