@@ -116,4 +116,6 @@ def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
     plain_name, squeeze = _compression(str(path))
     form = _table_format(plain_name, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
+    text = pl.col(pl.String)
+    frame = frame.with_columns(pl.when(text != "").then(text))  # an empty cell is no value
     write(path, squeeze(form.write(frame, str(path))))
