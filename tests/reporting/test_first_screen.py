@@ -123,7 +123,7 @@ def test_without_systems_none_is_ahead() -> None:
 
 def test_little_agreement_gets_no_green_tick() -> None:
     """An alpha of .22 was called moderate, under a tick, beside 13 good ones of 36."""
-    kinds = {"good": 0.3, "sloppy": 0.4, "random": 0.2, "biased": 0.1}
+    kinds = {"good": 0.3, "sloppy": 0.5, "random": 0.1, "biased": 0.1}
     none = dict.fromkeys(["yes", "no", "pattern", "adversarial"], 0)
     made = q.simulate(topics=10, documents=60, assessors=20, votes=5, seed=1, **kinds, **none)
     done = q.study(made.judgements, gold=made.gold, methods=["mv", "ds"])
