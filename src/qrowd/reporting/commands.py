@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qrowd.comparison.intervals import SHOWN
 from qrowd.reporting.study import Study
 
 
@@ -67,10 +68,14 @@ class Commands:
         self.systems = "\n".join([*before, merge[done.chosen], self._intervals(evaluate, measures)])
         if done.merged[done.chosen].samples is not None:  # which a file does not hold
             source = f"--judgements {crowd} --method {shlex.quote(done.chosen)}{learned}"
+            plain = len(shlex.split(crowd)) == 1 and not files.gold_cut
             direct = self._intervals(evaluate, measures, source)
-            self.systems = "" if files.gold_cut else "\n".join([*before, direct])
-        part = done.gold_means is None or done.given or files.gold_cut
-        if done.comparison is not None and not part:
+            self.systems = "\n".join([*before, direct]) if plain else ""
+        if done.gold_means is None or files.gold_cut:
+            return
+        if self.systems:
+            self.systems += f"\n{evaluate} --qrels {files.gold}{measures}"
+        if done.comparison is not None and not done.given:
             qrels = evaluate + " --qrels {}" + measures + " -o by-{}.tsv"
             scores = [qrels.format(f"{_stem(name)}.qrels", _stem(name)) for name in merge]
             names = " ".join(shlex.quote(f"{name}=by-{_stem(name)}.tsv") for name in merge)
@@ -84,9 +89,10 @@ class Commands:
         assert estimate is not None
         source = source or f"--probabilities {_stem(done.chosen)}.tsv"
         informed = " --informed" if done.informed else ""
+        all_pairs = " --json" if len(estimate.runs) > SHOWN else ""  # of systems: P(beats)
         return (
             f"{evaluate} {source}{measures} --draws {estimate.draws}{informed} --seed {done.seed} "
-            f"--intervals --over {estimate.over} --level {estimate.level:g}"
+            f"--intervals --over {estimate.over} --level {estimate.level:g}{all_pairs}"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
 from qrowd.comparison.correlation import places
-from qrowd.comparison.intervals import SHOWN, Intervals
+from qrowd.comparison.intervals import Intervals
 from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
@@ -51,7 +51,7 @@ def system_section(
     systems' means under gold, if known; `informed` if the method was told how the systems rank the
     documents. `command` prints the figures.
     """
-    shown, of = wide or estimate, len(estimate.runs)
+    shown = wide or estimate
     parts: list[Part] = [_words(estimate, method, wide)]
     if informed:
         parts.append(Prose(_INFORMED))
@@ -62,8 +62,7 @@ def system_section(
     parts += [
         replace(_table(shown, gold), command=command),
         _contenders(shown, held),
-        # for eyes, the command prints the matrix of a few systems only
-        replace(_matrix(shown), command=command and command + " --json" * (of > SHOWN)),
+        replace(_matrix(shown), command=command),
     ]
     return Section("Systems", tuple(parts))
 
