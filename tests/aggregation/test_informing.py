@@ -112,3 +112,20 @@ def test_steps_reach_the_optimum_from_anywhere(start: tuple[float, float]) -> No
     mean = 1 / (1 + np.exp(-(design @ beta + shift[topic])))
     assert design.T @ (target - mean) == pytest.approx(0.01 * beta, abs=1e-6)
     assert np.bincount(topic, target - mean) == pytest.approx(shift, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["auto", "mv", "binmv", "wmv-iter(max_iter=5)"])
+def test_rankings_on_top_of_a_vote_are_warned_of(method: str) -> None:
+    made = q.simulate(topics=4, documents=20, runs=5, assessors=6, votes=3, seed=3)
+    merged = q.get(method).fit(made.judgements)
+    with pytest.warns(DataWarning, match="rankings outweigh the votes of"):
+        inform(merged, made.runs)
+
+
+def test_a_report_that_is_informed_after_a_vote_says_so() -> None:
+    made = q.simulate(topics=4, documents=20, runs=5, assessors=6, votes=3, seed=3)
+    with pytest.warns(DataWarning, match="rankings outweigh the votes of auto"):
+        done = q.study(made.judgements, made.runs, methods=["auto"], informed=True, draws=10)
+    assert any("rankings outweigh the votes of auto" in note for note in done.notes)
+    done = q.study(made.judgements, made.runs, methods=["ds"], informed=True, draws=10)
+    assert not any("rankings outweigh" in note for note in done.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,18 @@ MAX_ITER, TOLERANCE = 500, 1e-5  # of the EM of `inform`
 RIDGE = 1e-2
 _EDGE = 1e-12
 _LEAST = 1e-300
+_VOTES = (  # whose probabilities are shares of votes, plain or weighted
+    "auto",
+    "binmv",
+    "m3v",
+    "mev",
+    "mv",
+    "mvnn",
+    "qbinmv",
+    "turkrank",
+    "wmv-da",
+    "wmv-iter",
+)
 
 
 def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> Merged:
@@ -179,7 +192,7 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     Use it before `draws` or `soft` when systems are to be scored and pairs have few votes. It leans
     on the systems' consensus: an unusual system that finds what no other does gets less credit for
     documents with weak votes. It expects a posterior of a model (`ds`, `hier-bayes`, ...), not
-    shares of votes. Pairs whose gold was given stay as they are.
+    shares of votes, nor `auto`: there it warns. Pairs whose gold was given stay as they are.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
@@ -189,6 +202,9 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     >>> better > plain
     True
     """
+    caution = caution_of_rankings(merged.fit.method)
+    if caution:
+        warnings.warn(caution, DataWarning, stacklevel=2)
     x = evidence(runs, merged.pairs)
     if not x.any():
         warnings.warn(
@@ -207,6 +223,18 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
         converged=merged.fit.converged and converged,
     )
     return replace(with_log_odds(merged, after, seed), fit=fit)
+
+
+def caution_of_rankings(method: str) -> str:
+    """Why not to tell this method how systems rank the documents; empty where one may."""
+    name = re.split(r"[( ]", method)[0]
+    if name not in _VOTES:
+        return ""
+    return (
+        f"the systems' rankings outweigh the votes of {name}, which are no posterior of a model: "
+        "the order of systems gets worse; leave out --informed (inform), or merge by ds or "
+        "hier-bayes"
+    )
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:
