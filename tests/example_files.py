@@ -61,6 +61,8 @@ def _texts(names: q.Index) -> q.Documents:
 def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     """Machine labels, and the labels of a human on pairs that were sampled by weight."""
     q.save(crowd, folder / "llm.tsv")
+    machine = pl.col("assessor").str.replace("^[aw]0*1", "gpt-1")  # some of them, by their names
+    crowd.to_polars().with_columns(machine).write_csv(folder / "all.tsv", separator="\t")
     main(
         [
             "sample",
@@ -91,6 +93,8 @@ def save_example_files(folder: Path) -> None:
     q.save(gold[train], folder / "some.qrels")
     (folder / "train.txt").write_text("\n".join(train) + "\n")
     q.save(crowd, folder / "crowd.tsv")
+    first = next(iter(crowd.assessors))
+    (folder / "people.tsv").write_text(f"assessor\tkind\n{first}\tmachine\nnobody\tperson\n")
     q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
     votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
     votes.write_csv(folder / "votes.csv")

@@ -81,6 +81,8 @@ SHARED = {
     "--columns": "topic=topic,doc=doc,assessor=assessor,grade=grade",
     "--format": "tsv",
     "--topics": "train.txt",
+    "--people": "people.tsv",
+    "--machines": "*1",
     "--documents": "docs.jsonl",
     "--method": "mv",
 }
@@ -139,6 +141,7 @@ CHANCE = {"aware aware-uni", "campaign robots", "compare", "content check", "dem
     *("loop", "merge ds", "quality", "rank borda", "report", "sample", "simulate"),
 }
 OF_JUDGEMENTS = ("--columns", "--format", "--topics", "--rel", "--grades")
+OF_PEOPLE = ("--people", "--machines")
 
 
 def _commands() -> Iterator[tuple[str, click.Command]]:
@@ -213,6 +216,7 @@ def test_shared_options_are_everywhere_where_they_make_sense(path: str) -> None:
     names = [param.make_metavar(click.Context(COMMANDS[path])) for param in COMMANDS[path].params]
     if any("JUDGEMENTS" in name for name in names) or path in ("evaluate", "check"):
         wanted |= set(OF_JUDGEMENTS) - ({"--rel"} if path == "check" else set())
+        wanted |= set() if path == "evaluate" else set(OF_PEOPLE)
     wanted |= {"--gold-rel"} if "--gold" in has & {"--rel"} else set()
     assert wanted <= has, wanted - has
     for flag in ("--level", "--seed"):
