@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,18 +21,6 @@ MAX_ITER, TOLERANCE = 500, 1e-5  # of the EM of `inform`
 RIDGE = 1e-2
 _EDGE = 1e-12
 _LEAST = 1e-300
-_VOTES = (  # whose probabilities are shares of votes, plain or weighted
-    "auto",
-    "binmv",
-    "m3v",
-    "mev",
-    "mv",
-    "mvnn",
-    "qbinmv",
-    "turkrank",
-    "wmv-da",
-    "wmv-iter",
-)
 
 
 def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> Merged:
@@ -196,7 +183,8 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     Use it before `draws` or `soft` when systems are to be scored and pairs have few votes. It leans
     on the systems' consensus: an unusual system that finds what no other does gets less credit for
     documents with weak votes. It expects a posterior of a model (`ds`, `hier-bayes`, ...), not
-    shares of votes, nor `auto`: there it warns. Pairs whose gold was given stay as they are.
+    shares of votes, nor `auto`: the scores' notes say so. Pairs whose gold was given stay as they
+    are.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
@@ -206,9 +194,6 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     >>> better > plain
     True
     """
-    caution = caution_of_rankings(merged.fit.method)
-    if caution:
-        warnings.warn(caution, DataWarning, stacklevel=2)
     x = evidence(runs, merged.pairs)
     if not x.any():
         warnings.warn(
@@ -229,18 +214,6 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     told = merged.provenance
     told = told and replace(told, informed=tuple(runs.runs))
     return replace(with_log_odds(merged, after, seed), fit=fit, provenance=told)
-
-
-def caution_of_rankings(method: str) -> str:
-    """Why not to tell this method how systems rank the documents; empty where one may."""
-    name = re.split(r"[( ]", method)[0]
-    if name not in _VOTES:
-        return ""
-    return (
-        f"the systems' rankings outweigh the votes of {name}, which are no posterior of a model: "
-        "the order of systems gets worse; leave out --informed (inform), or merge by ds or "
-        "hier-bayes"
-    )
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:

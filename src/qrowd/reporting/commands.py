@@ -27,7 +27,7 @@ class Files:
     gold_cut: bool = False
 
 
-NAMELESS = Files()
+NAMELESS: Files = Files()
 
 
 class Commands:

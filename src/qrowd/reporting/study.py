@@ -10,7 +10,7 @@ import numpy as np
 
 from qrowd import registry
 from qrowd.aggregation.judgements.ds import DawidSkene
-from qrowd.aggregation.revision import caution_of_rankings, inform
+from qrowd.aggregation.revision import inform
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
@@ -110,9 +110,8 @@ class Study:
         scores = [self.by_gold, *self.by_merged.values()]
         stations = [self.screened, *self.labels.values(), *scores, self.comparison, self.intervals]
         others = [note for station in stations if station is not None for note in station.notes]
-        caution = caution_of_rankings(self.chosen) if self.informed and self.runs else ""
-        first = [note for note in (self.partial_gold, caution) if note]
-        return tuple(dict.fromkeys([*first, *unsettled, *fits, *others]))
+        partial = [self.partial_gold] if self.partial_gold else []
+        return tuple(dict.fromkeys([*partial, *unsettled, *fits, *others]))
 
 
 def study(
