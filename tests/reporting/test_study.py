@@ -92,8 +92,7 @@ def test_one_table_of_assessors(made: q.Collection) -> None:
     done = q.study(made.judgements, gold=made.gold, methods=["mv", "ds"])
     table = q.assessors(made.judgements, q.Given(gold=made.gold))
     for name, column in table.columns.items():
-        if name not in ("type", "informedness", "reference"):  # these know the method's belief too
-            np.testing.assert_array_equal(done.assessors[name], column)
+        np.testing.assert_array_equal(done.assessors[name], column)
     assert {"est_sensitivity", "est_specificity"} <= set(done.assessors.columns)
 
 
