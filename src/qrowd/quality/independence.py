@@ -14,6 +14,7 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
+from qrowd.quality.detection import Detection, detection, made_up, matrices, sampled
 from qrowd.rendering import Readable
 
 TOGETHER = 0.05
@@ -129,8 +130,8 @@ def independence(
             f"replicates must be at least 1 and level between 0 and 1, got {replicates}, {level}"
         )
     rows = judgements.one_each()
-    if most is not None and len(rows) > most:
-        rows = _sampled(rows, most)
+    if most is not None:
+        rows = sampled(rows, most)
     if sharing(rows).freedom[1] < 1:  # nothing can be told
         return Independence(
             assessors=int((rows.per_assessor > 0).sum()),
@@ -161,7 +162,7 @@ class _Products:
     @classmethod
     def of(cls, rows: Judgements, merged: Merged) -> _Products:
         pairs, size = len(rows.pairs), len(rows.scale)
-        chance = _matrices(merged)
+        chance = matrices(merged)
         true = merged.posterior[rows.pair]
         expected = (chance[rows.assessor] * true[:, None, :]).sum(axis=2)  # [judgement, said]
         width = np.sqrt(np.maximum((expected * (1 - expected)).sum(axis=1), 1e-6))
@@ -190,35 +191,11 @@ class _Products:
         return float(self.agreeing.sum() / max(self.couples.sum(), 1))
 
 
-def _sampled(rows: Judgements, most: int) -> Judgements:
-    """About so many judgements: those of pairs with the smallest hashes."""
-    coin = rows.pairs.hashes(np.arange(len(rows.pairs), dtype=np.int32), 0)
-    kept = coin < np.uint64(int(2**64 * min(most / len(rows), 1.0)) - 1)
-    return rows.select(kept[rows.pair])
-
-
-def _matrices(merged: Merged) -> Floats:
-    """P(said | true): [assessor, said, true]."""
-    grades, table = merged.scale.grades, merged.assessors
-    if f"p({grades[0]}|{grades[0]})" not in table.columns:
-        raise UsageError(
-            f"the check of independence needs a method with confusion matrices, such as ds; "
-            f"{merged.fit.method} has none"
-        )
-    columns = [[table[f"p({answer}|{true})"] for true in grades] for answer in grades]
-    return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
-
-
 def _again(
     rows: Judgements, merged: Merged, merge: Merger, given: Given, random: np.random.Generator
 ) -> _Products:
     """A crowd that the fitted model makes up, fitted again."""
-    ends = np.cumsum(merged.posterior, axis=1)[:, :-1]
-    truth = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
-    chance = _matrices(merged)[rows.assessor, :, truth[rows.pair]]
-    ends = np.cumsum(chance, axis=1)[:, :-1]
-    grade = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
-    made = replace(rows, grade=grade.astype(np.int8))
+    made = made_up(rows, merged, random)
     return _Products.of(made, merge.fit(made, given))
 
 
