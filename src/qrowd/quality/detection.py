@@ -20,7 +20,9 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, UsageError
 
-ALARM = 0.03  # p up to which errors are called dependent: p is approximate, and this stays below .05
+ALARM = (
+    0.03  # p up to which errors are called dependent: p is approximate, and this stays below .05
+)
 GROUPS = 4  # of assessors who copy
 COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound is sought
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
@@ -109,8 +111,8 @@ def detection(
         difficulty = [usual.scores(made(_AT_EACH, difficulty=logits)) for logits in DIFFICULTY]
     return replace(
         result,
-        copying=np.ceil(100 * usual.bound(COPYING, copying)) / 100,
-        difficulty=np.ceil(10 * usual.bound(DIFFICULTY, difficulty)) / 10,
+        copying=float(np.ceil(100 * usual.bound(COPYING, copying)) / 100),
+        difficulty=float(np.ceil(10 * usual.bound(DIFFICULTY, difficulty)) / 10),
     )
 
 
@@ -130,7 +132,10 @@ class _Signs:
         size = len(rows.scale)
         self.order = np.argsort(rows.assessor, kind="stable")
         columns = rows.pair[self.order].astype(np.int64)[:, None] * size + np.arange(size)
-        self.columns, self.starts = columns.ravel(), np.append(0, np.cumsum(rows.per_assessor)) * size
+        self.columns, self.starts = (
+            columns.ravel(),
+            np.append(0, np.cumsum(rows.per_assessor)) * size,
+        )
         self.shape = (len(rows.assessors), len(rows.pairs) * size)
         self.shared = self._products(np.ones(columns.size)) / size
         self.first = rows.pair_starts[:-1][np.diff(rows.pair_starts) > 0]  # judgement of a pair
@@ -184,10 +189,10 @@ class _Usual:
         return float(min(2 * stdtr(self.freedom, -score), 1.0))
 
     def bound(self, strengths: tuple[float, ...], scores: list[Floats]) -> float:
-        """The strength from which on the larger score is surely above the limit."""
+        """The strength from which on the larger score surely exceeds the limit."""
         larger = np.array([several.max(axis=1) for several in scores])  # [strength, crowd]
         low = larger.mean(axis=1) - _SURELY * larger.std(axis=1, ddof=1)
-        low = np.maximum.accumulate([0.0, *low])
+        low = np.minimum.accumulate([*low[::-1], 0.0])[::-1]
         if low[-1] < self.limit:
             return float("inf")
         return float(np.interp(self.limit, low, (0.0, *strengths)))
@@ -234,7 +239,7 @@ def made_up(
 def _drawn(shares: Floats, random: np.random.Generator) -> Array:
     """A code from each row of probabilities."""
     ends = np.cumsum(shares, axis=1)[:, :-1]
-    return (random.random(len(ends))[:, None] >= ends).sum(axis=1)
+    return np.asarray((random.random(len(ends))[:, None] >= ends).sum(axis=1))
 
 
 def matrices(merged: Merged) -> Floats:
