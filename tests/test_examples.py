@@ -94,7 +94,7 @@ def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
         [
             "sample",
             str(folder / "llm.tsv"),
-            "--pairs",
+            "-n",
             "60",
             "--by",
             "weight",

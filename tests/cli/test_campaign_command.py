@@ -79,7 +79,7 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
         ("robots c.db --address http://127.0.0.1:9 --robots 1", "no server answers"),
         ('links c.db ""', "a name that is not empty"),
         ("extend c.db --budget nan", "must be an amount"),
-        ("export c.db -o out --merge plackett-luce", "does not merge judgements"),
+        ("export c.db -o out --method plackett-luce", "does not merge judgements"),
     ],
 )
 def test_odd_details_are_one_line(

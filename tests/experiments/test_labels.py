@@ -112,7 +112,7 @@ def test_figures_are_those_of_score_labels(results: LabelResults, made: q.Collec
     assert table["accuracy +-"][at] == pytest.approx((high - low) / 2)
     assert table["accuracy"][at + 1] == pytest.approx(scores["fractional_accuracy"])
     assert set(FIGURES) <= set(scores.overall)
-    assert "with: ds; without: ds(clamp=false)" in results.caption
+    assert "with: ds; without: ds(clamp=false)" in results.caption()
 
 
 def test_differences_have_an_interval_over_topics(results: LabelResults) -> None:

@@ -17,7 +17,7 @@ from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
-from qrowd.rendering import Readable, aligned, between, plain
+from qrowd.rendering import Readable, aligned, between, percent, plain
 
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
@@ -47,6 +47,7 @@ class LabelScores(Readable, Framed):
     given: LabelScores | None = None
     notes: tuple[str, ...] = ()
     clip: float = lm.CLIP
+    level: float = 0.9  # of intervals, unless asked otherwise
 
     def __getitem__(self, measure: str) -> float:
         require_name("measure of labels", measure, self.overall)
@@ -79,13 +80,13 @@ class LabelScores(Readable, Framed):
         """The standard error of each overall figure over topics."""
         return {name: self._error(name, values) for name, values in self.without.items()}
 
-    def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, measure: str, level: float | None = None) -> tuple[float, float]:
         """The interval of an overall figure over topics, by Student's t."""
         half = self._half(self._error(measure, self.without[measure]), level)
         return self[measure] - half, self[measure] + half
 
     def less(
-        self, other: LabelScores, measure: str, level: float = 0.95
+        self, other: LabelScores, measure: str, level: float | None = None
     ) -> tuple[float, float, float]:
         """How far a figure is above that of other labels on the same gold; its interval."""
         value = self[measure] - other[measure]
@@ -99,9 +100,10 @@ class LabelScores(Readable, Framed):
         part = ~np.isnan(self.by_topic[measure]) if ranked else self.pairs_by_topic > 0
         return jackknife_error(without[part])
 
-    def _half(self, error: float, level: float) -> float:
+    def _half(self, error: float, level: float | None) -> float:
         from scipy.special import stdtrit
 
+        level = self.level if level is None else level
         topics = int((self.pairs_by_topic > 0).sum())
         return float(stdtrit(max(topics - 1, 1), (1 + level) / 2) * error)
 
@@ -140,6 +142,7 @@ def score_labels(
     ties: str | None = None,
     bins: int = 10,
     clip: float = lm.CLIP,
+    level: float = 0.9,
 ) -> LabelScores:
     """Score merged labels against gold, overall and per topic.
 
@@ -173,7 +176,7 @@ def score_labels(
     seen = shown[at] & labelled
     headline = _score(belief, truth, at, labelled & ~seen, bins, clip)
     apart = _score(belief, truth, at, seen, bins, clip) if seen.any() else None
-    return replace(headline, given=apart, notes=_notes(labelled, seen, belief, truth))
+    return replace(headline, given=apart, notes=_notes(labelled, seen, belief, truth), level=level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +272,9 @@ def _headline(scores: LabelScores) -> str:
     lines = []
     for name in ("kappa", "balanced_accuracy", "accuracy"):
         low, high = scores.interval(name)
-        ends = "" if np.isnan(low) else f", 95 % over topics {between(low, high)}"
+        ends = (
+            "" if np.isnan(low) else f", {percent(scores.level)} over topics {between(low, high)}"
+        )
         lines.append(f"{name.replace('_', ' ')} {scores.overall[name]:.4f}{ends}")
     return "\n".join(lines) + f"; the best constant answer has {constant:.4f}\n"
 

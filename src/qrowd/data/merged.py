@@ -86,6 +86,25 @@ class Merged(Pooled, Framed):
         """Hard qrels over the whole pool; ties as in `grades`."""
         return Qrels(self.pairs, self.grades(ties, seed))
 
+    def __getitem__(self, topics: Index) -> Merged:
+        """The belief about these topics only."""
+        kept, copula = self.pairs.of_topics(topics), self.copula
+        if copula is not None:
+            known = zip(self.topics, copula.correlations, strict=True)
+            copula = Copula(tuple(part for topic, part in known if topic in topics))
+        samples, decided = (
+            None if column is None else column[kept] for column in (self.samples, self.decided)
+        )
+        return replace(
+            self,
+            pairs=self.pairs.select(kept),
+            posterior=self.posterior[kept],
+            given=self.given[kept],
+            samples=samples,
+            decided=decided,
+            copula=copula,
+        )
+
     def binary(self, at_least: int) -> Merged:
         """The same belief about two grades: 1 from `at_least` on, else 0."""
         yes = np.array(self.scale.grades) >= at_least

@@ -134,23 +134,25 @@ _READERS: dict[str, Callable[[Any, str | None, Words], Framed]] = {
 
 
 def read_ranked(
-    files: Sequence[str | Path], grades: Words = None
+    files: Sequence[str | Path], grades: Words = None, format: str | None = None
 ) -> tuple[Orders, Judgements | None]:
     """The orders and the judgements of these files; one with grades and ranks holds both.
 
     Without any order, there are none over the pool of the judgements.
     """
-    kinds = {file: kind_of_path(file) for file in map(opened, files)}
+    kinds = {file: kind_of_path(file, format) for file in map(opened, files)}
     for file, kind in kinds.items():
         if kind not in ("orders", "judgements", "qrels"):
             message = f"these are {kind}; expected orders, or judgements with a column rank"
             raise FormatError(message, file=getattr(file, "name", str(file)))
     graded = [file for file, kind in kinds.items() if kind != "orders"]
-    ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file)]
+    ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file, format)]
     with ranks_are_read():
-        judgements = read_judgements(_alone(graded), grades=grades) if graded else None
+        judgements = (
+            read_judgements(_alone(graded), format=format, grades=grades) if graded else None
+        )
     if ranked:
-        return read_orders(_alone(ranked)), judgements
+        return read_orders(_alone(ranked), format=format), judgements
     assert judgements is not None
     return Orders.none(judgements.pairs, judgements.assessors), judgements
 
@@ -160,9 +162,10 @@ def _alone(files: list[Any]) -> Any:
     return files[0] if len(files) == 1 else files
 
 
-def has_ranks(file: str | Path | Source) -> bool:
+def has_ranks(file: str | Path | Source, format: str | None = None) -> bool:
     """Whether a file of judgements has ranks, too."""
-    return any(recognised(format_of(each).fields(each), ("rank",)) for each in sources(file))
+    fields = (format_of(each, format).fields(each) for each in sources(file))
+    return any(recognised(names, ("rank",)) for names in fields)
 
 
 @contextmanager

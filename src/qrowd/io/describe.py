@@ -197,14 +197,27 @@ def _(noun: Orders) -> Findings:
     return findings
 
 
-def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:
-    """How far judgements, gold and runs are about the same topics and documents."""
+def fitted(
+    judgements: Judgements | None,
+    gold: Qrels | None,
+    runs: RunSet | None,
+    topics: Topics | None = None,
+    documents: Documents | None = None,
+) -> Findings:
+    """How far judgements, gold, runs and texts are about the same topics and documents."""
     findings = Findings("overlap")
     if judgements is not None and gold is not None:
         _judgements_and_gold(findings, judgements, gold)
     for name, pairs in (("judgements", judgements), ("gold", gold)):
         if runs is not None and pairs is not None:
             _runs_and_pairs(findings, runs, pairs.pairs, name)
+    for name, judged in (("judgements", judgements), ("gold", gold)):
+        if judged is not None and topics is not None:
+            _topics(findings, judged.topics, topics.index, name, "queries")
+        if judged is not None and documents is not None:
+            bare = judged.pairs.documents.without(documents.index).names
+            findings.facts[f"documents of {name} without text"] = len(bare)
+            findings.warn(len(bare) > 0, f"no text of {some_of(bare, 'document')} of the {name}")
     return findings
 
 

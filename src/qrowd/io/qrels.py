@@ -1,4 +1,4 @@
-"""Qrels, probabilities of grades, samples of labels, lists of topics: from files and frames."""
+"""Qrels, probabilities of grades, samples of labels: from files and frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import located
-from qrowd.io.source import sources
 from qrowd.io.table import Table, Words, coded, say_what_is_odd
 
 _TREC = ("topic", "assessor", "doc", "grade")
@@ -153,13 +152,3 @@ def _by(table: Table) -> str:
             f"got {', '.join(sorted(values)[:4])}"
         )
     return str(values[0])
-
-
-def read_topic_list(file: str | Path) -> Index:
-    """The topics of a file: the first word of each line; lines that begin with # are comments."""
-    (source,) = sources(str(file))
-    lines = source.read().decode("utf-8", errors="replace").splitlines()
-    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
-    if not names:
-        raise source.error("no topics; write one on each line")
-    return Index.of(names)
