@@ -20,9 +20,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, UsageError
 
-ALARM = (
-    0.03  # p up to which errors are called dependent: p is approximate, and this stays below .05
-)
+ALARM = 0.03  # p of dependent errors: it is approximate, and false alarms stay below 5 %
 GROUPS = 4  # of assessors who copy
 COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound is sought
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
@@ -72,7 +70,7 @@ class Detection:
         else:
             missed.append("common difficulty")
         found = [f"{' or '.join(seen)} would have been found in 80 %"] if seen else []
-        unseen = [f"{' and '.join(missed)} could not be found, however strong"] if missed else []
+        unseen = [f"{' and '.join(missed)} may be missed, however strong"] if missed else []
         return ", ".join([*found, *unseen])
 
 

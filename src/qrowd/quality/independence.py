@@ -74,6 +74,12 @@ class Independence(Readable):
         return bool(self.rho >= TOGETHER and self.low > 0)
 
     @property
+    def cleared(self) -> bool:
+        """Whether nothing was found where copying and common difficulty both could have been."""
+        found = self.detection
+        return found is not None and bool(np.isfinite([found.copying, found.difficulty]).all())
+
+    @property
     def verdict(self) -> str:
         """One sentence: what was found, and what to do about it."""
         if self.together is None:

@@ -42,7 +42,7 @@ def _trust(done: Study, held: Coverage | None) -> Verdict:
     reasons, level = [_agreement(done)], "good"
     if done.independence is not None:
         reasons.append(sentence(done.independence.verdict))
-        level = "good" if done.independence.together is False else "caution"
+        level = "good" if done.independence.cleared else "caution"
     if not done.labels:
         level = "caution"
         reasons.append("There is no gold, so how accurate the merged grades are is unknown.")
