@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,8 @@ COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound 
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
 _INDEPENDENT = 30  # crowds made up with independent errors
 _AT_EACH = 8  # crowds made up at each strength of a cause
-_SURELY = 1.1  # standard deviations, 86 %: 80 % remain where chance has made the bound too low
-_MOST = 20_000  # judgements
+_SURELY = 1.5  # standard deviations, 93 %: 80 % remain where chance has made the bound too low
+_MOST, _COUPLES = 20_000, 1e6  # judgements, and couples of them on one pair, that are looked at
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,10 @@ def detection(
 
     It looks at one judgement of an assessor on a pair, and at about `most` of them.
     """
-    rows, quiet = sampled(judgements.one_each(), most), replace(given, progress=None)
+    rows, quiet = judgements.one_each(), replace(given, progress=None)
+    votes = np.diff(rows.pair_starts)
+    couples = float((votes * (votes - 1) / 2).sum())
+    rows = sampled(rows, min(most, int(len(rows) * _COUPLES / max(couples, 1))))
     random = np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
@@ -126,24 +128,13 @@ class _Signs:
     """
 
     def __init__(self, rows: Judgements) -> None:
-        # a matrix [assessor, (pair, true grade)] of residuals, of which only the values change
-        size = len(rows.scale)
-        self.order = np.argsort(rows.assessor, kind="stable")
-        columns = rows.pair[self.order].astype(np.int64)[:, None] * size + np.arange(size)
-        self.columns, self.starts = (
-            columns.ravel(),
-            np.append(0, np.cumsum(rows.per_assessor)) * size,
-        )
-        self.shape = (len(rows.assessors), len(rows.pairs) * size)
-        self.shared = self._products(np.ones(columns.size)) / size
-        self.first = rows.pair_starts[:-1][np.diff(rows.pair_starts) > 0]  # judgement of a pair
-
-    def _products(self, values: Floats) -> Any:
-        """Of couples: [assessor, assessor], above the diagonal."""
-        from scipy.sparse import csr_array, triu
-
-        of_assessors = csr_array((values, self.columns, self.starts), shape=self.shape)
-        return csr_array(triu(of_assessors @ of_assessors.T, 1))
+        # two answers to a pair stand so many rows apart, for rows are sorted by pair
+        widest = int(np.diff(rows.pair_starts).max(initial=1))
+        apart = [np.flatnonzero(rows.pair[by:] == rows.pair[:-by]) for by in range(1, widest)]
+        self.one = np.concatenate(apart)
+        self.other = np.concatenate([first + by for by, first in enumerate(apart, start=1)])
+        key = rows.assessor[self.one].astype(np.int64) * len(rows.assessors)
+        self.couple = np.unique(key + rows.assessor[self.other], return_inverse=True)[1]
 
     def seen(self, rows: Judgements, merged: Merged) -> Floats:
         """Both signs in one crowd."""
@@ -154,15 +145,11 @@ class _Signs:
         is_right = rows.grade[:, None] == np.arange(right.shape[1])
         residual = (is_right - right[rows.assessor]) / width[rows.assessor]
         residual *= np.sqrt(merged.posterior)[rows.pair]
-        product = self._products(residual[self.order].ravel())
-        count = self.shared.sum()
-        mean = product.sum() / count
-        # squares of single products, summed over the couples of answers to each pair at once
-        outer = residual[:, :, None] * residual[:, None, :]
-        of_pairs = np.add.reduceat(outer, self.first, axis=0)
-        squares = ((of_pairs**2).sum() - (outer**2).sum()) / 2 - count * mean**2
-        spread = ((product - mean * self.shared) ** 2).sum()
-        return np.array([mean, np.log(max(spread, 1e-12) / max(squares, 1e-12))])
+        product = (residual[self.one] * residual[self.other]).sum(axis=1)
+        mean = product.mean()
+        excess = product - mean
+        squares = (np.bincount(self.couple, excess) ** 2).sum(), (excess**2).sum()
+        return np.array([mean, np.log(max(squares[0], 1e-12) / max(squares[1], 1e-12))])
 
 
 class _Usual:
