@@ -9,6 +9,7 @@ them then tell how much of either would have been found.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,9 +24,11 @@ ALARM = 0.03  # p of dependent errors: it is approximate, and false alarms stay 
 GROUPS = 4  # of assessors who copy
 COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound is sought
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
-_INDEPENDENT = 30  # crowds made up with independent errors
-_AT_EACH = 8  # crowds made up at each strength of a cause
-_SURELY = 1.5  # standard deviations, 93 %: 80 % remain where chance has made the bound too low
+_INDEPENDENT = 50  # crowds made up with independent errors
+_AT_EACH = 10  # crowds made up at each strength of a cause
+# How far (in standard deviations) the mean score at the bound is above the limit. 0.84 would be
+# 80 %, were it all known; the rest is for chance in the bound, and for skills that a fit overrates.
+_SURELY = 1.6
 _MOST, _COUPLES = 20_000, 1e6  # judgements, and couples of them on one pair, that are looked at
 
 
@@ -107,12 +110,12 @@ def detection(
         result = Detection(usual.p(float(scores.max())), bool(scores[0] > scores[1]), groups)
         if result.found:
             return result
-        copying = [usual.scores(made(_AT_EACH, copying=share)) for share in COPYING]
-        difficulty = [usual.scores(made(_AT_EACH, difficulty=logits)) for logits in DIFFICULTY]
+        copying = usual.bound(COPYING, lambda share: made(_AT_EACH, copying=share))
+        difficulty = usual.bound(DIFFICULTY, lambda logits: made(_AT_EACH, difficulty=logits))
     return replace(
         result,
-        copying=float(np.ceil(100 * usual.bound(COPYING, copying)) / 100),
-        difficulty=float(np.ceil(10 * usual.bound(DIFFICULTY, difficulty)) / 10),
+        copying=float(np.ceil(100 * copying) / 100),
+        difficulty=float(np.ceil(10 * difficulty) / 10),
     )
 
 
@@ -173,14 +176,15 @@ class _Usual:
 
         return float(min(2 * stdtr(self.freedom, -score), 1.0))
 
-    def bound(self, strengths: tuple[float, ...], scores: list[Floats]) -> float:
-        """The strength from which on the larger score surely exceeds the limit."""
-        larger = np.array([several.max(axis=1) for several in scores])  # [strength, crowd]
-        low = larger.mean(axis=1) - _SURELY * larger.std(axis=1, ddof=1)
-        low = np.minimum.accumulate([*low[::-1], 0.0])[::-1]
-        if low[-1] < self.limit:
-            return float("inf")
-        return float(np.interp(self.limit, low, (0.0, *strengths)))
+    def bound(self, strengths: tuple[float, ...], made: Callable[[float], Floats]) -> float:
+        """The strength of a cause from which on it is surely found; infinite if there is none."""
+        enough, before, score_before = self.limit + _SURELY, 0.0, 0.0
+        for strength in strengths:
+            score = float(self.scores(made(strength)).max(axis=1).mean())
+            if score >= enough:
+                return float(np.interp(enough, [score_before, score], [before, strength]))
+            before, score_before = strength, score
+        return float("inf")
 
 
 # --- made-up crowds -------------------------------------------------------------------------------
