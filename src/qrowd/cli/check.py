@@ -40,6 +40,8 @@ KINDS = (
 )
 @opt.columns
 @opt.format
+@opt.people
+@opt.machines
 @opt.grades
 @opt.gold_file
 @opt.runs_if_any
@@ -53,6 +55,8 @@ def command(
     kind: str | None,
     columns: str | None,
     format: str | None,
+    people: str | None,
+    machines: tuple[str, ...],
     gold: str | None,
     runs: opt.RunFiles,
     topics: str | None,
@@ -82,7 +86,7 @@ def command(
     }
     if not (files or any(named.values())):
         raise UsageError("name at least one file")
-    checked = Checked(kind, format, columns, runs.names)
+    checked = Checked(kind, format, columns, runs.names, people, machines)
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
     for name, group in named.items():
@@ -97,9 +101,16 @@ class Checked:
     """What is in each file, and the nouns that can be held against each other."""
 
     def __init__(
-        self, kind: str | None, format: str | None, columns: str | None, run_names: str
+        self,
+        kind: str | None,
+        format: str | None,
+        columns: str | None,
+        run_names: str,
+        people: str | None,
+        machines: tuple[str, ...],
     ) -> None:
         self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
+        self.people, self.machines = people, machines
         self.findings: list[tuple[str, Findings]] = []
         self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
@@ -148,6 +159,11 @@ class Checked:
         with ranks_are_read():
             noun = self._read(kind, files)
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        if isinstance(noun, q.Judgements):
+            try:
+                noun = opt.with_people(noun, self.people, self.machines)
+            except InputError as error:
+                raise (error if error.file else error.at(name)) from None
         self.findings.append((name, described(noun)))
         self.nouns[type(noun)] = noun
         if isinstance(noun, q.Judgements):

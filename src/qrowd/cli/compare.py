@@ -184,8 +184,8 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
 @opt.gold_rel
 @opt.input_file(
     "--given",
-    help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
-    "probabilities marks them already.",
+    help="Qrels that the method was given as gold: these pairs are scored separately. Files that "
+    "`qrowd merge` wrote tell them already.",
 )
 @opt.grades
 @opt.level

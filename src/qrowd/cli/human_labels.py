@@ -8,6 +8,7 @@ import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import put, say, show, show_json
 from qrowd.errors import UsageError
+from qrowd.rendering import counted
 
 
 @opt.command(old={"--pairs": "--number"})
@@ -69,9 +70,8 @@ def sample(
 @opt.judgements
 @opt.input_file(
     "--human",
-    required=True,
     help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
-    "added to each row.",
+    "added to each row.  [default: what experts among the JUDGEMENTS say]",
 )
 @opt.gold_rel
 @opt.runs_if_any
@@ -82,7 +82,7 @@ def sample(
 @opt.quiet
 def judges(
     files: opt.JudgementFiles,
-    human: str,
+    human: str | None,
     gold_rel: int | None,
     runs: opt.RunFiles,
     measure: str,
@@ -91,6 +91,8 @@ def judges(
     as_json: bool,
 ) -> None:
     """Compare machine judges with a few human labels.
+
+    Where JUDGEMENTS say who is a machine (column kind, or --machines), only machines are compared.
 
     One line per judge, the best first. Columns: pairs judged, rate of relevant answers, pairs with
     a human label, Cohen's kappa and its interval over topics, sensitivity, specificity, bias of the
@@ -101,9 +103,16 @@ def judges(
     Examples:
       qrowd judges llm.tsv --human few.qrels
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
+      qrowd judges all.tsv --machines 'gpt*' --human few.qrels
     """
     crowd = files.read()
-    labels = opt.read_human(human, files.rel if gold_rel is None else gold_rel)
+    cut = files.rel if gold_rel is None else gold_rel
+    labels = opt.read_human(human, cut) if human else None
     table = q.judges(crowd, labels, runs.read_if_any(), measure=measure, level=level)
+    if labels is None:
+        say(f"human labels: those of {counted(crowd.kind_counts['expert'], 'expert')}")
+    others = len(crowd.assessors) - len(table)
+    if others:
+        say(f"left out, not known to be a machine: {counted(others, 'assessor')}")
     columns = table.listed("kappa", descending=True)
     show({name: column.tolist() for name, column in columns.items()}, output, as_json)

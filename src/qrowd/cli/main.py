@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
-        hint = f"; see {ctx.command_path} --help" if ctx else ""
+        hint = f" (see {ctx.command_path} --help)" if ctx else ""
         _stop(" ".join(error.format_message().split()).removesuffix(".") + hint, error.exit_code)
     except BrokenPipeError:
         sys.stdout = _nowhere()  # the reader of our output went away, as `head` does

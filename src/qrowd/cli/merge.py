@@ -104,6 +104,19 @@ def _merge(
     doubts = [] if quiet() and not as_json else _doubts(crowd, card)
     for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
         say(line)
+    if output or probabilities:
+        from qrowd.io.provenance import with_files
+
+        merged = with_files(
+            merged,
+            files.rel,
+            judgements=files.paths,
+            topics=files.topics,
+            gold=gold.path,
+            pairs=pairs,
+            documents=documents.vectors or documents.texts,
+            priors=priors,
+        )
     labels = merged.qrels(ties, seed)
     if as_json:
         show_json(_account(merged, labels, doubts, whole=not output))

@@ -4,7 +4,8 @@ Each is declared here once, and means the same in every verb. Those that travel 
 command as one object (`bundled`), which reads what they name:
 
     @opt.judgements          JUDGEMENTS... and how they are read       files: JudgementFiles
-                             (--columns --format --topics --rel --grades)
+                             (--columns --format --people --machines --topics --rel
+                             --grades)
     @opt.judgements_if_any   the same, none being allowed
     @opt.gold                --gold FILE --gold-rel --grades           gold: GoldFile
     @opt.documents           --documents FILE --vectors --without-text documents: DocumentFiles
@@ -18,6 +19,7 @@ The others reach it under their long names:
     @opt.output   -o FILE              @opt.as_json  --json            @opt.level  --level SHARE
     @opt.ties     --ties RULE          @opt.seed     --seed N          @opt.yes    --yes
     @opt.database DATABASE             @opt.campaign --campaign NAME
+    @opt.people   --people FILE        @opt.machines --machines PATTERN
     @opt.quiet    -q, which no command sees: `output.say` does
 
 A verb makes options of its own by opt.option (click's, with the `part` of the help that lists it),
@@ -46,7 +48,7 @@ from qrowd.cli.files import checking_files, writable
 from qrowd.cli.output import QUIET
 from qrowd.cli.verbs import Command as _Command
 from qrowd.cli.verbs import Option
-from qrowd.errors import DataWarning, InputError, UsageError, require_name
+from qrowd.errors import DataWarning, InputError, QrowdError, UsageError, require_name
 from qrowd.io import formats
 
 if TYPE_CHECKING:
@@ -287,6 +289,17 @@ format = option(
     part="in",
     help="The file format of what is worked on, if it is not detected correctly.",
 )
+machines = repeated(
+    "--machines",
+    metavar="PATTERN",
+    part="in",
+    help="Assessors of these names are machines, where the file does not say so: 'gpt*' (quoted; "
+    "* is any text). Repeatable.",
+)
+people = input_file(
+    "--people",
+    help="Who the assessors are: a table with assessor and kind (person, expert or machine).",
+)
 topics = input_file(
     "--topics",
     help="Only these topics: a file with one topic per line, qrels, or topics with their queries.",
@@ -312,6 +325,20 @@ def kept_topics(known: q.Index, only: str | None, without: str | None = None) ->
     return kept
 
 
+def with_people(crowd: q.Judgements, people: str | None, machines: tuple[str, ...]) -> q.Judgements:
+    """The judgements with what --people and --machines say of their assessors."""
+    if people:
+        table = q.read_assessors(people)
+        if "kind" not in table.columns:
+            raise InputError("no column kind, which says who is a person or a machine", file=people)
+        kinds = dict(zip(table.assessors, map(str, table["kind"]), strict=True))
+        try:
+            crowd = crowd.with_kinds({name: kind for name, kind in kinds.items() if kind})
+        except QrowdError as error:
+            raise InputError(str(error), file=people) from None
+    return crowd.with_kind("machine", *machines)
+
+
 @dataclass(frozen=True)
 class JudgementFiles:
     """Files of judgements, and how to read them; binary from grade `rel` on, if there is one."""
@@ -321,6 +348,8 @@ class JudgementFiles:
     format: str | None = None
     topics: str | None = None
     rel: int | None = None
+    machines: tuple[str, ...] = ()
+    people: str | None = None
 
     def read(self, pairs: str | None = None) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
@@ -328,6 +357,7 @@ class JudgementFiles:
         crowd = q.read_judgements(
             source, columns=self.columns, format=self.format, grades=stated_grades()
         )
+        crowd = with_people(crowd, self.people, self.machines)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)
@@ -336,9 +366,10 @@ class JudgementFiles:
 
 
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
-    values = ("paths", "columns", "format", "topics", "rel")
+    values = ("paths", "columns", "format", "topics", "rel", "machines", "people")
     paths = files("paths", metavar, required=required)
-    return bundled("files", JudgementFiles, values, paths, columns, format, topics, rel, grades)
+    options = (paths, columns, format, people, machines, topics, rel, grades)
+    return bundled("files", JudgementFiles, values, *options)
 
 
 judgements = _judgements(True, "JUDGEMENTS...")

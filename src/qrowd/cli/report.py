@@ -95,10 +95,10 @@ def command(
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
         own = (files.columns, files.format, files.topics, files.rel, gold.rel, given)
-        if runs or any(option is not None for option in own):
+        if runs or files.machines or files.people or any(option is not None for option in own):
             raise UsageError(
                 "a release says itself what it holds: leave out --columns, --format, --topics, "
-                "--rel, --gold-rel, --given, --runs"
+                "--rel, --gold-rel, --given, --people, --machines, --runs"
             )
         # what was not asked for is as in the campaign's own figures
         ctx = click.get_current_context()

@@ -151,8 +151,8 @@ def score_labels(
     relevance counts as p of an answer that it is relevant and 1 - p that it is not. `accuracy` is
     agreement on the grade; the others are about relevance, from the scale's `relevant_from` on.
 
-    Pairs without gold are not scored. Those whose gold the method was given (marked in a `Merged`;
-    for others, name them by `given`) are reported apart.
+    Pairs without gold are not scored. Those whose gold the method was given (marked in a `Merged`,
+    known by the provenance of qrels; for others, name them by `given`) are reported apart.
 
     >>> from qrowd import Qrels
     >>> gold = Qrels.of(["t"] * 4, ["a", "b", "c", "d"], [1, 1, 0, 0])
@@ -176,7 +176,8 @@ def score_labels(
     seen = shown[at] & labelled
     headline = _score(belief, truth, at, labelled & ~seen, bins, clip)
     apart = _score(belief, truth, at, seen, bins, clip) if seen.any() else None
-    return replace(headline, given=apart, notes=_notes(labelled, seen, belief, truth), level=level)
+    notes = (*_provenance_notes(merged, gold), *_notes(labelled, seen, belief, truth))
+    return replace(headline, given=apart, notes=notes, level=level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +199,11 @@ def _belief(
         scale = Scale.of(grade)
         if isinstance(gold, Qrels) and len(scale) > 2:  # merged labels may lack a grade by chance
             scale = Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
-        return _certain(merged.pairs, scale.codes(grade), scale)
+        certain = _certain(merged.pairs, scale.codes(grade), scale)
+        return replace(certain, given=_given(merged))
     if isinstance(merged, SoftQrels):
         codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
-        return _Labels(merged.pairs, merged.scale, merged.p, codes, np.zeros(len(codes), np.bool_))
+        return _Labels(merged.pairs, merged.scale, merged.p, codes, _given(merged))
     if not isinstance(merged, Merged):
         raise UsageError(
             f"score_labels scores merged labels or qrels, got {type(merged).__name__}; merge "
@@ -210,6 +212,12 @@ def _belief(
     p = merged.posterior / merged.posterior.sum(axis=1, keepdims=True)
     codes = merged.scale.codes(merged.grades(ties)).astype(np.int32)
     return _Labels(merged.pairs, merged.scale, p, codes, merged.given)
+
+
+def _given(labels: Qrels | SoftQrels) -> Mask:
+    if labels.provenance is None:
+        return np.zeros(len(labels), np.bool_)
+    return labels.provenance.gave(labels.pairs)
 
 
 def _certain(pairs: Pairs, code: Grades, scale: Scale) -> _Labels:
@@ -241,6 +249,15 @@ def _score(
     return LabelScores(
         pairs.topics, scale, overall, without, by_topic, count, confusion, table, clip=clip
     )
+
+
+def _provenance_notes(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels) -> list[str]:
+    """Where both come from, as far as they were read from files."""
+    notes = [] if merged.provenance is None else list(merged.provenance.notes)
+    if gold.provenance is not None:
+        by_method = "gold is merged labels itself, so that to agree with it is not to be right"
+        notes += [f"{by_method}: {note}" for note in gold.provenance.notes]
+    return notes
 
 
 def _notes(labelled: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from qrowd.quality.suspicion import ENOUGH, suspect
 ABOUT = {
     "judgements": "how many judgements were made",
     "topics": "in how many topics",
+    "kind": "person, expert, machine or unknown",
     "type": "suspected type",
     "informedness": "sensitivity + specificity - 1 against the best reference there is",
     "reference": "what the type rests on: gold, merged or others",
@@ -48,6 +49,7 @@ ABOUT = {
 
 MAIN = (
     "judgements",
+    "kind",
     "type",
     "agreement",
     "accuracy",
@@ -75,8 +77,8 @@ def assessors(
 ) -> AssessorTable:
     """One row per assessor with everything that can be said of the quality; see `ABOUT`.
 
-    Columns that need gold, seconds or a merging method (`merge=q.DawidSkene()`) are there if these
-    are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
+    Columns that need gold, seconds, kinds or a merging method (`merge=q.DawidSkene()`) are there if
+    these are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
 
     >>> import qrowd as q
     >>> c = q.simulate(seed=1)
@@ -96,6 +98,7 @@ def table_of(evidence: Evidence, enough: int = ENOUGH, level: float = 0.9) -> As
     columns: dict[str, Array] = {
         "judgements": judgements.per_assessor,
         "topics": behaviour.topics_judged(evidence.single),
+        **({} if judgements.kinds is None else {"kind": judgements.kinds}),
         "type": suspicion.type,
         "informedness": suspicion.informedness,
         "reference": suspicion.reference,

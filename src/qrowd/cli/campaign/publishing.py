@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json
@@ -56,18 +58,26 @@ def export(
 @opt.database
 @opt.file("file")
 @opt.campaign
-@opt.choice("--as", "kind", choices=("machine", "expert"), help="Whose judgements they are.")
+@opt.option(
+    "--as",
+    "kind",
+    type=click.Choice(("machine", "expert")),
+    help="Whose judgements they are, whatever FILE says.  [default: as its column kind says, "
+    "machine where it says nothing]",
+)
 @opt.as_json
 @opt.quiet
-def import_(database: str, file: str, name: str | None, kind: str, as_json: bool) -> None:
+def import_(database: str, file: str, name: str | None, kind: str | None, as_json: bool) -> None:
     """Import judgements made elsewhere, such as those of machine judges or experts.
 
-    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds and time. They
-    are exported with the others and never count towards a target. All of it comes in, or nothing.
+    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds, time and kind
+    (machine or expert). They are exported with the others and never count towards a target. All of
+    it comes in, or nothing.
 
     \b
     Examples:
       qrowd campaign import campaign.db machine.tsv
+      qrowd campaign import campaign.db earlier.tsv --as expert
     """
     from qrowd.collection.publishing.imports import import_judgements
 
