@@ -13,7 +13,7 @@ import pytest
 import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import UsageError
-from qrowd.quality.detection import _Signs, made_up, matrices
+from qrowd.quality.detection import Detection, _Signs, detection, made_up, matrices
 from qrowd.quality.independence import _Products, sharing
 
 DS = q.DawidSkene(smoothing=1)
@@ -196,6 +196,13 @@ def test_what_would_have_been_found_is_said() -> None:
     three = q.independence(few_votes(10, 3), DS, bound=True).verdict
     assert "common difficulty may be missed, however strong" in three
     assert q.independence(few_votes(), DS, bound=True).detection == found.detection
+
+
+def test_nothing_shared_and_very_many_votes() -> None:
+    one_each = few_votes(30, 1)
+    assert q.independence(one_each, DS, bound=True).detection is None
+    assert detection(one_each, DS) == Detection(1.0, False, 4, np.inf, np.inf)
+    assert detection(votes(150, hard=2.0, pairs=20), DS).found
 
 
 def test_who_copies_whom() -> None:

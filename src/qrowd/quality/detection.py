@@ -20,7 +20,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, UsageError
 
-ALARM = 0.03  # p of dependent errors: it is approximate, and false alarms stay below 5 %
+ALARM = 0.02  # p of dependent errors: it is approximate, and false alarms stay below 5 %
 GROUPS = 4  # of assessors who copy
 COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound is sought
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
@@ -29,7 +29,8 @@ _AT_EACH = 10  # crowds made up at each strength of a cause
 # How far (in standard deviations) the mean score at the bound is above the limit. 0.84 would be
 # 80 %, were it all known; the rest is for chance in the bound, and for skills that a fit overrates.
 _SURELY = 1.6
-_MOST, _COUPLES = 20_000, 1e6  # judgements, and couples of them on one pair, that are looked at
+_MOST = 20_000  # judgements that are looked at
+_APART = 100  # of more votes on a pair, only those so close are held against each other
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,7 @@ def detection(
 
     It looks at one judgement of an assessor on a pair, and at about `most` of them.
     """
-    rows, quiet = judgements.one_each(), replace(given, progress=None)
-    votes = np.diff(rows.pair_starts)
-    couples = float((votes * (votes - 1) / 2).sum())
-    rows = sampled(rows, min(most, int(len(rows) * _COUPLES / max(couples, 1))))
+    rows, quiet = sampled(judgements.one_each(), most), replace(given, progress=None)
     random = np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
@@ -99,6 +97,8 @@ def detection(
         rows = rows.with_pool(merged.pairs)
         signs = _Signs(rows)
         groups = max(min(GROUPS, int((rows.per_assessor > 0).sum()) // 2), 1)
+        if not len(signs.one):
+            return Detection(1.0, False, groups, np.inf, np.inf)
 
         def made(times: int, **cause: float) -> Floats:
             """The signs[crowd, sign] in crowds with this cause."""
@@ -132,7 +132,7 @@ class _Signs:
 
     def __init__(self, rows: Judgements) -> None:
         # two answers to a pair stand so many rows apart, for rows are sorted by pair
-        widest = int(np.diff(rows.pair_starts).max(initial=1))
+        widest = min(int(np.diff(rows.pair_starts).max(initial=2)), _APART)
         apart = [np.flatnonzero(rows.pair[by:] == rows.pair[:-by]) for by in range(1, widest)]
         self.one = np.concatenate(apart)
         self.other = np.concatenate([first + by for by, first in enumerate(apart, start=1)])
