@@ -22,7 +22,7 @@ from qrowd.data.arrays import Array
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.scale import Scale
-from qrowd.quality.detection import GROUPS, Detection, detection
+from qrowd.quality.detection import GROUPS, detection
 
 DS = q.DawidSkene(smoothing=1)
 TOPICS = 10
@@ -172,7 +172,8 @@ def _middle(bounds: list[float]) -> str:
 
 def real_crowds() -> None:
     """Print what the check says of the crowds of the data."""
-    table = Table("crowd", "assessors", "judgements", "found", "p", "copying", "difficulty")
+    names = ("copying: bound", "difficulty: bound")
+    table = Table("crowd", "assessors", "judgements", "found", "p", *names, optional=names)
     for name in present([*CROWDS, "cystic_fibrosis", "dawid_skene_1979"]):
         crowd = q.read_judgements(folder(name) / "judgements.tsv.gz")
         crowd = crowd.binary(CROWDS[name][0]) if name in CROWDS else crowd
@@ -183,15 +184,11 @@ def real_crowds() -> None:
             len(crowd),
             check.sign if check.found else "nothing",
             f"{check.p:.3f}" if check.p >= 0.001 else "< .001",
-            *(["found"] * 2 if check.found else _bounds(check)),
+            *(
+                _middle([bound]) if not check.found else ""
+                for bound in (check.copying, check.difficulty)
+            ),
         )
-
-
-def _bounds(check: Detection) -> list[str]:
-    return [
-        f"{bound:g}" if np.isfinite(bound) else "none"
-        for bound in (check.copying, check.difficulty)
-    ]
 
 
 def main(options: Options) -> None:
