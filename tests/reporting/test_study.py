@@ -111,4 +111,8 @@ def test_the_check_of_independence_is_made_once(monkeypatch: pytest.MonkeyPatch)
     made = q.simulate(topics=4, documents=30, assessors=8, votes=4, seed=3)
     monkeypatch.setattr("qrowd.reporting.study.independence", None)  # would fail if it were called
     done = q.study(made.judgements, methods=["mv", "auto"])
-    assert done.independence is done.merged["auto"].details["independence"]
+    check = done.merged["auto"].details["independence"]
+    assert done.independence is not None
+    assert done.independence.rho == check.rho
+    assert check.detection is None
+    assert done.independence.detection is not None  # the bound is the report's

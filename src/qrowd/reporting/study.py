@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
 from qrowd.quality.assessors import table_of
+from qrowd.quality.detection import detection
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.independence import Independence, independence
 from qrowd.quality.screening import Screened, screen
@@ -192,12 +193,15 @@ def _whole(gold: Qrels, judgements: Judgements) -> Qrels | None:
 
 
 def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:
-    """The check of independence: as a method has made it already, or made now."""
+    """The check of independence, as a method has made it already or made now, with its bound."""
+    model = DawidSkene(smoothing=1)
     for fitted in merged.values():
         if "independence" in fitted.details.named:
             check: Independence = fitted.details["independence"]
-            return check
-    return independence(judgements, DawidSkene(smoothing=1), most=_CHECKED, seed=seed)
+            if check.freedom < 1:
+                return check
+            return replace(check, detection=detection(judgements, model, seed=seed))
+    return independence(judgements, model, most=_CHECKED, bound=True, seed=seed)
 
 
 def _chosen(wanted: str | None, names: list[str]) -> str:

@@ -44,8 +44,7 @@ def _trust(done: Study, held: Coverage | None) -> Verdict:
     """The reasons, and the colour of the worst of them."""
     reasons = [_agreement(done), _good(done)]
     if done.independence is not None:
-        verdict = sentence(done.independence.verdict)
-        reasons.append((verdict, done.independence.together is False))
+        reasons.append((sentence(done.independence.verdict), done.independence.cleared))
     if not done.labels:
         gold = "There is no gold, so how accurate the merged grades are is unknown."
         reasons.append((gold, False))
