@@ -92,6 +92,31 @@ def test_odd_details_are_one_line(
     assert len(text.strip().splitlines()) == 1
 
 
+FORMULA = '=HYPERLINK("http://evil.example/","click")'
+
+
+def test_lists_of_people_run_nothing_in_a_spreadsheet_and_are_private(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.people import workers
+    from qrowd.collection.record import audit
+
+    said(capsys, "new plan.toml -o c.db --launch")
+    with open_store("c.db") as store, store.write("example") as work:
+        number = workers.enter(work, "own", FORMULA).number
+        audit.perform(work, "ann", "bonus", {"worker": number, "amount": 100})
+    person = shlex.quote(FORMULA)
+    for line in ("pay c.db", f"links c.db {person}"):
+        assert f"'{FORMULA}" in said(capsys, line)
+        for name, column in (("list.csv", 0), ("list.tsv", 0), ("list.jsonl", 0)):
+            said(capsys, f"{line} -o {name}")
+            table = q.read_people(name)
+            assert FORMULA in (table.get("id") or table["person"])[column]
+            assert Path(name).stat().st_mode & 0o777 == 0o600
+            assert ("'=H" in Path(name).read_text()) == (not name.endswith("jsonl"))
+
+
 def test_a_question_blocks_nobody(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

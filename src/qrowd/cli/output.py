@@ -2,6 +2,7 @@
 
 say("3 topics have no gold", quiet)                 one line on stderr
 show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal, else TSV
+show_people({"id": [...]}, output)                  the same for a spreadsheet, to a private file
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
 deliver(noun, output, as_json)                      a noun to -o, as JSON, or for eyes
@@ -71,6 +72,18 @@ def show(
         _print(table, title, digits)
     else:
         click.echo(tsv(table), nl=False)
+
+
+def show_people(table: Table, output: str | None) -> None:
+    """A table with people, for a spreadsheet: cells that would run do not, the file is private."""
+    from qrowd.io.people import encoded_people, save_people
+
+    if output and output != "-":
+        save_people(table, output)
+    elif sys.stdout.isatty():
+        show(table)
+    else:
+        click.echo(encoded_people(table), nl=False)
 
 
 def deliver(noun: Any, output: str | None, as_json: bool, **further: Any) -> None:

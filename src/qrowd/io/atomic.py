@@ -11,8 +11,11 @@ from qrowd.errors import InputError
 
 
 @contextmanager
-def written(path: str | Path) -> Iterator[Path]:
-    """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
+def written(path: str | Path, *, private: bool = False) -> Iterator[Path]:
+    """A path to write to; what was written there becomes `path` at the end, if nothing failed.
+
+    What is `private` only its owner can read, from the first byte on.
+    """
     target = Path(path)
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
@@ -20,6 +23,9 @@ def written(path: str | Path) -> Iterator[Path]:
             return
         beside = _beside(target)
         try:
+            if private:
+                beside.unlink(missing_ok=True)
+                os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             yield beside
             beside.replace(target.resolve() if target.is_symlink() else target)
         finally:
@@ -28,9 +34,9 @@ def written(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
 
 
-def write(path: str | Path, content: bytes | str) -> None:
+def write(path: str | Path, content: bytes | str, *, private: bool = False) -> None:
     """All of a file, or nothing of it; text in UTF-8."""
-    with written(path) as beside:
+    with written(path, private=private) as beside:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)
 
 

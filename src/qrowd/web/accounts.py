@@ -19,6 +19,7 @@ from qrowd.collection.database import schema
 from qrowd.collection.database.schema import account, campaign, member_role, rate, token
 from qrowd.collection.database.store import Store, Work, new_id
 from qrowd.collection.people import workers
+from qrowd.collection.plan.platforms import is_plain
 from qrowd.errors import RuleError
 from qrowd.web.access import MEMBERS, Membership, new_token, roles_of
 from qrowd.web.settings import Settings, set_up_code
@@ -26,7 +27,7 @@ from qrowd.web.settings import Settings, set_up_code
 LEAST_PASSWORD = 10
 INVITATION_DAYS = 7
 ROLES = ("organiser", "expert")
-LONGEST_NAME = 200  # of what is counted
+LONGEST_NAME = 200  # of a login, and of what is counted
 MINUTE = 60_000
 DAY = 86_400_000  # no period that is counted is longer
 _hasher = PasswordHasher()
@@ -116,8 +117,7 @@ def new_account(
     db: Connection, now: int, login: str, password: str, *, administrator: bool = False
 ) -> int:
     """A new account; its number."""
-    if not login.strip() or "\0" in login:
-        raise RuleError("bad-value", "a login needs at least one character")
+    _refuse_odd_login(login)
     if len(password) < LEAST_PASSWORD:
         raise RuleError("bad-value", f"a password needs at least {LEAST_PASSWORD} characters")
     if _number(db, login) is not None:
@@ -230,9 +230,14 @@ def take_role(store: Store, login: str, name: str, role: str) -> None:
         work.update(token, theirs & token.c.revoked_at.is_(None), revoked_at=work.now)
 
 
+def _refuse_odd_login(login: str) -> None:
+    if not login.strip() or not is_plain(login, LONGEST_NAME):
+        message = f"a login has 1 to {LONGEST_NAME} characters, and no control characters"
+        raise RuleError("bad-value", message)
+
+
 def _refuse_odd(guest: Guest) -> None:
-    if not guest.login.strip() or len(guest.login) > 200 or "\0" in guest.login:
-        raise RuleError("bad-value", "an invitation needs a name to sign in with")
+    _refuse_odd_login(guest.login)
     if not guest.administrator and guest.role not in ROLES:
         raise RuleError("bad-value", f"a role is one of {', '.join(ROLES)}, in a campaign")
     if not guest.administrator and not guest.campaign:
