@@ -55,6 +55,7 @@ unicode-bidi vertical-align visibility white-space width word-break word-spacing
 """
 _SVG = re.compile(rb"\s*(<\?xml|<!--|<!doctype|<svg)", re.I)
 _REPEATS = re.compile(rb"<!ENTITY|<([\w.-]+:)?(use|pattern|filter|image|feImage)\b", re.I)
+_LINK = re.compile(rb"<(/?(?:[\w.-]+:)?)(?:a|area)(?=[\s/>])")
 _HEADING = re.compile(r"<(/?)h([1-6])(?=[ >])")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
 
@@ -143,6 +144,11 @@ def can_be_shown(image: bytes) -> bool:
             return picture.width * picture.height * getattr(picture, "n_frames", 1) <= MOST_PIXELS
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError):
         return False
+
+
+def without_links(svg: bytes) -> bytes:
+    """A vector picture whose links are groups: opened by itself, they would lead outside."""
+    return _LINK.sub(rb"<\1g", svg)
 
 
 @cache
