@@ -24,7 +24,6 @@ PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 HARMLESS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, max-age=3600",
 }
 
 
@@ -122,7 +121,8 @@ def as_bytes(body: Body) -> Response:
     """A document's bytes, with which a browser does nothing."""
     media = body.media_type.partition(";")[0].strip().lower()
     shown = media if media in PICTURES else "text/plain"
-    return Response(body.content, media_type=shown, headers=HARMLESS)
+    headers = {**HARMLESS, "Cache-Control": "private, max-age=3600"}
+    return Response(body.content, media_type=shown, headers=headers)
 
 
 @router.post("/batches/{key}/finish")
