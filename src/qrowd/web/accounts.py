@@ -117,7 +117,7 @@ def change_password(caller: Caller, bearer: Bearer, old: str, new: str) -> Sessi
     """
     store = caller.store
     if bearer.account is None:
-        raise RuleError("no-access", "this token has no account, and so no password")
+        raise RuleError("bad-value", "this token has no account, and so no password")
     with caller.wrong(WRONG_SIGN_INS), caller.wrong(WRONG_PASSWORDS, bearer.name):
         number, administrator = check_password(store, bearer.name, old)
     _refuse_short(new)

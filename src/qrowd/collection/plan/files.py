@@ -233,7 +233,7 @@ def question_rows(path: str | Path) -> list[QuestionRow]:
             row = QuestionRow(
                 str(fields["topic"]), str(fields["question"]), choices, int(fields["right"])
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             message = 'expected {"topic": ..., "question": ..., "choices": [...], "right": 0}'
             raise FormatError(message, file=str(path), line=line) from None
         if not 0 <= row.right < len(choices):
