@@ -48,7 +48,8 @@ def documents(trap: str) -> dict[str, tuple[str, bytes]]:
         <link rel=dns-prefetch href="{trap}"><meta http-equiv=refresh content="0;url={trap}/m">
         <style>@import "{trap}/i"; p {{ background: url({trap}/b) }}</style></head>
         <body background="{trap}/g"><img src="{trap}/p"><img srcset="{trap}/s 2x">
-        <iframe src="{trap}/f"></iframe><object data="{trap}/o"></object><video poster="{trap}/v" src="{trap}/v"></video>
+        <iframe src="{trap}/f"></iframe><object data="{trap}/o"></object>
+        <video poster="{trap}/v" src="{trap}/v"></video>
         <script src="{trap}/j"></script><p style="background:url({trap}/y)">x</p></body></html>"""
     svg = f"""<?xml version="1.0"?><?xml-stylesheet href="{trap}/x.css"?>
         <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
