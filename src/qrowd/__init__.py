@@ -39,6 +39,7 @@ _NAMES = {
     "data.judgements": "Judgements",
     "data.merged": "AssessorTable Fit Merged",
     "data.orders": "Orders",
+    "data.provenance": "Provenance",
     "data.qrels": "Qrels QrelsSet SoftQrels SoftQrelsSet",
     "data.runs": "RunSet",
     "data.sample": "Sample sample_of",

@@ -30,6 +30,7 @@ from qrowd.data.given import NOTHING as NOTHING
 from qrowd.data.given import OrderMerger as OrderMerger
 from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
+from qrowd.data.provenance import Provenance as Provenance
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
 from qrowd.io.release import Release as Release

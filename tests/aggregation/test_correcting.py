@@ -200,7 +200,7 @@ def _label(folder: Path, truth: q.Qrels) -> None:
 
 def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
     run, at = CliRunner().invoke, str(files)
-    asked = ["sample", f"{at}/llm.tsv", "--pairs", "150", "--by", "weight"]
+    asked = ["sample", f"{at}/llm.tsv", "-n", "150", "--by", "weight"]
     done = run(command, [*asked, "--runs", f"{at}/all.run", "-o", f"{at}/todo.tsv"])
     assert done.exit_code == 0, done.output
     _label(files, made.truth)
@@ -230,7 +230,7 @@ def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -
         ("topic", "ppi"): {"AP", "nDCG@20"},
     }
     for (by, how), names in expected.items():
-        wanted = ["sample", f"{at}/llm.tsv", "--pairs", "250", "--by", by]
+        wanted = ["sample", f"{at}/llm.tsv", "-n", "250", "--by", by]
         assert run(command, [*wanted, "-o", f"{at}/todo.tsv"]).exit_code == 0
         _label(files, made.truth)
         done = run(command, [*asked, "--human", f"{at}/few.tsv", "--correct", how])

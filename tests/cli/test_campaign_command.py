@@ -56,6 +56,28 @@ def test_from_a_plan_to_an_export(here: Path, capsys: pytest.CaptureFixture[str]
         assert (Path("out2") / one.name).read_bytes() == one.read_bytes()
 
 
+def test_an_import_goes_by_the_kind_of_assessors(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "new plan.toml -o c.db --launch")
+    rows = Path("machine.tsv").read_text().splitlines()
+    for kind in ("person", "expert"):
+        lines = [f"{rows[0]}\tkind", *(f"{row}\t{kind}" for row in rows[1:])]
+        Path(f"{kind}.tsv").write_text("\n".join(lines) + "\n")
+    refused = "people judge in the campaign itself; else say what they are: --as machine, or --as"
+    text = said(capsys, "import c.db person.tsv", 1)
+    assert text.startswith("qrowd: person.tsv:2: ")
+    assert refused in text
+    assert len(text.splitlines()) == 1
+    said(capsys, "export c.db -o before")
+    assert len(Path("before/judgements.tsv").read_text().splitlines()) == 1
+    assert "18 judgements of 1 assessors" in said(capsys, "import c.db person.tsv --as machine")
+    assert "18 judgements of 1 assessors" in said(capsys, "import c.db expert.tsv")
+    said(capsys, "export c.db -o out")
+    assert q.read_judgements("out/judgements.tsv").kind_counts == {"machine": 1}
+    assert Path("out/controls.tsv").read_text().count("\texpert\n") == 18
+
+
 def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "new plan.toml -o c.db --launch")
     assert "undo it with --undo 2" in said(capsys, "act c.db pause")
@@ -79,7 +101,7 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
         ("robots c.db --address http://127.0.0.1:9 --robots 1", "no server answers"),
         ('links c.db ""', "a name that is not empty"),
         ("extend c.db --budget nan", "must be an amount"),
-        ("export c.db -o out --merge plackett-luce", "does not merge judgements"),
+        ("export c.db -o out --method plackett-luce", "does not merge judgements"),
     ],
 )
 def test_odd_details_are_one_line(

@@ -40,13 +40,14 @@ def test_estimates_follow_the_belief_of_any_method(tiny_crowd: q.Judgements) -> 
 
 def test_every_column_is_explained_and_only_what_is_known_is_there() -> None:
     c = q.simulate(seed=1, topics=3, documents=20)
-    full = q.assessors(c.judgements, q.Given(gold=c.gold), merge=q.MajorityVote())
+    crowd = c.judgements.with_kind("machine", "*1")
+    full = q.assessors(crowd, q.Given(gold=c.gold), merge=q.MajorityVote())
     explained = set(ABOUT)
     for name in full.columns:
         assert name.removesuffix("_low").removesuffix("_high") in explained
     assert explained <= set(full.columns)
     bare = q.assessors(q.simulate(seed=1, timed=False).judgements)
-    assert not {"gold", "accuracy", "est_accuracy", "seconds"} & set(bare.columns)
+    assert not {"gold", "accuracy", "est_accuracy", "seconds", "kind"} & set(bare.columns)
 
 
 def test_intervals_hold_the_value_and_the_truth() -> None:

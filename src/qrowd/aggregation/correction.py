@@ -28,6 +28,7 @@ from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.measures.gain import DCG
 from qrowd.evaluation.measures.precision import P
+from qrowd.evaluation.notes import provenance_notes
 from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg")
@@ -94,7 +95,7 @@ class _Correction:
     def of(self, measures: tuple[Measure, ...]) -> Corrected:
         """The corrected scores of these measures."""
         short = self.design.too_few()
-        notes: list[str] = ([short] if short else []) + self._partial_judges()
+        notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
         rows = [self._blank() if short else self._of(measure, notes) for measure in measures]
         ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
         order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
@@ -131,6 +132,20 @@ class _Correction:
             f"{each.assessors.names[least]}, {percent(share[least])}); where a judge is silent, "
             "their own mean stands in"
         ]
+
+    def _told(self) -> list[str]:
+        """Where merged labels come from, and whether they have seen what is to correct them."""
+        machine, human = self.design.machine, self.design.sample.pairs
+        if not isinstance(machine, Merged):
+            return []
+        at = machine.pairs.locate(human)
+        seen = int(machine.given[at[at >= 0]].sum())
+        given = (
+            f"{seen} of {len(human)} human labels were given to the method as gold, which makes no "
+            "errors there: the correction is too small; use labels that it has not seen"
+        )
+        notes = provenance_notes(machine.provenance, self.design.runs)
+        return [*notes, *([given] if seen else [])]
 
     def _merged(self) -> Merged:
         """The machines as one."""

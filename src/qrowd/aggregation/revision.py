@@ -67,7 +67,11 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
         samples = samples.copy()
         samples[labelled] = codes[:, None]
     fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(labelled)} pairs")
-    return replace(made, posterior=posterior, given=fixed, samples=samples, fit=fit)
+    told = merged.provenance
+    told = told and replace(told, recalibrated=told.recalibrated + len(labelled))
+    return replace(
+        made, posterior=posterior, given=fixed, samples=samples, fit=fit, provenance=told
+    )
 
 
 def _unseen(merged: Merged, at: Codes) -> Mask:
@@ -206,7 +210,9 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
         method=f"{merged.fit.method} informed by {len(runs)} runs",
         converged=merged.fit.converged and converged,
     )
-    return replace(with_log_odds(merged, after, seed), fit=fit)
+    told = merged.provenance
+    told = told and replace(told, informed=tuple(runs.runs))
+    return replace(with_log_odds(merged, after, seed), fit=fit, provenance=told)
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import hashlib
 import importlib
 import lzma
 import sys
@@ -19,6 +20,7 @@ from typing import Any, BinaryIO, TextIO
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
 STDIN = "-"
+PROVENANCE = ".provenance.json"  # after the name of labels: the file that says where they come from
 START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
 MOST_ROWS = 20_000_000
@@ -150,6 +152,18 @@ def stem(name: str) -> str:
     return result
 
 
+def provenance_path(labels: Path) -> Path:
+    """The file that says where the labels of a file come from, if it is there."""
+    real = labels.resolve() if labels.is_symlink() else labels
+    return real.with_name(f"{real.name}{PROVENANCE}")
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 Sources = str | Path | Source | Sequence[str | Path | Source]
 
 
@@ -157,6 +171,8 @@ def sources(paths: Sources) -> list[Source]:
     """The files meant by a path, a folder, a glob, `-`, or a sequence of these; sorted by name."""
     several = [paths] if isinstance(paths, str | Path | Source) else list(paths)
     files = [source for path in several for source in _meant(path)]
+    # beside data, those that say where labels come from are none
+    files = [source for source in files if not source.name.endswith(PROVENANCE)] or files
     if not files:
         raise InputError("no file was named; give at least one")
     if sum(source.path is None for source in files) > 1:

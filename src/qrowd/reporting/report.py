@@ -25,7 +25,12 @@ from qrowd.quality.screening import Screened
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
 from qrowd.reporting.sections import systems
-from qrowd.reporting.sections.judgements import assessor_section, data_section, screening_section
+from qrowd.reporting.sections.judgements import (
+    assessor_section,
+    data_section,
+    kinds_said,
+    screening_section,
+)
 from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
 from qrowd.reporting.study import Study, study
 from qrowd.reporting.verdicts import verdicts_of
@@ -129,8 +134,9 @@ def lead_of(done: Study) -> str:
     crowd = done.judgements
     ways = f"{len(done.merged)} ways" if len(done.merged) > 1 else "one way"
     text = (
-        f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors of "
-        f"{grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
+        f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors"
+        f"{kinds_said(crowd)} of {grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, "
+        f"merged in {ways}"
     )
     scored = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
     held = ", and everything compared with gold" if done.gold else ""

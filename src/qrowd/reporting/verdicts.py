@@ -111,13 +111,13 @@ def _next(done: Study, held: Coverage | None) -> Verdict:
     weight = " --by weight --runs RUNS" if done.runs is not None else ""
     if done.gold is None or (held is not None and not held.holds):
         steps.append(
-            f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS --pairs 300{weight}` "
+            f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS -n 300{weight}` "
             "says which; then `qrowd evaluate --human FILE --correct ppi` corrects the scores."
         )
     elif done.intervals is not None and len((done.wide or done.intervals).contenders()) > 1:
         steps.append(
             "To tell the leading systems apart, judge more topics, or more of the pairs that they "
-            "rank high: `qrowd sample JUDGEMENTS --pairs 300 --by weight --runs RUNS`."
+            "rank high: `qrowd sample JUDGEMENTS -n 300 --by weight --runs RUNS`."
         )
     doubted = _doubted(done)
     steps += [doubted] if doubted else []

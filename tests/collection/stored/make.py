@@ -613,6 +613,11 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         export(work, folder)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         del manifest["qrowd"]
+        # a column that came later: the kind of the assessor
+        rows = (folder / "judgements.tsv").read_text(encoding="utf-8").splitlines()
+        body = "".join(row.rpartition("\t")[0] + "\n" for row in rows)
+        sha = hashlib.sha256(body.encode()).hexdigest()
+        manifest["files"]["judgements.tsv"]["sha256"] = sha
         own = select(worker.c.id).where(worker.c.campaign_id == work.campaign).order_by(worker.c.id)
         mine = [erasure.my_data(work, number) for number in work.db.scalars(own)]
         for data in mine:  # a column that came later, in rows that were there before

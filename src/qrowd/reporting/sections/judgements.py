@@ -14,14 +14,17 @@ from qrowd.data.runs import RunSet
 from qrowd.quality.assessors import ABOUT
 from qrowd.quality.independence import Independence
 from qrowd.quality.screening import Screened
+from qrowd.rendering import grouped
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Group, Note, Part, Prose, Section, Shown, Table, sentence
 
 _MOST = 500  # rows of a table
 _MARKS = 2000  # in the picture
 _COUPLES = 10
+_CALLED = {"person": "people", "expert": "experts", "machine": "machines", "unknown": "unknown"}
 _SKILLS = ("sensitivity", "specificity")
 _COLUMNS = (
+    "kind",
     "type",
     "judgements",
     "gold",
@@ -31,6 +34,13 @@ _COLUMNS = (
     "says_relevant",
     "seconds",
 )
+
+
+def kinds_said(judgements: Judgements) -> str:
+    """How many assessors are of which kind, in brackets: (37 people, 1 machine); "" if unknown."""
+    counts = judgements.kind_counts.items()
+    words = [f"{grouped(n)} {kind if n == 1 else _CALLED[kind]}" for kind, n in counts]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def data_section(
@@ -43,6 +53,7 @@ def data_section(
         "topics": len(judgements.topics),
         "pairs of a topic and a document": len(judgements.pairs),
         "assessors": len(judgements.assessors),
+        **{f"of them {_CALLED[kind]}": n for kind, n in judgements.kind_counts.items()},
         "judgements": len(judgements),
         "judgements per pair, on average": Shown(f"{votes.mean():.1f}", float(votes.mean())),
         "share of judgements that say relevant": float(relevant.mean()) if len(relevant) else 0.0,

@@ -71,7 +71,7 @@ class SampleWanted(BaseModel):
 
 
 class ErrorRate(BaseModel):
-    """How often sampled judgements differ from the experts', with a 95 % interval."""
+    """How often sampled judgements differ from the experts', with a 90 % interval."""
 
     sampled: int
     judged: int
