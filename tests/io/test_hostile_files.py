@@ -18,7 +18,7 @@ from qrowd.io.markup import Element, children, first_inside, without, without_co
 ENTITIES = '<!ENTITY a "ha">' + "".join(
     f'<!ENTITY a{n} "{f"&a{n - 1 or str()};" * 10}">' for n in range(1, 10)
 )
-BOMB = f'<?xml version="1.0"?><!DOCTYPE x [{ENTITIES}<!ENTITY out SYSTEM "file:///etc/passwd">]>\n'
+BOMB = f'<?xml version="1.0"?><!DOCTYPE x [{ENTITIES}<!ENTITY out SYSTEM "file:/etc/passwd">]>\n'
 
 
 def test_entities_of_a_file_are_not_expanded(tmp_path: Path) -> None:
