@@ -51,6 +51,7 @@ _NAMES = {
     "io.documents": "read_documents read_vectors",
     "io.judgements": "read_assessors read_judgements",
     "io.orders": "read_orders",
+    "io.people": "read_people",
     "io.qrels": "read_pairs read_probabilities read_qrels read_sample",
     "io.release": "Release read_release",
     "io.runs": "read_runs read_scores",

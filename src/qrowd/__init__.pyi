@@ -83,6 +83,7 @@ from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_judgements as read_judgements
 from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
+from qrowd.io.people import read_people as read_people
 from qrowd.io.qrels import read_probabilities as read_probabilities
 from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.release import read_release as read_release

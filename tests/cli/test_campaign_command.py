@@ -114,6 +114,84 @@ def test_odd_details_are_one_line(
     assert len(text.strip().splitlines()) == 1
 
 
+SECRET = "root:x:0:0"
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"file": "{outside}"}, "secret.txt is not among the files in the folder of"),
+        ({"file": "../secret.txt"}, "secret.txt is not among the files in the folder of"),
+        ({"file": "link.txt"}, "link.txt is not among the files in the folder of"),
+        ({"media": "text/html\r\nX-Evil: 1"}, "media must be like text/html"),
+        ({"media": "text/html\u2028"}, "media must be like text/html"),
+        ({"media": "x" * 300 + "/y"}, "media must be like text/html"),
+        ({"doc": "a\tb"}, "cannot be a name"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", ["new plan.toml -o c.db", "extend c.db --documents {file} --yes"]
+)
+def test_documents_that_name_other_files_or_odd_types_are_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, str], what: str, command: str
+) -> None:
+    outside = here.parent / "secret.txt"
+    outside.write_text(SECRET)
+    (here / "link.txt").symlink_to(outside)
+    said(capsys, "new plan.toml -o c.db")
+    file = here / "documents.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0] |= {key: value.format(outside=outside) for key, value in changed.items()}
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if command.startswith("new"):
+        (here / "c.db").unlink()
+    else:
+        command += " --pool pool.tsv"
+    text = said(capsys, command.format(file=file.name), 1)
+    assert what in text
+    assert SECRET not in text
+    assert len(text.strip().splitlines()) == 1
+
+
+def test_a_folder_of_documents_with_a_link_to_elsewhere_is_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = here.parent / "secret.txt"
+    outside.write_text(SECRET)
+    (here / "folder").mkdir()
+    (here / "folder" / "a.txt").symlink_to(outside)
+    plan = here / "plan.toml"
+    plan.write_text(plan.read_text().replace("documents.jsonl", "folder"))
+    text = said(capsys, "new plan.toml -o c.db", 1)
+    assert "a.txt is not among the files in that folder; copy it there" in text
+    assert len(text.strip().splitlines()) == 1
+
+
+FORMULA = '=HYPERLINK("http://evil.example/","click")'
+
+
+def test_lists_of_people_run_nothing_in_a_spreadsheet_and_are_private(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.people import workers
+    from qrowd.collection.record import audit
+
+    said(capsys, "new plan.toml -o c.db --launch")
+    with open_store("c.db") as store, store.write("example") as work:
+        number = workers.enter(work, "own", FORMULA).number
+        audit.perform(work, "ann", "bonus", {"worker": number, "amount": 100})
+    person = shlex.quote(FORMULA)
+    for line in ("pay c.db", f"links c.db {person}"):
+        assert f"'{FORMULA}" in said(capsys, line)
+        for name, column in (("list.csv", 0), ("list.tsv", 0), ("list.jsonl", 0)):
+            said(capsys, f"{line} -o {name}")
+            table = q.read_people(name)
+            assert FORMULA in (table.get("id") or table["person"])[column]
+            assert Path(name).stat().st_mode & 0o777 == 0o600
+            assert ("'=H" in Path(name).read_text()) == (not name.endswith("jsonl"))
+
+
 def test_a_question_blocks_nobody(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 say("3 topics have no gold")                        one line on stderr, unless -q
 show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal, else TSV
+show_people({"id": [...]}, output)                  the same for a spreadsheet, to a private file
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
 warn("--rel is above every grade")                  one line on stderr, -q or not
@@ -86,6 +87,18 @@ def show(
         _print(table, title, digits)
     else:
         click.echo(tsv(table), nl=False)
+
+
+def show_people(table: Table, output: str | None, as_json: bool) -> None:
+    """A table with people, for a spreadsheet: cells that would run do not, the file is private."""
+    from qrowd.io.people import encoded_people, save_people
+
+    if output and output != "-":
+        save_people(table, output)
+    elif as_json or sys.stdout.isatty():
+        show(table, None, as_json)
+    else:
+        click.echo(encoded_people(table), nl=False)
 
 
 def deliver(noun: Any, output: str | None, as_json: bool, **further: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,6 +91,7 @@ def command(
     from qrowd.web.server import serve
     from qrowd.web.settings import Settings
 
+    os.umask(0o077)  # uploads, drafts and results have people, gold and licensed texts in them
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -12,8 +12,11 @@ from qrowd.io.source import PROVENANCE, provenance_path
 
 
 @contextmanager
-def written(path: str | Path) -> Iterator[Path]:
-    """A path to write to; what was written there becomes `path` at the end, if nothing failed."""
+def written(path: str | Path, *, private: bool = False) -> Iterator[Path]:
+    """A path to write to; what was written there becomes `path` at the end, if nothing failed.
+
+    What is `private` only its owner can read, from the first byte on.
+    """
     target = Path(path)
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
@@ -21,6 +24,9 @@ def written(path: str | Path) -> Iterator[Path]:
             return
         part = _part_of(target)
         try:
+            if private:
+                part.unlink(missing_ok=True)
+                os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             yield part
             with suppress(OSError):  # what it says is about labels that are no more
                 provenance_path(target).unlink()
@@ -31,9 +37,9 @@ def written(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot be written: {error.strerror}", file=str(target)) from None
 
 
-def write(path: str | Path, content: bytes | str) -> None:
+def write(path: str | Path, content: bytes | str, *, private: bool = False) -> None:
     """All of a file, or nothing of it; text in UTF-8."""
-    with written(path) as part:
+    with written(path, private=private) as part:
         part.write_bytes(content.encode() if isinstance(content, str) else content)
 
 

@@ -118,13 +118,21 @@ def _compression(name: str) -> tuple[str, Callable[[bytes], bytes]]:
     return plain_name, module.compress
 
 
-def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
-    """Write a table of named columns: all of it, or nothing; the suffix says how (else TSV)."""
+def format_of_table(name: str) -> Format:
+    """The format that a file's suffix names, compressed or not; else TSV."""
+    return _table_format(_compression(name)[0], "", "tsv")
+
+
+def encoded_table(columns: Mapping[str, Sequence[Any]], name: str) -> bytes:
+    """The bytes that `save_table` writes to a file of this name."""
     import polars as pl
 
-    plain_name, squeeze = _compression(str(path))
-    form = _table_format(plain_name, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
     text = pl.col(pl.String)
     frame = frame.with_columns(pl.when(text != "").then(text))  # an empty cell is no value
-    write(path, squeeze(form.write(frame, str(path))))
+    return _compression(name)[1](format_of_table(name).write(frame, name))
+
+
+def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
+    """Write a table of named columns: all of it, or nothing; the suffix says how (else TSV)."""
+    write(path, encoded_table(columns, str(path)))

@@ -23,6 +23,7 @@ STDIN = "-"
 PROVENANCE = ".provenance.json"  # after the name of labels: the file that says where they come from
 START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
+MOST_ROWS = 20_000_000
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # RuntimeError: a password; NotImplementedError (one of them): a way of packing that we do not know
@@ -241,8 +242,17 @@ def opened_zip(source: Path | BinaryIO, problem: str, *, file: str) -> Iterator[
 
 
 def refuse_bomb(path: Path) -> None:
-    """An error if a compressed file is too large once unpacked; it is read in parts, none kept."""
+    """An error if a compressed file is too large once unpacked; it is read in parts, none kept.
+
+    Of Parquet, which packs any number of equal rows into nothing, the rows are counted.
+    """
     source = Source(path.name, path)
+    if source.start.startswith(b"PAR1"):
+        import polars as pl
+
+        with contextlib.suppress(pl.exceptions.PolarsError):  # whatever reads it says what is wrong
+            if pl.scan_parquet(path, glob=False).select(pl.len()).collect().item() > MOST_ROWS:
+                raise source.error(f"this has more than {MOST_ROWS // 10**6} million rows")
     kind = source.compression
     if not kind:
         return

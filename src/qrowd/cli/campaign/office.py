@@ -12,10 +12,10 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
-from qrowd.cli.output import say, show, show_json
+from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.cli.verbs import Command
 from qrowd.errors import MissingExtraError, RuleError, UsageError
-from qrowd.rendering import percent, records, thousands
+from qrowd.rendering import Table, percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
@@ -198,11 +198,8 @@ def links(
     with opened(database) as store, store.read(store.only(name)) as work:
         signed = [make_link(work, person, days) for person in people]
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
-    show(
-        {"person": list(people), "link": [page + quote(link, safe="") for link in signed]},
-        output,
-        as_json,
-    )
+    addresses = [page + quote(link, safe="") for link in signed]
+    show_people({"person": list(people), "link": addresses}, output, as_json)
 
 
 @opt.command()
@@ -244,14 +241,14 @@ def pay(
                 workers = {"workers": [debt.number for debt in debts]}
                 audit.perform(work, user(), "settle", workers, sure=True)
             say(f"{terms.shown(total)} settled")
-    table = {
+    table: Table = {
         "worker": [f"w{debt.number}" for debt in debts],
-        "platform": [debt.platform or "" for debt in debts],
-        "id": [debt.platform_id or "" for debt in debts],
+        "platform": [debt.platform for debt in debts],
+        "id": [debt.platform_id for debt in debts],
         "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
         "currency": [terms.currency for _ in debts],
     }
-    show(table, output, as_json)
+    show_people(table, output, as_json)
     if not debts:
         say("nothing is owed")
 
