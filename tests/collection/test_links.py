@@ -9,6 +9,7 @@ import pytest
 from itsdangerous import URLSafeSerializer
 from tests.collection.making import MINUTE, Site
 
+from qrowd.collection.database.schema import person
 from qrowd.collection.people import entry, workers
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -122,3 +123,30 @@ def test_a_link_of_another_campaign_opens_nothing(site: Site) -> None:
     link = site.work(entry.make_link, "ann")
     with site.store.write("other") as work, pytest.raises(RuleError, match="not complete"):
         entry.admitted(work, link)
+
+
+ODD = ["", " ", "x" * 401, "a\tb", "a\nb", "a\r=1", "a\0b", "a\x7fb", "a\u2028b", "a\u202eb"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_id_is_one_line_of_plain_text(site: Site, odd: str) -> None:
+    for act in (entry.make_link, workers.expert, lambda w, p: workers.enter(w, "own", p)):
+        with pytest.raises(RuleError) as refused:
+            site.work(act, odd)
+        assert refused.value.code == "malformed"
+
+
+@pytest.mark.parametrize(
+    "name", ["+49 170 1", "a+b@example.org", "@ann", "=1", "-", "Zoë 雪", "x" * 400]
+)
+def test_ids_may_hold_what_spreadsheets_run(site: Site, name: str) -> None:
+    first = opened(site, site.work(entry.make_link, name, 1))
+    assert site.work(entry.listed_as, name).worker_id == first
+    assert site.work(workers.enter, "own", name).id == first
+
+
+def test_who_is_known_by_an_odd_id_goes_on(site: Site) -> None:
+    worker = site.worker("ann")
+    with site.store.write("tiny") as work:
+        work.update(person, person.c.worker_id == worker, platform_id="a\tb")
+    assert site.work(workers.enter, "own", "a\tb").id == worker

@@ -322,6 +322,19 @@ def test_whoever_is_in_comes_back_by_an_old_address(server: Server) -> None:
     assert "ask for a new one" in page.text
 
 
+def test_nobody_finds_out_by_trying_who_is_on_the_list(tmp_path: Path) -> None:
+    from qrowd.web.limits import WRONG_LINKS
+
+    with make_server(tmp_path, plan=plan_of("listed")) as server:
+        listed(server, "ann")
+        addresses = [f"/judge/tiny?worker=n{at}" for at in range(WRONG_LINKS.times)]
+        assert {server.client.get(address).status_code for address in addresses} == {403}
+        server.client.get("/judge/tiny?worker=ann")  # one is let through, then there is a pause
+        page = server.client.get("/judge/tiny?worker=ann")
+        assert page.status_code == 429
+        assert "too many tries" in page.text
+
+
 def test_links_and_the_list_on_the_page(server: Server) -> None:
     office = desk(server, "organiser")
     made = office.post("/campaigns/tiny/links", people="ann\nbob", days="3")

@@ -22,7 +22,7 @@ from qrowd.collection.database import schema
 from qrowd.collection.database.schema import link, listed_person, person, token, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
-from qrowd.collection.plan.platforms import LONGEST, Arrival, provider_of
+from qrowd.collection.plan.platforms import Arrival, is_plain, provider_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 
@@ -256,12 +256,9 @@ def put_on_list(work: Work, wanted: Sequence[PersonRow]) -> OnList:
 
 
 def _refuse_odd(wanted: PersonRow) -> None:
-    fields = (wanted.id, wanted.name, wanted.email, wanted.language)
-    if not wanted.id.strip() or len(max(fields, key=len)) > LONGEST or len(wanted.language) > 40:
-        message = f"a person needs an id; ids, names and emails have at most {LONGEST} characters"
-        raise RuleError("bad-value", message)
-    if any(ord(sign) < 32 for text in fields for sign in text):
-        raise RuleError("bad-value", "ids, names and emails are plain text in one line")
+    workers.refuse_odd_id(wanted.id)
+    if not (is_plain(wanted.name) and is_plain(wanted.email) and is_plain(wanted.language, 40)):
+        raise RuleError("malformed", "names, emails and languages are short text in one line")
 
 
 def take_off(work: Work, numbers: Sequence[int]) -> None:

@@ -27,7 +27,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Work
-from qrowd.collection.plan.platforms import Arrival, Departure, provider_of
+from qrowd.collection.plan.platforms import LONGEST, Arrival, Departure, is_plain, provider_of
 from qrowd.errors import RuleError
 
 OUTCOME_OF_STATE = {"failed": "failed", "screened-out": "screened-out", "stopped": "completed"}
@@ -44,11 +44,12 @@ def enter(
     parameters: Mapping[str, str] | None = None,
 ) -> schema.Worker:
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
-    if not platform_id or "\0" in platform_id + name + address:
-        raise RuleError("malformed", "a person needs an id, without the character 0")
+    if "\0" in platform_id + name + address:
+        raise RuleError("malformed", "nothing about a person can hold the character 0")
     same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
     worker_id = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
     if worker_id is None:
+        refuse_odd_id(platform_id)  # whoever is known by an odd one goes on
         worker_id = _recognised(work, platform, platform_id) or new_worker(work)
         work.insert(
             person,
@@ -67,6 +68,13 @@ def keep_visit(work: Work, worker_id: int, parameters: Mapping[str, str]) -> Non
     """Keep that a worker came, and what the address said."""
     text = json.dumps(dict(parameters), sort_keys=True)
     work.insert(visit, worker_id=worker_id, at=work.now, parameters=text)
+
+
+def refuse_odd_id(text: str) -> None:
+    """An error unless this can be a person's id: it goes into lists and files, a line each."""
+    if not text.strip() or not is_plain(text):
+        message = f"an id has 1 to {LONGEST} characters, and no tab, line end or other control"
+        raise RuleError("malformed", message)
 
 
 def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
@@ -113,6 +121,7 @@ def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
 
 def expert(work: Work, name: str) -> int:
     """The expert (or organiser who judges) of this name; made at first use."""
+    refuse_odd_id(name)  # exports have it in a column
     return known_expert(work, name) or new_worker(work, "expert", name)
 
 
