@@ -448,6 +448,7 @@ LARGE_ROUTES = {  # all others take an answer or a form
     *("/campaigns/{name}/extend", "/campaigns/{name}/runs"),
     *("/api/campaigns/{name}/links", "/campaigns/{name}/links"),
     *("/api/campaigns/{name}/acts", "/campaigns/{name}/act", "/api/campaigns/{name}/money"),
+    "/api/campaigns/{name}/messages",  # people who are put on the list
 }
 
 
