@@ -26,7 +26,10 @@ gold = 0
 at_least = 0
 [platform]
 preset = "mturk"
+places = 3
 """
+# as long as the platform's own: others are refused
+ASSIGNMENT, HIT, WORKER = "3" * 30, "4" * 30, "A1B2C3D4E5F6G7"
 HOST = "https://www.mturk.com"
 
 
@@ -36,7 +39,8 @@ def test_a_batch_in_a_frame_without_cookies(browser: Browser, tmp_path: Path) ->
         page = context.new_page()
 
         def host(route: Route) -> None:
-            given = {"assignmentId": "A1", "hitId": "H1", "workerId": "W1", "turkSubmitTo": HOST}
+            ids = {"assignmentId": ASSIGNMENT, "hitId": HIT, "workerId": WORKER}
+            given = {**ids, "turkSubmitTo": HOST}
             inside = f"{site.address}/judge/tiny?{urlencode(given)}"
             body = f"<iframe src='{inside}' width=900 height=700></iframe>"
             route.fulfill(body=body, content_type="text/html")
@@ -53,7 +57,7 @@ def test_a_batch_in_a_frame_without_cookies(browser: Browser, tmp_path: Path) ->
         assert len(site.events()) == 2
         with page.expect_request(f"{HOST}/mturk/externalSubmit") as sent:
             frame.get_by_role("button", name="Finish for today").click()
-        assert "assignmentId=A1" in (sent.value.post_data or "")
+        assert f"assignmentId={ASSIGNMENT}" in (sent.value.post_data or "")
         context.close()
 
 
