@@ -28,6 +28,7 @@ PAGES = (
     "/quality",
     "/systems",
     "/workers",
+    "/people",
     "/workers/2",
     "/money",
     "/acts",

@@ -259,6 +259,7 @@ PAGES = (
     (ORGANISER, f"{AT}/coverage"),
     (ORGANISER, f"{AT}/money"),
     (ORGANISER, f"{AT}/workers"),
+    (ORGANISER, f"{AT}/people"),
     (ORGANISER, f"{AT}/workers?order=suspicion"),
     (ORGANISER, f"{AT}/workers/1"),
     (ORGANISER, f"{AT}/acts"),
