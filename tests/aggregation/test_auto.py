@@ -9,6 +9,7 @@ import pytest
 
 import qrowd as q
 from qrowd.data.arrays import Floats
+from qrowd.data.details import Caution
 
 
 def crowd(
@@ -87,6 +88,65 @@ def test_three_assessors_and_graded_ones() -> None:
     assert merged.posterior.shape[1] == 4
     right = (merged.grades() == made.truth.grade).mean()
     assert right > (q.MajorityVote().fit(made.judgements).grades() == made.truth.grade).mean()
+
+
+def sparse(overlap: float, grades: int, assessors: int) -> tuple[q.Judgements, q.Qrels]:
+    """300 pairs with one vote, a share of them with a second one; a vote is right in .88."""
+    random = np.random.default_rng([int(100 * overlap), grades, assessors])
+    truth = random.choice(grades, 300, p=[0.6, *[0.4 / (grades - 1)] * (grades - 1)])
+    pair = np.repeat(np.arange(300), 1 + (random.random(300) < overlap))
+    second = np.append(False, pair[1:] == pair[:-1])
+    who = (7 * pair + second * random.integers(1, assessors, len(pair))) % assessors
+    wrong = (random.random(len(pair)) > 0.88) * random.integers(1, grades, len(pair))
+    said = (truth[pair] + wrong) % grades
+    topics, docs, names = (
+        np.array([f"{kind}{at % most:03d}" for at in range(300)], object)
+        for kind, most in (("t", 6), ("d", 300), ("a", assessors))
+    )
+    return q.Judgements.of(topics[pair], docs[pair], names[who], said), q.Qrels.of(
+        topics, docs, truth
+    )
+
+
+def share_right(merged: q.Merged, truth: q.Qrels) -> float:
+    """The share of pairs whose likeliest grade is true; a tie counts in equal parts."""
+    belief = merged.posterior[merged.pairs.locate(truth.pairs)]
+    top = belief > belief.max(axis=1, keepdims=True) - 1e-9
+    true = np.array(merged.scale.grades) == truth.grade[:, None]
+    return float(((top & true).sum(axis=1) / top.sum(axis=1)).mean())
+
+
+@pytest.mark.parametrize("grades", [2, 3, 4])
+@pytest.mark.parametrize("assessors", [2, 5, 10, 30])
+def test_single_votes_are_kept(grades: int, assessors: int) -> None:
+    for overlap in (0.0, 0.05, 0.1, 0.2):
+        rows, truth = sparse(overlap, grades, assessors)
+        merged = q.Automatic().fit(rows)
+        vote = share_right(q.MajorityVote().fit(rows), truth)
+        assert share_right(merged, truth) >= vote - 0.01
+        assert merged.posterior.max(axis=1).mean() > 0.6
+
+
+def test_what_is_assumed_of_single_votes_is_an_option_and_said() -> None:
+    rows, _ = sparse(0.0, 3, 5)
+    merged = q.Automatic(accuracy=0.9).fit(rows)
+    np.testing.assert_allclose(merged.posterior.max(axis=1), 0.9)
+    assert "300 pairs keep their votes" in merged.fit.notes[0]
+    assert "probability 0.9" in merged.fit.notes[0]
+    full, _ = crowd()
+    assert not any("keep their votes" in note for note in q.Automatic().fit(full).fit.notes)
+
+
+@pytest.mark.parametrize("method", ["ds", "hier-vb", "glad", "ebcc", "auto"])
+def test_it_is_said_where_nothing_can_be_learned_of_assessors(method: str) -> None:
+    rows, truth = sparse(0.02, 2, 5)
+    said = "too little can be learned of those who judged 300 of 300 pairs"
+    notes = q.get(method).fit(rows).fit.notes
+    assert any(isinstance(note, Caution) and said in note for note in notes)
+    enough, _ = crowd()
+    assert not any("too little" in note for note in q.get(method).fit(enough).fit.notes)
+    known = q.get(method).fit(rows, q.Given(gold=truth)).fit.notes
+    assert not any("too little" in note for note in known)
 
 
 @pytest.mark.parametrize("hard", [0.0, 2.5])

@@ -52,6 +52,15 @@ class Automatic:
     Where the check finds that assessors err together it is $v$; where it does not, or cannot tell,
     the mean $m$.
 
+    Of an assessor whose judgements stand alone nothing can be learned. Whoever has $s_j$ judgements
+    on pairs that others judged too, or that have gold, is known by $k_j = s_j^2 / (s_j^2 + h^2)$
+    with $h = 5 K (K - 1)$; with $k_i$ the mean over the votes of pair $i$, $a$ the assumed
+    `accuracy` of a vote that stands alone, and $n_{ig}$ the plain votes, the belief is
+
+    $$k_i \, m_{ig} + (1 - k_i) \frac{n_{ig} + c}{n_i + K c}, \qquad c = \frac{1 - a}{K a - 1}$$
+
+    (or $v_{ig}$ for $m_{ig}$), and how many pairs follow from the assumption is said.
+
     **With gold** for 20 judged pairs or more, in at least two topics, the vote, `ds` and, for two
     grades, `stack` are each recalibrated (see `recalibrate`), and the one whose log loss is the
     smallest on gold of topics held out (five folds of topics) is kept. What `stack` says of a gold
@@ -74,6 +83,9 @@ class Automatic:
     References: ours; how it fares is on the page "Which method, when".
     """
 
+    accuracy: float = param(
+        0.8, "how often a vote is right, assumed where that cannot be learned", above=0.5, below=1
+    )
     draws: int = param(200, "draws kept for intervals, where gold chose", at_least=1)
     seed: int = param(0, "of the check's made-up crowds", at_least=0)
 
@@ -83,8 +95,15 @@ class Automatic:
         labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
         rows = fitting.judgements
         by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
-        beliefs = _Beliefs(fitting, NOTHING if by_gold else replace(given, progress=None))
+        given = NOTHING if by_gold else replace(given, progress=None)
+        beliefs = _Beliefs(fitting, given, self.accuracy)
         columns = {"informedness": beliefs.informedness}
+        strange = int((fitting.learned[fitting.voted] < 0.5).sum())
+        if strange:
+            fitting.notes.append(
+                f"{strange} pairs keep their votes: a vote alone is taken to be right with "
+                f"probability {self.accuracy:g} there, an assumption (accuracy)"
+            )
         if by_gold:
             made = _by_gold(fitting, beliefs, labelled, self.draws)
             return fitting.merged(made.posterior, columns, samples=made.samples)
@@ -103,6 +122,7 @@ class _Beliefs:
 
     fitting: Fitting
     given: Given
+    accuracy: float
 
     @cached_property
     def ds(self) -> Merged:
@@ -141,16 +161,28 @@ class _Beliefs:
         odds = np.exp(log - log.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    @property
+    @cached_property
+    def assumed(self) -> Floats:
+        """The vote of assessors of whom nothing is known, but how often one vote is right."""
+        votes = self.fitting.judgements.votes
+        smoothed = votes + (1 - self.accuracy) / (votes.shape[1] * self.accuracy - 1)
+        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+
+    @cached_property
     def vote(self) -> Floats:
         """The smoothed vote."""
         smoothed = self.votes + 1
-        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+        return self._as_known(smoothed / smoothed.sum(axis=1, keepdims=True))
 
     @property
     def mean(self) -> Floats:
         """The mean of the smoothed vote and ds."""
-        return np.asarray((self.vote + self.tempered) / 2)
+        return (self.vote + self._as_known(self.tempered)) / 2
+
+    def _as_known(self, belief: Floats) -> Floats:
+        """A belief as far as assessors are known, and what is assumed for the rest."""
+        learned = self.fitting.learned[:, None]
+        return np.asarray(learned * belief + (1 - learned) * self.assumed)
 
 
 # --- with gold ------------------------------------------------------------------------------------
