@@ -11,9 +11,9 @@ import numpy as np
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
-from qrowd.aggregation.revision import Regression, recalibrate, with_log_odds
+from qrowd.aggregation.revision import Regression, recalibrate
 from qrowd.data.arrays import Array, Codes, Floats
-from qrowd.data.details import Details
+from qrowd.data.details import NONE, Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -27,6 +27,12 @@ TEMPER = 0.1  # correlation of errors that the probabilities of ds allow for
 CHECKED = 200_000  # judgements at most whose independence is checked
 REPLICATES = 5
 MODEL = DawidSkene(smoothing=1.0)
+LEVEL = 4.0  # precision of the common shift: the share of relevant pairs differs between topics
+UNSEEN = (
+    "without gold nobody can see whether this crowd says yes too often, or too seldom: gold for "
+    "some topics would show it"
+)
+DILIGENT = 0.95  # share of the pairs that who may stand alone has judged
 
 
 @method("auto", paper="qrowd", uses=("gold",), draws_rank=4)
@@ -97,23 +103,26 @@ class Automatic:
         by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
         given = NOTHING if by_gold else replace(given, progress=None)
         beliefs = _Beliefs(fitting, given, self.accuracy)
-        columns = {"informedness": beliefs.informedness}
+        samples, details = None, NONE
+        if by_gold:
+            made = _by_gold(fitting, beliefs, labelled, self.draws)
+            posterior, samples = made.posterior, made.samples
+        else:
+            check = independence(
+                rows, MODEL, given, replicates=REPLICATES, most=CHECKED, seed=self.seed
+            )
+            kept = "the vote" if check.together else "the mean of the vote and of ds"
+            posterior = beliefs.vote if check.together else beliefs.mean
+            details = Details(own={"independence": check})
+            fitting.notes += [f"chosen: {kept}", f"because {check.verdict}", UNSEEN]
         strange = int((fitting.learned[fitting.voted] < 0.5).sum())
         if strange:
             fitting.notes.append(
                 f"{strange} pairs keep their votes: a vote alone is taken to be right with "
                 f"probability {self.accuracy:g} there, an assumption (accuracy)"
             )
-        if by_gold:
-            made = _by_gold(fitting, beliefs, labelled, self.draws)
-            return fitting.merged(made.posterior, columns, samples=made.samples)
-        check = independence(
-            rows, MODEL, beliefs.given, replicates=REPLICATES, most=CHECKED, seed=self.seed
-        )
-        kept = "the vote" if check.together else "the mean of the vote and of ds"
-        fitting.notes += [f"chosen: {kept}", f"because {check.verdict}"]
-        posterior = beliefs.vote if check.together else beliefs.mean
-        return fitting.merged(posterior, columns, details=Details(own={"independence": check}))
+        columns = {"informedness": beliefs.informedness}
+        return fitting.merged(posterior, columns, samples=samples, details=details)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +173,14 @@ class _Beliefs:
     @cached_property
     def assumed(self) -> Floats:
         """The vote of assessors of whom nothing is known, but how often one vote is right."""
-        votes = self.fitting.judgements.votes
+        return self._assumed(self.fitting.judgements.votes)
+
+    def alone(self, assessor: int) -> Floats:
+        """What one assessor says."""
+        rows = self.fitting.judgements
+        return self._assumed(rows.select(rows.assessor == assessor).votes)
+
+    def _assumed(self, votes: Floats) -> Floats:
         smoothed = votes + (1 - self.accuracy) / (votes.shape[1] * self.accuracy - 1)
         return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
 
@@ -191,27 +207,70 @@ class _Beliefs:
 def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -> Merged:
     """The belief that predicts gold of held-out topics best, recalibrated on all of it."""
     rows = fitting.judgements
+    topic = rows.pairs.topic[labelled]
     truth = rows.scale.relevant[fitting.gold[labelled]].astype(np.float64)
-    topic = rows.pairs.topic
     fold = topic_folds(rows.pairs, labelled)
-    candidates = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
-    if rows.scale.binary:  # on gold pairs as learned from gold of other folds
-        candidates["stack"] = _stack(fitting, labelled)
+    candidates = {"vote": beliefs.vote, "ds": beliefs.ds.posterior}
+    if rows.scale.binary:
+        candidates["stack"] = _stack(fitting, labelled, fold)
+
+    def predicted(belief: Floats) -> Floats:
+        """The log odds of each gold pair, recalibrated on gold of other folds."""
+        odds, after = rows.scale.log_odds(belief), np.zeros(len(labelled))
         for out in (fold == part for part in np.unique(fold)):
-            others = _stack(fitting, labelled[~out])
-            candidates["stack"][labelled[out]] = others[labelled[out]]
-    losses = {name: _loss(odds, topic, labelled, truth, fold) for name, odds in candidates.items()}
-    best = min(losses, key=lambda name: losses[name])
-    topics = len(np.unique(topic[labelled]))
-    listed = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            learned = Regression(odds, rows.pairs.topic, labelled[~out], truth[~out], LEVEL)
+            after[out] = learned.corrected()[labelled[out]]
+        return after
+
+    def losses(odds: Floats) -> Floats:
+        return np.logaddexp(0.0, np.where(truth > 0, -odds, odds))
+
+    held_out = {name: predicted(belief) for name, belief in candidates.items()}
+    loss = {name: losses(odds) for name, odds in held_out.items()}
+    best = min(loss, key=lambda name: loss[name].mean())
+    # the best of many judges looks better than it is: it has to be better beyond doubt
+    alone = {code: predicted(beliefs.alone(code)) for code in _diligent(rows)}
+    if alone:
+        judge = min(alone, key=lambda code: losses(alone[code]).mean())
+        name = f"{rows.assessors.names[judge]} alone"
+        held_out[name], loss[name] = alone[judge], losses(alone[judge])
+        if _surely(loss[best] - loss[name], topic):
+            best, candidates[name] = name, beliefs.alone(judge)
+    listed = ", ".join(f"{name} {each.mean():.3f}" for name, each in loss.items())
+    rule = " (a judge alone must be better beyond doubt)" * bool(alone)
+    count = len(np.unique(topic))
     fitting.notes += [
-        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {topics} topics",
-        f"because its log loss is the smallest on gold of topics held out: {listed}",
+        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {count} topics",
+        f"because its log loss is the smallest on gold of topics held out: {listed}{rule}",
     ]
+    without = rows.scale.log_odds(beliefs.vote)[labelled]
+    right = [float(np.mean((odds > 0) == (truth > 0))) for odds in (without, held_out[best])]
+    if right[1] <= right[0]:
+        fitting.notes.append(
+            f"gold did not help labels: {right[0]:.3f} of the gold are right by the vote without "
+            f"it, {right[1]:.3f} by what was chosen, topics held out"
+        )
     if len(set(truth)) == 1:
         fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
-    base = beliefs.ds if best == "ds" else replace(beliefs.ds, posterior=beliefs.vote)
-    return recalibrate(with_log_odds(base, candidates[best]), _gold(fitting, labelled), draws=draws)
+    base = replace(beliefs.ds, posterior=candidates[best])
+    return recalibrate(base, _gold(fitting, labelled), draws=draws, level=LEVEL)
+
+
+def _diligent(rows: Judgements) -> Codes:
+    """Those who judged nearly all of the judged pairs."""
+    single = rows.one_each()
+    judged = len(np.unique(single.pair))
+    return np.flatnonzero(single.per_assessor >= DILIGENT * judged).astype(np.int32)
+
+
+def _surely(better: Floats, topic: Codes) -> bool:
+    """Whether the mean is above 0 by Student's t (one-sided, .975), topics being a sample."""
+    from scipy.special import stdtrit
+
+    sums = np.bincount(topic, better - better.mean())
+    used = len(np.unique(topic))
+    error = np.sqrt(used / (used - 1) * (sums**2).sum()) / len(better)
+    return bool(better.mean() > stdtrit(used - 1, 0.975) * error)
 
 
 def _gold(fitting: Fitting, labelled: Array) -> Qrels:
@@ -223,18 +282,18 @@ def _gold(fitting: Fitting, labelled: Array) -> Qrels:
     return Qrels(rows.pairs.select(inside), grades)
 
 
-def _loss(odds: Floats, topic: Codes, labelled: Codes, truth: Floats, fold: Array) -> float:
-    """The log loss on held-out gold after recalibration on the rest."""
-    total = 0.0
-    for out in (fold == part for part in np.unique(fold)):
-        after = Regression(odds, topic, labelled[~out], truth[~out]).corrected()[labelled[out]]
-        total += float(np.logaddexp(0.0, np.where(truth[out] > 0, -after, after)).sum())
-    return total / len(labelled)
+def _stack(fitting: Fitting, labelled: Codes, fold: Array) -> Floats:
+    """What a stack believes; of each gold pair, one that has seen only gold of other folds."""
 
+    def fitted(known: Codes, ridge: float | None) -> Merged:
+        method = Stacking(clamp=False, ridge=ridge)
+        return method.fit(fitting.judgements, Given(gold=_gold(fitting, known)))
 
-def _stack(fitting: Fitting, labelled: Codes) -> Floats:
-    """Log odds by a stack that has seen the gold of these pairs."""
-    given = Given(gold=_gold(fitting, labelled))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        return Stacking(clamp=False).fit(fitting.judgements, given).log_odds
+        whole = fitted(labelled, None)
+        posterior = whole.posterior.copy()
+        for out in (fold == part for part in np.unique(fold)):
+            others = fitted(labelled[~out], whole.details["ridge"])
+            posterior[labelled[out]] = others.posterior[labelled[out]]
+    return posterior

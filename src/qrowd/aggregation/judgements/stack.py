@@ -10,6 +10,7 @@ import numpy as np
 
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -90,7 +91,9 @@ class Stacking:
         weight = best.x[1] + best.x[2:]
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
-        return fitting.merged(expit(np.column_stack([-odds, odds])), {"weight": weight})
+        details = Details(own={"ridge": ridge})
+        posterior = expit(np.column_stack([-odds, odds]))
+        return fitting.merged(posterior, {"weight": weight}, details=details)
 
 
 @dataclass(frozen=True, eq=False)
