@@ -34,7 +34,6 @@ from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
 from qrowd.kernel import COMPILING
 from qrowd.registry import spec_of
 
-
 SHARED = 5.0  # judgements beside others, for each number to be learned, that make it half known
 
 

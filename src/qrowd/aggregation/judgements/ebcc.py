@@ -48,9 +48,10 @@ class EBCC:
     swallow another grade, and on crowds whose errors are independent a bound that is larger by
     0.0004 a judgement came with 11 % of the grades right instead of 92 %. So 10 are kept where the
     bound is larger by 0.01 a judgement or more and at most a quarter of the grades change (machine
-    judges: 0.012 to 0.11, and 2 to 7 %), else 1, and that is said. The fit starts from the shares of votes, subtypes from
-    the leading singular vectors of the residuals (what assessors said less what their matrices
-    under the vote expect), not at random as in the paper: names and seeds do not matter.
+    judges: 0.012 to 0.11, and 2 to 7 %), else 1, and that is said. The fit starts from the shares
+    of votes, subtypes from the leading singular vectors of the residuals (what assessors said less
+    what their matrices under the vote expect), not at random as in the paper: names and seeds do
+    not matter.
 
     Subtypes allow for errors that correlate; they do not know which cluster is *relevant*. Where
     most assessors err alike, no method without gold can tell. Its probabilities are less
