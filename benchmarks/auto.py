@@ -117,7 +117,7 @@ def worlds(options: Options) -> Iterator[tuple[Judgements, Qrels]]:
 
 def right(merged: Merged, at: Codes, truth: Array) -> Floats:
     """1 where the label is true, ties by the coin."""
-    return (merged.grades()[at] == truth).astype(np.float64)
+    return np.asarray(merged.grades()[at] == truth, np.float64)
 
 
 def constant(truth: Array) -> float:

@@ -301,8 +301,9 @@ def _stack(fitting: Fitting, labelled: Codes, fold: Array) -> Floats:
 
     def odds(known: Codes, ridge: float | None) -> tuple[Floats, float]:
         stack = Stacking(ridge=ridge).fit(rows, Given(gold=_gold(fitting, known)))
-        weight = stack.assessors["weight"][rows.assessor]
-        return np.bincount(rows.pair, vote * weight, len(rows.pairs)), stack.details["ridge"]
+        weight = vote * stack.assessors["weight"][rows.assessor]
+        total = np.asarray(np.bincount(rows.pair, weight, len(rows.pairs)), np.float64)
+        return total, stack.details["ridge"]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
