@@ -35,7 +35,7 @@ UNSEEN = (
 DILIGENT = 0.95  # share of the pairs that who may stand alone has judged
 
 
-@method("auto", paper="qrowd", uses=("gold",), draws_rank=4)
+@method("auto", paper="qrowd", uses=("gold",), draws_rank=4, shares=True)
 class Automatic:
     r"""The method to begin with: chosen by gold where there is enough, else by a check.
 
