@@ -59,6 +59,7 @@ _NAMES = {
     "io.topics": "read_topics",
     "quality.agreement": "agreement krippendorff_alpha",
     "quality.assessors": "assessors",
+    "quality.detection": "Detection",
     "quality.independence": "Independence cohen independence",
     "quality.pass_chances": "simulate_checks",
     "quality.rankings": "order_agreement order_checks",

@@ -14,6 +14,7 @@ from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
 from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
+from qrowd.quality.detection import Detection as Detection
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given

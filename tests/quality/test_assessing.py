@@ -88,7 +88,7 @@ def test_assessors_without_judgements_are_not_known() -> None:
     few = c.judgements.select(c.judgements.assessor != 2)
     table = q.assessors(few, q.Given(gold=c.gold))
     assert table["judgements"][2] == 0
-    assert table["type"][2] == "too little data"
+    assert table["type"][2] == "cannot be told"
     assert np.isnan(table["agreement"][2])
 
 
@@ -114,6 +114,6 @@ def test_crowds_that_show_nothing_are_no_trouble(n: int) -> None:
     made = q.Judgements.of(["t"] * n, list("abc")[:n], ["x"] * n, np.array([1, 0, 1][:n], int))
     table = q.assessors(made, q.Given(gold=q.Qrels.of(["t"], ["z"], [1])), merge=q.MajorityVote())
     assert len(table) == min(n, 1)
-    assert set(table["type"]) <= {"too little data"}
+    assert set(table["type"]) <= {"cannot be told"}
     assert q.screen(made, ["random-spam", "uniform-spam", "trust", "suspected"]).left_out == ()
     assert np.isnan(q.agreement(made)["raw"].value)

@@ -183,7 +183,8 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     Use it before `draws` or `soft` when systems are to be scored and pairs have few votes. It leans
     on the systems' consensus: an unusual system that finds what no other does gets less credit for
     documents with weak votes. It expects a posterior of a model (`ds`, `hier-bayes`, ...), not
-    shares of votes. Pairs whose gold was given stay as they are.
+    shares of votes, nor `auto`: the scores' notes say so. Pairs whose gold was given stay as they
+    are.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)

@@ -294,11 +294,12 @@ def _show_independence(crowd: q.Judgements, options: Options) -> None:
     """The verdict on stderr; couples who agree more than they should, or topics, as a table."""
     from qrowd.aggregation.judgements.ds import DawidSkene
 
-    verdict = q.independence(crowd, DawidSkene(smoothing=1), seed=options.seed)
+    verdict = q.independence(crowd, DawidSkene(smoothing=1), bound=True, seed=options.seed)
     if options.as_json and not options.output:
         estimate = ("rho", "low", "high", "level", "agreement", "expected", "freedom", "method")
         account = {name: getattr(verdict, name) for name in ("verdict", "together", *estimate)}
         account["by_topic"] = dict(zip(verdict.topics, verdict.by_topic.tolist(), strict=True))
+        account["detection"] = asdict(verdict.detection) if verdict.detection else None
         account["couples"] = [asdict(couple) for couple in verdict.couples]
         show_json(account)
         return

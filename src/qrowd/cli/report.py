@@ -13,6 +13,7 @@ import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import show_json
 from qrowd.errors import UsageError
+from qrowd.reporting.commands import Files
 
 
 @opt.command(old={"--judgements": ""})
@@ -118,12 +119,42 @@ def command(
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
-        page = q.report(study, title=title, commands=[_typed()])
+        page = q.report(
+            study, title=title, commands=[_typed()], files=_files(files, gold, given, runs)
+        )
     q.save(page, output)
     if as_json:
         show_json({"report": output})
     else:
         click.echo(output)
+
+
+def _files(
+    files: opt.JudgementFiles, gold: opt.GoldFile, given: str | None, runs: opt.RunFiles
+) -> Files:
+    """The files as further commands name them."""
+    reading = {
+        "--columns": files.columns,
+        "--format": files.format,
+        "--topics": files.topics,
+        "--rel": files.rel,
+    }
+    judged = _words(*files.paths, **reading)
+    cut = files.rel if gold.rel is None else gold.rel
+    return Files(
+        judgements=judged,
+        gold=_words(gold.path or "GOLD", **{"--gold-rel": cut}),
+        runs=" ".join(f"--runs {shlex.quote(path)}" for path in runs.paths),
+        given=_words(given or "GIVEN", **{"--gold-rel": cut}),
+        gold_cut=cut is not None,
+    )
+
+
+def _words(*paths: str, **options: Any) -> str:
+    stated = [
+        f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None
+    ]
+    return " ".join([*map(shlex.quote, paths), *stated])
 
 
 def _typed() -> str:

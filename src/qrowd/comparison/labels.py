@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.comparison import label_measures as lm
 from qrowd.comparison.label_measures import Calibration, Scored, calibration_of, mean_of_topics
-from qrowd.comparison.significance import jackknife_error
+from qrowd.comparison.significance import jackknife_error, wilson
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -19,6 +19,7 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
+_WITHIN = 0.01  # the least correlation of errors within a topic that is reckoned with
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
 
@@ -81,9 +82,34 @@ class LabelScores(Readable, Framed):
         return {name: self._error(name, values) for name, values in self.without.items()}
 
     def interval(self, measure: str, level: float | None = None) -> tuple[float, float]:
-        """The interval of an overall figure over topics, by Student's t."""
-        half = self._half(self._error(measure, self.without[measure]), level)
-        return self[measure] - half, self[measure] + half
+        """The interval of an overall figure over topics, inside the figure's own range.
+
+        By Wilson's formula with Student's quantile and the effective number of pairs: as many
+        independent ones as would have this standard error (Korn & Graubard 1998), and no more than
+        if errors within a topic correlated by .01, which a few topics with few errors cannot show.
+        A log loss has no upper end: plain Student's t.
+        """
+        value, error = self[measure], self._error(measure, self.without[measure])
+        if measure == "log_loss" or np.isnan(error):
+            half = self._half(error, level)
+            return value - half, value + half
+        least = -1.0 if measure == "kappa" else 0.0
+        share, error = min((value - least) / (1 - least), 1.0), error / (1 - least)
+        effective = self._most_effective(measure)
+        if error > 0:
+            effective = min(effective, share * (1 - share) / error**2)
+        ends = wilson(np.array(share * effective), np.array(effective), self._half(1.0, level))
+        low, high = (least + float(end) * (1 - least) for end in ends)
+        return low, high
+
+    def _most_effective(self, measure: str) -> float:
+        """How many independent pairs a figure rests on at most."""
+        alike = 1 + _WITHIN * (np.square(self.pairs_by_topic).sum() / len(self) - 1)
+        if measure.removeprefix("fractional_") == "accuracy":
+            return float(len(self) / alike)
+        # fewer where a grade is rare: an error costs kappa as much as chance leaves room to err
+        share = self.confusion.sum(axis=1) / max(self.confusion.sum(), 1)
+        return float(len(self) / alike * max(2 * (1 - np.square(share).sum()), 1e-9))
 
     def less(
         self, other: LabelScores, measure: str, level: float | None = None

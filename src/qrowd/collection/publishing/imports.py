@@ -7,7 +7,7 @@ per assessor, one assignment each, a place per set, an event per row. All of it,
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from qrowd.collection.database.schema import assignment, worker
 from qrowd.collection.database.states import IMPORTED
 from qrowd.collection.database.store import Work, analyze
 from qrowd.collection.people.workers import new_worker
+from qrowd.data.judgements import UNKNOWN
 from qrowd.errors import FormatError, InputError, RuleError
 
 CHUNK = 20_000
@@ -46,22 +47,21 @@ def import_judgements(work: Work, path: str | Path, kind: str | None = None) -> 
     db = work.db
     db.exec_driver_sql(
         "CREATE TEMPORARY TABLE incoming (line BIGINT, topic TEXT, doc TEXT, assessor TEXT, "
-        "grade SMALLINT, ms BIGINT, said_at BIGINT, kind TEXT)"
+        "grade SMALLINT, ms BIGINT, said_at BIGINT)"
     )
     stage = text(
-        "INSERT INTO incoming VALUES "
-        "(:line, :topic, :doc, :assessor, :grade, :milliseconds, :at, :kind)"
+        "INSERT INTO incoming VALUES (:line, :topic, :doc, :assessor, :grade, :milliseconds, :at)"
     )
-    kinds: dict[str, str] = {}
-    total, rows = 0, _rows(work, Path(path), kind, kinds)
+    kinds: dict[str, str] = {}  # as the file says them
+    total, rows = 0, _rows(work, Path(path), None if kind else kinds)
     while chunk := list(islice(rows, CHUNK)):
         db.execute(stage, chunk)
         total += len(chunk)
-    _fill_kinds(work, kinds)
     twice = "assessor {assessor} judges {topic} {doc} twice; keep one line"
     _refuse(work, _TWICE, path, twice)
-    assessors = _workers(work)
-    analyze(db, "incoming", "worker", "assignment")
+    names = list(db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
+    _add_judges(work, {name: kind or kinds.get(name, "machine") for name in names})
+    analyze(db, "incoming", "judge", "worker", "assignment")
     imported = (  # what came in before is not changed by another file
         "{assessor} judged {topic} {doc} in an earlier import; leave this line out, or give the "
         "assessor another name"
@@ -69,14 +69,13 @@ def import_judgements(work: Work, path: str | Path, kind: str | None = None) -> 
     _refuse(work, _IMPORTED, path, imported)
     stored = _store(work)
     _close(work)
-    db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
-    return Imported(stored, assessors, total - stored)
+    for table in ("incoming", "judge"):  # an error takes them back with everything else
+        db.exec_driver_sql(f"DROP TABLE {table}")
+    return Imported(stored, len(names), total - stored)
 
 
-def _rows(
-    work: Work, path: Path, stated: str | None, kinds: dict[str, str]
-) -> Iterator[dict[str, Any]]:
-    """The rows of a file; `kinds` gets what it says of assessors, unless that is `stated`."""
+def _rows(work: Work, path: Path, kinds: dict[str, str] | None) -> Iterator[dict[str, Any]]:
+    """The rows of a file; `kinds` gets what it says of assessors, if that matters."""
     try:
         file = path.open(encoding="utf-8", newline="")
     except OSError as error:
@@ -89,8 +88,6 @@ def _rows(
             raise FormatError(
                 f"{message}; seconds, time and kind may follow", file=str(path), line=1
             )
-        if "kind" not in header:
-            stated = stated or "machine"
         for line, row in enumerate(lines, 2):
             if len(row) != len(header):
                 message = f"has {len(row)} columns, the header {len(header)}; fix this line"
@@ -108,34 +105,25 @@ def _rows(
                 message = f"grade {grade} is not on the scale {listed}"
                 raise InputError(message, file=str(path), line=line)
             numbers = {"grade": grade, "milliseconds": max(0, milliseconds), "at": at}
-            kind = stated or values.get("kind", "").strip().lower().replace("unknown", "")
-            if kind and not stated:
-                problem = _contradiction(values["assessor"], kind, kinds)
+            kind = values.get("kind", "").strip().lower()
+            if kinds is not None and kind not in ("", UNKNOWN):
+                problem = _problem(values["assessor"], kind, kinds)
                 if problem:
                     raise InputError(problem, file=str(path), line=line)
-            yield {**values, **numbers, "kind": kind, "line": line}
+                kinds[values["assessor"]] = kind
+            yield {**values, **numbers, "line": line}
 
 
-def _contradiction(assessor: str, kind: str, kinds: dict[str, str]) -> str:
-    """What is wrong with the kind of an assessor, if anything; else it is kept."""
+def _problem(assessor: str, kind: str, kinds: Mapping[str, str]) -> str:
+    """What is wrong with a kind, by what earlier rows say of the assessor; "" if nothing is."""
     if kind == "person":
         return f"{assessor} is a person, and people judge in the campaign itself; else {_SAY}"
     if kind not in IMPORTED:
         return f"kind must be machine or expert, got {kind!r}; or {_SAY}"
-    before = kinds.setdefault(assessor, kind)
+    before = kinds.get(assessor, kind)
     if before == kind:
         return ""
     return f"the kind of assessor {assessor} is {kind} here and {before} before; keep one of them"
-
-
-def _fill_kinds(work: Work, kinds: dict[str, str]) -> None:
-    """What one row says of an assessor holds for all rows; who is nothing else is a machine."""
-    blank = work.db.scalars(text("SELECT DISTINCT assessor FROM incoming WHERE kind = ''"))
-    known = [{"assessor": name, "kind": kinds[name]} for name in blank if name in kinds]
-    fill = "UPDATE incoming SET kind = :kind WHERE kind = ''"
-    if known:
-        work.db.execute(text(f"{fill} AND assessor = :assessor"), known)
-    work.db.execute(text(fill), {"kind": "machine"})
 
 
 _TWICE = """
@@ -151,43 +139,49 @@ def _refuse(work: Work, query: str, path: str | Path, message: str) -> None:
         raise InputError(message.format_map(row._mapping), file=str(path), line=row.line)
 
 
-def _workers(work: Work) -> int:
-    """A worker and an open assignment for each assessor of the file; how many."""
-    named = text("SELECT DISTINCT assessor, kind FROM incoming ORDER BY assessor")
-    assessors = work.db.execute(named).all()
-    a, w = assignment.c, worker.c
+def _add_judges(work: Work, kinds: Mapping[str, str]) -> None:
+    """A table of assessors by name, each with a worker and an open assignment of its kind."""
+    work.db.exec_driver_sql(
+        "CREATE TEMPORARY TABLE judge (assessor TEXT PRIMARY KEY, kind TEXT, worker_id BIGINT, "
+        "assignment_id BIGINT)"
+    )
+    w, a = worker.c, assignment.c
     query = select(w.name, w.kind, w.id).where(work.own(worker), w.kind.in_(IMPORTED))
     ids = {(name, kind): number for name, kind, number in work.db.execute(query)}
-    for name, kind in assessors:
+    add = text("INSERT INTO judge VALUES (:assessor, :kind, :worker, :assignment)")
+    for name, kind in kinds.items():
         number = ids.get((name, kind)) or new_worker(work, kind, name)
-        if not work.count(assignment, a.worker_id == number, a.kind == kind, a.state == "active"):
-            work.insert(
-                assignment,
-                worker_id=number,
-                key=work.key(),
-                kind=kind,
-                leased_at=work.now,
-                expires_at=work.now,
-                latest_end=work.now,
-            )
-    return len(assessors)
+        mine = (a.worker_id == number) & (a.kind == kind) & (a.state == "active")
+        assigned = work.db.scalar(select(a.id).where(mine)) or work.insert(
+            assignment,
+            worker_id=number,
+            key=work.key(),
+            kind=kind,
+            leased_at=work.now,
+            expires_at=work.now,
+            latest_end=work.now,
+        )
+        row = {"assessor": name, "kind": kind, "worker": number, "assignment": assigned}
+        work.db.execute(add, row)
 
 
+# SQLite takes CROSS JOINs in the order in which they stand here. It does not count a table that was
+# just filled, and in another order goes through all rows of a topic for each of its pairs.
 _PAIRS = """
-    incoming i
-    JOIN topic t ON t.campaign_id = :campaign AND t.name = i.topic
-    JOIN document d ON d.campaign_id = :campaign AND d.name = i.doc
-    JOIN pair x ON x.topic_id = t.id AND x.document_id = d.id
-    JOIN member m ON m.pair_id = x.id
-    JOIN worker w ON w.campaign_id = :campaign AND w.kind = i.kind AND w.name = i.assessor
-    JOIN assignment a ON a.worker_id = w.id AND a.kind = i.kind AND a.state = 'active'
+    incoming i CROSS JOIN judge j CROSS JOIN topic t CROSS JOIN document d CROSS JOIN pair x
+    CROSS JOIN member m
 """
+_FIT = """
+    j.assessor = i.assessor AND t.campaign_id = :campaign AND t.name = i.topic
+    AND d.campaign_id = :campaign AND d.name = i.doc
+    AND x.topic_id = t.id AND x.document_id = d.id AND m.pair_id = x.id
+"""
+_PLACE = "p.worker_id = j.worker_id AND p.set_id = m.set_id AND p.kind = j.kind"
 
 
 _IMPORTED = f"""
-    SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
-    JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = i.kind
-    JOIN answer s ON s.place_id = p.id AND s.position = m.position
+    SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS} CROSS JOIN place p CROSS JOIN answer s
+    WHERE {_FIT} AND {_PLACE} AND s.place_id = p.id AND s.position = m.position
     ORDER BY i.line LIMIT 1
 """
 
@@ -195,7 +189,6 @@ _IMPORTED = f"""
 def _store(work: Work) -> int:
     """Places and events of all rows whose pair is known; how many events."""
     names = {"campaign": work.campaign}
-    unseen = "NOT EXISTS (SELECT 1 FROM place p WHERE p.worker_id = w.id AND p.set_id = m.set_id"
     places = f"""
         INSERT INTO place
             (assignment_id, worker_id, set_id, kind, ordinal, key, shown, held, surplus)
@@ -203,9 +196,9 @@ def _store(work: Work) -> int:
             coalesce(z.last, 0)
                 + row_number() OVER (PARTITION BY q.assignment_id ORDER BY q.set_id),
             'm' || q.worker_id || '-' || q.set_id, '', 0, 0
-        FROM (SELECT DISTINCT a.id AS assignment_id, w.id AS worker_id, m.set_id AS set_id,
-                  i.kind AS kind
-              FROM {_PAIRS} WHERE {unseen} AND p.kind = i.kind)) q
+        FROM (SELECT DISTINCT j.assignment_id, j.worker_id, m.set_id, j.kind
+              FROM {_PAIRS}
+              WHERE {_FIT} AND NOT EXISTS (SELECT 1 FROM place p WHERE {_PLACE})) q
         LEFT JOIN (SELECT assignment_id, max(ordinal) AS last FROM place GROUP BY assignment_id) z
             ON z.assignment_id = q.assignment_id
     """
@@ -213,9 +206,9 @@ def _store(work: Work) -> int:
     analyze(work.db, "place")
     done = text(f"""
         INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
-        SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
+        SELECT j.worker_id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
             'import ' || p.id || ' ' || m.position, 0
-        FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = i.kind
+        FROM {_PAIRS} CROSS JOIN place p WHERE {_FIT} AND {_PLACE}
         ORDER BY i.line, m.set_id
     """)
     return work.db.execute(done, names).rowcount

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,8 @@ def data_section(
     return Section("Data", tuple(parts))
 
 
-def screening_section(screened: Screened) -> Section:
-    """The account that screening gives of itself."""
+def screening_section(screened: Screened, command: str = "") -> Section:
+    """The account that screening gives of itself, which `command` prints."""
     verb = "weighed down" if screened.weighed else "left out"
     rules = ", ".join(f"`{rule}`" for rule in screened.rules)
     about = Prose(
@@ -110,7 +111,7 @@ def screening_section(screened: Screened) -> Section:
     words = {"grades changed": "pairs whose merged grade changes without this assessor alone"}
     left = len(screened.left_out) - len(busiest)
     rest = f"; the {len(busiest)} busiest, {left} more are not shown" if left else ""
-    table = Table(f"Assessors who were {verb}{rest}", columns, words=words)
+    table = Table(f"Assessors who were {verb}{rest}", columns, words=words, command=command)
     return Section("Screening", (about, table))
 
 
@@ -119,10 +120,12 @@ def assessor_section(
     method: str = "",
     truth: AssessorTable | None = None,
     independence: Independence | None = None,
+    command: str = "",
 ) -> Section:
     """Sensitivity against specificity, whether they err together, and a table.
 
-    `method` is whose belief the table rests on, `truth` is that about a simulated crowd.
+    `method` is whose belief the estimates rest on, `truth` is that about a simulated crowd;
+    `command` prints the table.
     """
     parts: list[Part] = []
     if "sensitivity" in table.columns:
@@ -144,7 +147,7 @@ def assessor_section(
         parts.append(Prose("Without gold and without a merging method, skills are unknown."))
     if independence is not None:
         parts += _together(independence)
-    parts.append(_assessors_table(table, truth))
+    parts.append(replace(_assessors_table(table, truth), command=command))
     return Section("Assessors", tuple(parts))
 
 
