@@ -94,7 +94,7 @@ def test_every_operation_is_refused_where_it_must_be(server: Server) -> None:
 
 def values_of(server: Server, role: str) -> dict[str, Any]:
     """Names that exist, so that made-up requests reach something."""
-    worker = server.site.work(workers.enter, workers.PLATFORM, "ann").id
+    worker = server.site.work(workers.enter, "own", "ann").id
     offer = server.site.next(worker)
     return {
         "name": "tiny",
