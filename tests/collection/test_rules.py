@@ -576,6 +576,18 @@ def test_forgetting_may_void_the_answers(made: Any) -> None:
     assert site.worker("ann") != ann  # not recognised
 
 
+def test_nothing_comes_of_somebody_forgotten_though_the_clock_is_set_back(made: Any) -> None:
+    site = made()
+    ann = site.worker("ann")
+    offer = site.next(ann)
+    site.clock.forward(60 * 24 * 20)
+    site.work(sweep)
+    erasure.forget(site.store, "tiny", 1, who="o")
+    site.clock.forward(-60 * 24 * 20)
+    with refused("too-late"):
+        site.say(ann, offer.sets[0].key, 1, 1)
+
+
 def test_consent_comes_first_and_is_kept(made: Any) -> None:
     site = made(more='[people]\nconsent = "I agree"\nconsent_version = "2"\n')
     ann = site.worker("ann")

@@ -27,6 +27,7 @@ from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
 from qrowd.collection.judging.offer import PLACES, PlacedSet, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
+from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.way import GRADED, Opinion, Opinions
 from qrowd.errors import RuleError
@@ -185,7 +186,8 @@ def _reopen(work: Work, placed: JudgedPlace) -> bool:
     if assigned.state != "expired":
         state = assigned.state
         raise RuleError("closed", f"the answers of this batch are closed: it is {state}")
-    if work.now > late_until(work, assigned):
+    forgotten = worker_of(work, placed.worker_id).forgotten_at is not None
+    if forgotten or work.now > late_until(work, assigned):  # a clock may be set back
         raise RuleError("too-late", "this batch ended too long ago; its answers are not taken")
     move(work, assigned, "late")
     return True
