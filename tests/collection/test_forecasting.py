@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from operator import attrgetter
+
 import pytest
 
 from qrowd.collection.plan.forecast import forecast, set_sizes
+from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import CROWD, better_gold, passing, qualifies
 from qrowd.collection.plan.rows import CampaignRows, GoldRow
 from qrowd.collection.plan.toml import parse_plan
@@ -82,3 +87,37 @@ def test_gold_that_can_be_told_is_warned_of() -> None:
     found = forecast(plan, CampaignRows(pool=[("t", f"d{at}") for at in range(10)], gold=gold))
     assert any("no pool" in str(one.message) for one in found.warnings)
     assert any("by their size" in str(one.message) for one in found.warnings)
+
+
+PAIR = attrgetter("pair")
+
+
+def rows_in_sets(sets: int, size: int) -> list[GoldRow]:
+    return [GoldRow("t", f"g{s}-{d}", d % 3, set=f"s{s}") for s in range(sets) for d in range(size)]
+
+
+def test_gold_sets_are_cut_to_the_pools_sizes() -> None:
+    plan = parse_plan(HEAD)
+    sizes = pool_sizes(plan, [("t", f"d{at}") for at in range(24)])
+    assert sizes == {"t": {5: 4, 4: 1}}
+    sets, left = cut_gold(plan, rows_in_sets(10, 5), sizes)
+    assert Counter(map(len, sets)) == {5: 8, 4: 2}
+    assert [len(part) for part in left] == [2]
+    assert all(len({row.set for row in part}) == 1 for part in sets)  # no set is mixed up
+    smaller = [part for part in sets if len(part) == 4]
+    assert all({row.grade for row in part} == {0, 1, 2} for part in smaller)  # the best part of it
+    loose = [GoldRow("t", f"g{at}", at % 3) for at in range(23)]
+    sets, left = cut_gold(plan, loose, sizes)
+    assert Counter(map(len, sets)) == {5: 3, 4: 2}
+    assert not left
+    assert sum(map(len, cut_gold(plan, loose[:3], sizes)[0])) == 3  # too few for a set: one, small
+
+
+def test_small_gold_sets_and_those_of_other_topics_stay() -> None:
+    plan = parse_plan(HEAD)
+    sizes = pool_sizes(plan, [("u", f"d{at}") for at in range(24)])
+    for gold in (rows_in_sets(2, 5), [replace(row, topic="u") for row in rows_in_sets(2, 3)]):
+        sets, left = cut_gold(plan, gold, sizes)
+        assert sorted((row for part in sets for row in part), key=PAIR) == sorted(gold, key=PAIR)
+        assert len(sets) == 2
+        assert not left

@@ -18,8 +18,12 @@ from typing import TypeAlias
 import numpy as np
 
 from qrowd.collection.plan.composition import hide, pick
+from qrowd.collection.plan.forecast import counted, sizes_of
+from qrowd.collection.plan.gold_sets import cut_gold
+from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Array
+from qrowd.texts import Text
 
 BATCHES = 5000  # that are tried: the standard error of an area is about .005
 MOST_SETS = 2000
@@ -47,17 +51,29 @@ _Groups: TypeAlias = dict[tuple[float, int], dict[int, Set]]  # by priority, hig
 class Exposure:
     """The area under an observer's ROC curve, where each worker does so many batches.
 
-    `afresh`: what is left of it where no worker ever uses up gold: its topics and sizes tell.
+    `told`: by what gold can be told, if it can: its `topics` or `sizes`, since some of the pool's
+    have no gold; the `supply`, which a worker uses up; the `pool`, which is so small that batches
+    have to take what is left. `meets` is how many workers meet a gold set; a set of the pool comes
+    to as many as the target says, and gold would if there were `enough` sets.
     """
 
     area: float
     batches: int
-    afresh: float
+    told: str
+    meets: float
+    enough: int
 
-    @property
-    def told(self) -> bool:
-        """Whether gold can be told better than by chance, or nearly so."""
-        return self.area > TOLD
+    def sentences(self, plan: Plan) -> list[Text]:
+        """What an organiser should know."""
+        area = f"{self.area:.2f}"
+        told = f"told-{self.told}" if self.told else "hidden"
+        lines = [Text(f"office.exposure.{told}", area=area, batches=self.batches)]
+        if self.meets > plan.sets.target + 0.5:
+            numbers = {"meets": round(self.meets), "target": plan.sets.target}
+            lines.append(Text("office.exposure.meets", **numbers, enough=self.enough))
+        if plan.hit.first_gold:
+            lines.append(Text("office.exposure.first", n=plan.hit.first_gold))
+        return lines
 
 
 @dataclass(frozen=True)
@@ -69,17 +85,58 @@ class _Seen:
     gold: bool
 
 
-def exposure(plan: Plan, pool: Sequence[Set], gold: Sequence[Set], workers: int) -> Exposure:
-    """How well gold would be told if so many workers did all of a plan."""
-    wanted = len(pool) * plan.sets.target / plan.counted_per_hit
-    each = max(1, min(math.ceil(wanted / workers), len(gold) // plan.gold_per_hit))
+def exposure_of(plan: Plan, rows: CampaignRows) -> Exposure | None:
+    """How well gold would be told; None where none is hidden, or none can be."""
+    sizes = sizes_of(plan, rows)
+    parts = cut_gold(plan, rows.gold, sizes)[0]
+    if not sizes or len(parts) < plan.gold_per_hit + plan.hit.first_gold:
+        return None
+    topics = {name: number for number, name in enumerate(sorted({*sizes, *_topics(parts)}))}
+    gold = [
+        Set(-1 - number, "gold", topics[part[0].topic], len(part))
+        for number, part in enumerate(parts)
+    ]
+    by_topic: dict[str, list[Pair]] = defaultdict(list)
+    for pair in counted(rows):
+        by_topic[pair[0]].append(pair)
+    chance = random.Random(plan.campaign.seed)
+    pool: list[Set] = []
+    for name, pairs in sorted(by_topic.items()):
+        for part in plan.way.sets_of(plan, pairs, chance):
+            priority = max(rows.priorities.get(pair, 0.0) for pair in part)
+            pool.append(Set(len(pool), "pool", topics[name], len(part), priority))
+    return exposure(plan, pool, gold)
+
+
+def _topics(parts: Sequence[Sequence[GoldRow]]) -> set[str]:
+    return {part[0].topic for part in parts}
+
+
+def exposure(plan: Plan, pool: Sequence[Set], gold: Sequence[Set]) -> Exposure:
+    """How well gold would be told among the sets of a pool.
+
+    By as many workers as the plan expects; else by as few as can do it.
+    """
+    batches = math.ceil(len(pool) * plan.sets.target / plan.counted_per_hit)
+    most = max(1, len(gold) // plan.gold_per_hit)
+    workers = plan.people.workers or max(plan.sets.target, math.ceil(batches / most))
+    each = max(1, min(math.ceil(batches / workers), most))
+    golds = batches * plan.gold_per_hit
     if len(pool) > MOST_SETS:  # a part of the pool, and of the workers: each does as much
         workers = max(plan.sets.target, workers * MOST_SETS // len(pool))
         pool = random.Random(plan.campaign.seed).sample(pool, MOST_SETS)
-    area = _area(_seen(plan, pool, gold, workers, each))
+    area, told = _area(_seen(plan, pool, gold, workers, each)), ""
     if area > TOLD:
-        return Exposure(area, each, _area(_seen(plan, pool, gold, workers, each, afresh=True)))
-    return Exposure(area, each, area)
+        shapes = {(row.topic_id, row.size) for row in gold}
+        lacking = {(row.topic_id, row.size) for row in pool} - shapes
+        if {topic for topic, _ in lacking} - {topic for topic, _ in shapes}:
+            told = "topics"
+        elif _area(_seen(plan, pool, gold, workers, each, afresh=True)) < (area + 0.5) / 2:
+            told = "supply"
+        else:
+            told = "sizes" if lacking else "pool"
+    enough = math.ceil(golds / plan.sets.target)
+    return Exposure(area, each, told, golds / len(gold), enough)
 
 
 # --- a campaign on paper --------------------------------------------------------------------------
