@@ -135,17 +135,17 @@ def survival(plan: Plan, failures: Mapping[frozenset[str], float], hits: int) ->
             counts += share
         elif "stop" in actions:
             stopped += share
-    failed = [1.0] + [0.0] * plan.checks.screen_out_after  # by number of failed batches, so far
-    stays = []
+    after = plan.checks.screen_out_after
+    failed = [1.0] + [0.0] * after  # those still there, by how many of their batches failed
+    gone, stays = 0.0, []
     for _ in range(hits):
-        rest = 1 - counts - screened - stopped
-        before, failed = failed, [share * rest for share in failed]
+        before, rest = failed, 1 - counts - screened - stopped
+        failed = [share * rest for share in before]
         for number, share in enumerate(before):
-            more = min(number + 1, plan.checks.screen_out_after)
-            failed[more] += share * counts
-            if number + 1 < plan.checks.screen_out_after:
-                failed[more] += share * screened
-        stays.append(min(1.0, sum(failed)))
+            is_out = number + 1 >= after
+            failed[min(number + 1, after)] += share * (counts + (0 if is_out else screened))
+            gone += share * (stopped + (screened if is_out else 0))
+        stays.append(1 - gone)
     return tuple(stays)
 
 
