@@ -129,8 +129,7 @@ def arrange_gold(plan: Plan, rows: Sequence[GoldRow], pool: Sequence[Pair] = ())
     zero. Sets are as large as those of the pool, so that their size does not tell them.
     """
     graded = [row for row in sorted(rows, key=lambda row: row.pair) if row.grade is not None]
-    gold = {row.pair for row in graded}
-    sizes = pool_sizes(plan, [pair for pair in pool if pair not in gold])
+    sizes = pool_sizes(plan, pool)
     usual = sum(sizes.values(), Counter[int]()) or Counter({plan.sets.size: 1})
     in_sets: list[GoldRow] = []
     for name in sorted({row.topic for row in graded}):
