@@ -6,13 +6,15 @@ DL 2021: 63 runs, 53 topics, 10,828 pairs; the machine is the share of 82 machin
 relevant, or one that answers the opposite, always yes, or at random; gold is NIST's, grades 2 and 3
 relevant. Samples of pairs (at random, by weight) and of topics; coverage is that of 90 % intervals,
 widths are over those of human-only intervals from as many random pairs, or from the same topics.
-Then other ways: five judges at once, one of whom covers a sixth of the pool; recalibrated labels;
-Rogan and Gladen's formula; bootstrap quantiles. Last, the order of systems.
+Then coverage by the effective number of labelled pairs, here and on two made collections; other
+ways: five judges at once, one of whom covers a sixth of the pool; Rogan and Gladen's formula;
+bootstrap quantiles. Last, the order of systems.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
+EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
     "cmp-gpt4o-binary",
     "cmp-llama3.2-binary",
@@ -136,6 +139,40 @@ def add_sample(
         tally.add(name, weighted_sums(weights, replace(nobody, machine=p[:, None])), target)
 
 
+def by_effective(world: World, options: Options) -> None:
+    """Coverage of runs' intervals by how many labelled pairs their scores rest on."""
+    title = "Pairs: coverage by the effective number of labelled pairs, all sizes and both designs"
+    spans = [f"{a} to {b}" for a, b in pairwise(EFFECTIVE)]
+    table = Table("collection", "measure", *spans, f"{EFFECTIVE[-1]} and more", title=title)
+    collections = {"dl21": (world.runs, world.gold, world.merged.relevant)}
+    for share in (0.1, 0.4):
+        made = q.simulate(topics=40, documents=100, runs=15, prevalence=share, seed=world.seed + 11)
+        machine = q.get("mv").fit(made.judgements)
+        collections[f"made, {share:.0%} relevant"] = (made.runs, made.truth, machine.relevant)
+    for name, (runs, gold, machine) in collections.items():
+        for measure in measures_of((*LINEAR, "RBP")):
+            weights, truth = pair_weights(runs, gold.pairs, measure), gold.grade.astype(np.float64)
+            effective, held = [], []
+            for n in (50, 100, 200, *options.pairs):
+                for by, chance in chances(weights, n, len(gold)).items():
+                    random = np.random.default_rng([n, len(by), world.seed])
+                    for _ in range(max(options.samples // 10, 2)):
+                        at = np.flatnonzero(systematic(chance, random))
+                        sample = PairSample(at, truth[at], chance[at], machine[:, None])
+                        found = weighted_sums(weights, sample)
+                        low, high = found.interval(0.9)
+                        assert found.effective is not None
+                        known = ~np.isnan(low) & (found.error > 0)
+                        inside = (np.maximum(low, 0) <= weights @ truth) & (weights @ truth <= high)
+                        effective.append(found.effective[known])
+                        held.append(inside[known])
+            span = np.digitize(np.concatenate(effective), EFFECTIVE[1:])
+            inside = np.concatenate(held)
+            figures = [inside[span == at] for at in range(len(EFFECTIVE))]
+            cells = [f"{f.mean():.3f}" if len(f) >= 200 else "few" for f in figures]
+            table.row(name, repr(measure), *cells)
+
+
 def over_topics(world: World, options: Options) -> None:
     """Whole topics at random."""
     truth = q.evaluate(world.runs, world.gold, ALL).values[:, 0]
@@ -208,22 +245,20 @@ def taus_of_sample(
 def other_ways(world: World, options: Options) -> None:
     """Intervals by `correct` itself, from random pairs."""
     five = world.crowd.of_assessors(q.Index.of(FIVE)).with_pool(world.gold.pairs)
-    fewer = min(options.samples, max(options.samples // 10, 5))  # of what takes long
-    ways: dict[str, tuple[Merged | Judgements, dict[str, Any], int]] = {
-        "five judges": (five, {}, options.samples),
-        "one judge, bootstrap": (world.merged, {"quantiles": "bootstrap"}, options.samples),
-        "rg": (world.merged, {"method": "rg"}, options.samples),
-        "recalibrate": (world.merged, {"method": "recalibrate"}, fewer),
+    ways: dict[str, tuple[Merged | Judgements, dict[str, Any]]] = {
+        "five judges": (five, {}),
+        "one judge, bootstrap": (world.merged, {"quantiles": "bootstrap"}),
+        "rg": (world.merged, {"method": "rg"}),
     }
     title = "Other ways, random pairs: coverage, and width over human only"
     table = Table("measure", "pairs", "way", "coverage", "width", title=title)
-    for name, (machine, how, times) in ways.items():
+    for name, (machine, how) in ways.items():
         measures = LINEAR if name != "rg" else LINEAR[:1]
         truth = q.evaluate(world.runs, world.gold, measures).means()[:, 0]
         for n in options.pairs:
             samples = [
                 by_correct(world, machine, truth, n, measures, number, how)
-                for number in range(times)
+                for number in range(options.samples)
             ]
             for measure, figures in zip(measures, np.nanmean(samples, axis=0), strict=True):
                 held, width, alone = figures
@@ -253,7 +288,7 @@ def by_correct(
 
 
 def main(options: Options) -> None:
-    """All tables; recalibrated intervals on a tenth of the samples."""
+    """All tables."""
     crowd, graded, runs = dl21(options.collection)
     merged: Merged = q.get("mv").fit(crowd)
     gold = graded.binary(2)
@@ -261,6 +296,7 @@ def main(options: Options) -> None:
     world = World(gold, merged, runs, crowd, options.seed)
     print(f"{options.samples} samples, seed {options.seed}")
     over_pairs(world, options)
+    by_effective(world, options)
     over_topics(world, options)
     other_ways(world, options)
     ranking(world, options)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.example_files import save_example_files
 
 from qrowd import Judgements, Qrels, RunSet
 
@@ -17,6 +18,14 @@ def real_data() -> Path:
     folder = Path(os.environ.get("QROWD_DATA") or beside)
     if not (folder / "trec_rf10").is_dir():
         pytest.skip(f"no real data in {folder}; QROWD_DATA names another folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all the files that examples of commands name; tests work in copies of it."""
+    folder = tmp_path_factory.mktemp("files")
+    save_example_files(folder)
     return folder
 
 

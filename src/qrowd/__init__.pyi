@@ -14,6 +14,7 @@ from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
 from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
+from qrowd.quality.detection import Detection as Detection
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given
@@ -30,6 +31,7 @@ from qrowd.data.given import NOTHING as NOTHING
 from qrowd.data.given import OrderMerger as OrderMerger
 from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
+from qrowd.data.provenance import Provenance as Provenance
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
 from qrowd.io.release import Release as Release
@@ -81,6 +83,7 @@ from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_judgements as read_judgements
 from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
+from qrowd.io.people import read_people as read_people
 from qrowd.io.qrels import read_probabilities as read_probabilities
 from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.release import read_release as read_release

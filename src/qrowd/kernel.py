@@ -132,6 +132,6 @@ def inside() -> bool:
 def in_blocks(work: Callable[[int, int], R], n: int, blocks: int = BLOCKS) -> list[R]:
     """`work(lo, hi)` over the blocks of [0, n), on all threads; results in block order."""
     cuts = ranges(n, blocks)
-    if threads() == 1 or len(cuts) == 1 or inside():
+    if len(cuts) == 1 or threads() == 1 or inside():
         return [work(lo, hi) for lo, hi in cuts]
     return list(_pool(threads()).map(lambda cut: work(*cut), cuts))

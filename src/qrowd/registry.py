@@ -152,6 +152,7 @@ class Card:
     assumes_independence: bool = False
     parameter_table: bool = False
     draws_rank: int = 0
+    shares: bool = False
 
     @property
     def summary(self) -> str:
@@ -185,6 +186,7 @@ def method(
     assumes_independence: bool = False,
     parameter_table: bool = False,
     draws_rank: int = 0,
+    shares: bool = False,
 ) -> Callable[[type[T]], type[T]]:
     """Register a merging method. `aliases` maps other names to full spec strings.
 
@@ -193,7 +195,8 @@ def method(
     error of a sampler. `assumes_independence=True`: it takes assessors to err independently, and is
     too sure where they err together. `parameter_table=True`: its details hold a table of every
     parameter. `draws_rank`: of the methods of a study, relevance is drawn from the posterior of the
-    one with the highest rank; 0: only if it is chosen.
+    one with the highest rank; 0: only if it is chosen. `shares=True`: its probabilities are shares
+    of votes, at least in part, and not the posterior of a model: rankings should not `inform` them.
     """
     return _registering(
         "method",
@@ -208,6 +211,7 @@ def method(
         assumes_independence=assumes_independence,
         parameter_table=parameter_table,
         draws_rank=draws_rank,
+        shares=shares,
     )
 
 

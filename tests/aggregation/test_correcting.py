@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,6 +144,37 @@ def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -
     )
 
 
+def test_recalibrated_scores_have_no_interval(made: q.Collection, machine: Merged) -> None:
+    few = q.sample(machine, 200, runs=made.runs, by="weight").labelled(made.truth)
+    found = q.correct(made.runs, machine, few, ["P@10", "DCG@10"], method="recalibrate")
+    assert not np.isnan(found.value).any()
+    assert np.isnan(found.low).all()
+    assert np.isnan(found.high).all()
+    assert not np.isnan(found.human_low).all()
+    assert any("the order of systems" in note for note in found.notes)
+    assert sorted(found.place[0]) == sorted(q.places(found.value[0]))
+
+
+def test_runs_with_few_labelled_pairs_have_no_interval() -> None:
+    """100 labels of a large pool are five in a run's top ten: intervals held .8, not .9."""
+    made = q.simulate(topics=40, documents=100, assessors=9, votes=3, runs=6, seed=4)
+    machine = q.get("mv").fit(made.judgements)
+    few = q.sample(machine, 60, seed=1).labelled(made.truth)
+    found = q.correct(made.runs, machine, few, "P@10")
+    assert not np.isnan(found.value).any()
+    assert np.isnan(found.low).all()
+    assert np.isnan(found.human_low).all()
+    note = next(note for note in found.notes if "runs have no interval" in note)
+    (wanted,) = map(int, re.findall(r"about (\d+) labels", note))
+    assert 60 < wanted < 1000
+    more = q.sample(machine, wanted, seed=2).labelled(made.truth)
+    found = q.correct(made.runs, machine, more, "P@10")
+    assert not np.isnan(found.low).any()
+    by_weight = q.sample(machine, 60, by="weight", runs=made.runs, seed=1).labelled(made.truth)
+    found = q.correct(made.runs, machine, by_weight, "P@10")
+    assert not np.isnan(found.low).any()
+
+
 def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
     some = q.sample(machine, 100).labelled(made.truth)
     with pytest.raises(UsageError, match="say how they were chosen"):
@@ -200,7 +232,7 @@ def _label(folder: Path, truth: q.Qrels) -> None:
 
 def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
     run, at = CliRunner().invoke, str(files)
-    asked = ["sample", f"{at}/llm.tsv", "--pairs", "150", "--by", "weight"]
+    asked = ["sample", f"{at}/llm.tsv", "-n", "150", "--by", "weight"]
     done = run(command, [*asked, "--runs", f"{at}/all.run", "-o", f"{at}/todo.tsv"])
     assert done.exit_code == 0, done.output
     _label(files, made.truth)
@@ -230,7 +262,7 @@ def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -
         ("topic", "ppi"): {"AP", "nDCG@20"},
     }
     for (by, how), names in expected.items():
-        wanted = ["sample", f"{at}/llm.tsv", "--pairs", "250", "--by", by]
+        wanted = ["sample", f"{at}/llm.tsv", "-n", "250", "--by", by]
         assert run(command, [*wanted, "-o", f"{at}/todo.tsv"]).exit_code == 0
         _label(files, made.truth)
         done = run(command, [*asked, "--human", f"{at}/few.tsv", "--correct", how])

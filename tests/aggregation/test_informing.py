@@ -112,3 +112,16 @@ def test_steps_reach_the_optimum_from_anywhere(start: tuple[float, float]) -> No
     mean = 1 / (1 + np.exp(-(design @ beta + shift[topic])))
     assert design.T @ (target - mean) == pytest.approx(0.01 * beta, abs=1e-6)
     assert np.bincount(topic, target - mean) == pytest.approx(shift, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [("auto", True), ("mv", True), ("wmv-iter(max_iter=5)", True), ("ds", False)],
+)
+def test_rankings_on_top_of_a_vote_are_cautioned_against(method: str, told: bool) -> None:
+    made = q.simulate(topics=4, documents=20, runs=5, assessors=6, votes=3, seed=3)
+    informed = inform(q.get(method).fit(made.judgements), made.runs)
+    by_draw = q.evaluate(made.runs, informed.draws(5), "AP")
+    assert ("are shares of votes" in str(q.intervals(by_draw))) == told
+    done = q.study(made.judgements, made.runs, methods=[method], informed=True, draws=5)
+    assert any("are shares of votes" in note for note in done.notes) == told

@@ -145,3 +145,20 @@ PICTURES = [
     ),
     ("application/javascript", JS.encode()),
 ]
+
+# links that cover what is shown
+LINKED = [
+    ("text/html", f"<a href='{E}/raw' style='display:block;height:900px'>click</a>"),
+    (
+        "application/xhtml+xml",
+        f"<a xmlns='http://www.w3.org/1999/xhtml' href='{E}/x'>click here</a>",
+    ),
+    (
+        "image/svg+xml",
+        f"<svg xmlns='http://www.w3.org/2000/svg'><a href='{E}/s'><rect width='900' height='900'/></a></svg>",
+    ),
+    (
+        "image/svg+xml",
+        f"<?xml version='1.0'?><v:svg xmlns:v='http://www.w3.org/2000/svg'><v:a href='#'><v:set attributeName='href' to='{E}/p'/><v:rect width='900' height='900'/></v:a></v:svg>",
+    ),
+]

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Response, expect
-from tests.browser.hostile import PAGES, PAPERS, PICTURES, SVG, TEXTS, E
+from sqlalchemy import select
+from tests.browser.hostile import LINKED, PAGES, PAPERS, PICTURES, SVG, TEXTS, E
 from tests.browser.serving import Site, serve_campaign
 
+from qrowd.collection.database.schema import place
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.data.topics import Topic
 from qrowd.web.tasks import draw_one, undrawn_documents
@@ -124,3 +126,35 @@ def walk(page: Page, site: Site) -> None:
         expect(page.locator(".where")).to_contain_text(f"document {at} of {number}")
         look_at(page)
         page.get_by_role("button", name="Next", exact=True).click()
+
+
+def test_links_of_documents_that_are_opened_by_themselves_lead_nowhere(
+    browser: Browser, tmp_path: Path
+) -> None:
+    documents = [
+        DocumentRow(f"d{at}", body.encode(), "", "", media)
+        for at, (media, body) in enumerate(LINKED)
+    ]
+    rows = CampaignRows([Topic("t", "t")], documents, [("t", one.name) for one in documents])
+    with logging_proxy() as (proxy, log), serve_campaign(tmp_path, PLAN, rows) as site:
+        context = browser.new_context(proxy={"server": proxy, "bypass": "127.0.0.1"})
+        page = context.new_page()
+        page.goto(site.link)
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator(".where")).to_contain_text("document 1 of 4")
+        with site.store.snapshot() as db:
+            key = db.scalar(select(place.c.key))
+        for at in range(1, len(LINKED) + 1):
+            reading = page.request.get(f"{site.address}/judge/hostile/documents/{key}/{at}").json()
+            raw = f"{site.address}/api/campaigns/hostile/judging/sets/{key}/documents/{at}"
+            for address in (raw, site.address + reading["original"]):
+                alone = context.new_page()
+                alone.goto(address)
+                alone.mouse.click(30, 20)
+                alone.wait_for_timeout(300)
+                assert alone.url.rstrip("#") == address
+                alone.close()
+        assert [line for line in log if "evil" in line] == []
+        assert len(context.pages) == 1
+        context.close()

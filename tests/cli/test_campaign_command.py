@@ -56,6 +56,45 @@ def test_from_a_plan_to_an_export(here: Path, capsys: pytest.CaptureFixture[str]
         assert (Path("out2") / one.name).read_bytes() == one.read_bytes()
 
 
+def test_an_import_goes_by_the_kind_of_assessors(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "new plan.toml -o c.db --launch")
+    rows = Path("machine.tsv").read_text().splitlines()
+    for kind in ("person", "expert"):
+        lines = [f"{rows[0]}\tkind", *(f"{row}\t{kind}" for row in rows[1:])]
+        Path(f"{kind}.tsv").write_text("\n".join(lines) + "\n")
+    refused = "people judge in the campaign itself; else say what they are: --as machine, or --as"
+    text = said(capsys, "import c.db person.tsv", 1)
+    assert text.startswith("qrowd: person.tsv:2: ")
+    assert refused in text
+    assert len(text.splitlines()) == 1
+    said(capsys, "export c.db -o before")
+    assert len(Path("before/judgements.tsv").read_text().splitlines()) == 1
+    assert "18 judgements of 1 assessors" in said(capsys, "import c.db person.tsv --as machine")
+    assert "18 judgements of 1 assessors" in said(capsys, "import c.db expert.tsv")
+    said(capsys, "export c.db -o out")
+    assert q.read_judgements("out/judgements.tsv").kind_counts == {"machine": 1}
+    assert Path("out/controls.tsv").read_text().count("\texpert\n") == 18
+
+
+def test_check_says_who_stays_and_how_well_gold_is_hidden(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exposed = json.loads(said(capsys, "check plan.toml --json"))["exposure"]
+    text = said(capsys, "check plan.toml")
+    assert f"AUC of {exposed['area']:.2f}" in text
+    plan = Path("plan.toml").read_text()
+    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "exclude"'))
+    text = said(capsys, "check plan.toml")
+    assert "survives" not in text
+    assert "Nobody is screened out for missing gold" in text
+    rows = json.loads(said(capsys, "check plan.toml --json"))["passing"]
+    assert {tuple(row["survives"]) for row in rows} == {(1.0, 1.0, 1.0)}
+    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "none"'))
+    assert "would tell good workers" not in said(capsys, "check plan.toml")  # than 0 0 0
+
+
 def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "new plan.toml -o c.db --launch")
     assert "undo it with --undo 2" in said(capsys, "act c.db pause")
@@ -79,7 +118,7 @@ def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixt
         ("robots c.db --address http://127.0.0.1:9 --robots 1", "no server answers"),
         ('links c.db ""', "a name that is not empty"),
         ("extend c.db --budget nan", "must be an amount"),
-        ("export c.db -o out --merge plackett-luce", "does not merge judgements"),
+        ("export c.db -o out --method plackett-luce", "does not merge judgements"),
     ],
 )
 def test_odd_details_are_one_line(
@@ -90,6 +129,84 @@ def test_odd_details_are_one_line(
     text = said(capsys, line, code)
     assert what in text
     assert len(text.strip().splitlines()) == 1
+
+
+SECRET = "root:x:0:0"
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"file": "{outside}"}, "secret.txt is not among the files in the folder of"),
+        ({"file": "../secret.txt"}, "secret.txt is not among the files in the folder of"),
+        ({"file": "link.txt"}, "link.txt is not among the files in the folder of"),
+        ({"media": "text/html\r\nX-Evil: 1"}, "media must be like text/html"),
+        ({"media": "text/html\u2028"}, "media must be like text/html"),
+        ({"media": "x" * 300 + "/y"}, "media must be like text/html"),
+        ({"doc": "a\tb"}, "cannot be a name"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", ["new plan.toml -o c.db", "extend c.db --documents {file} --yes"]
+)
+def test_documents_that_name_other_files_or_odd_types_are_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, str], what: str, command: str
+) -> None:
+    outside = here.parent / "secret.txt"
+    outside.write_text(SECRET)
+    (here / "link.txt").symlink_to(outside)
+    said(capsys, "new plan.toml -o c.db")
+    file = here / "documents.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0] |= {key: value.format(outside=outside) for key, value in changed.items()}
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if command.startswith("new"):
+        (here / "c.db").unlink()
+    else:
+        command += " --pool pool.tsv"
+    text = said(capsys, command.format(file=file.name), 1)
+    assert what in text
+    assert SECRET not in text
+    assert len(text.strip().splitlines()) == 1
+
+
+def test_a_folder_of_documents_with_a_link_to_elsewhere_is_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = here.parent / "secret.txt"
+    outside.write_text(SECRET)
+    (here / "folder").mkdir()
+    (here / "folder" / "a.txt").symlink_to(outside)
+    plan = here / "plan.toml"
+    plan.write_text(plan.read_text().replace("documents.jsonl", "folder"))
+    text = said(capsys, "new plan.toml -o c.db", 1)
+    assert "a.txt is not among the files in that folder; copy it there" in text
+    assert len(text.strip().splitlines()) == 1
+
+
+FORMULA = '=HYPERLINK("http://evil.example/","click")'
+
+
+def test_lists_of_people_run_nothing_in_a_spreadsheet_and_are_private(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from qrowd.collection.database.opening import open_store
+    from qrowd.collection.people import workers
+    from qrowd.collection.record import audit
+
+    said(capsys, "new plan.toml -o c.db --launch")
+    with open_store("c.db") as store, store.write("example") as work:
+        number = workers.enter(work, "own", FORMULA).number
+        audit.perform(work, "ann", "bonus", {"worker": number, "amount": 100})
+    person = shlex.quote(FORMULA)
+    for line in ("pay c.db", f"links c.db {person}"):
+        assert f"'{FORMULA}" in said(capsys, line)
+        for name, column in (("list.csv", 0), ("list.tsv", 0), ("list.jsonl", 0)):
+            said(capsys, f"{line} -o {name}")
+            table = q.read_people(name)
+            assert FORMULA in (table.get("id") or table["person"])[column]
+            assert Path(name).stat().st_mode & 0o777 == 0o600
+            assert ("'=H" in Path(name).read_text()) == (not name.endswith("jsonl"))
 
 
 def test_a_question_blocks_nobody(

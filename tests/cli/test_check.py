@@ -166,3 +166,41 @@ def test_an_unknown_header_is_suspected(tmp_path: Path, capsys: pytest.CaptureFi
         main(["check", str(tmp_path / "c.txt")])
     assert "c.txt:1: grade must be" in (said := capsys.readouterr().err)
     assert "if this line is a header" in said
+
+
+def test_kinds_of_assessors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crowd, kinds = tmp_path / "crowd.tsv", tmp_path / "kinds.tsv"
+    crowd.write_text(HEADER + "t1\td1\tann\t1\nt1\td1\tgpt-4\t0\nt1\td1\tgpt-5\t0\n")
+    rows = "t1\td1\tann\t1\tperson\nt1\td1\tgpt-4\t0\tmachine\nt1\td1\tzoe\t1\t\n"
+    kinds.write_text(HEADER[:-1] + "\tkind\n" + rows)
+    main(["check", str(crowd)])
+    assert "kinds of assessors" not in capsys.readouterr().out
+    main(["check", str(kinds)])
+    fact = "\tkinds of assessors\t"
+    assert f"{fact}person: 1, machine: 1, unknown: 1\n" in capsys.readouterr().out
+    main(["check", str(crowd), "--machines", "gpt*"])
+    assert f"{fact}machine: 2, unknown: 1\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["check", str(crowd), "--machines", "llama*"])
+    assert stop.value.code == 1
+    said = f"{crowd}: no assessor fits 'llama*'; there are 3 assessors (ann, gpt-4, gpt-5)\n"
+    assert capsys.readouterr().err == f"qrowd: {said}"
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_column_kind_of_something_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    controls = tmp_path / "controls.tsv"
+    rows = "t1\td1\tw1\t1\tgold\nt1\td1\tw2\t0\trepeat\n"
+    controls.write_text(HEADER[:-1] + "\tkind\n" + rows)
+    main(["check", str(controls)])
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"warning: {controls}: the column kind is left alone")
+    assert "kinds of assessors" not in shown.out
+    named = "topic=topic,doc=doc,assessor=assessor,grade=grade,kind=kind"
+    with pytest.raises(SystemExit) as stop:
+        main(["check", str(controls), "--columns", named])
+    assert stop.value.code == 1
+    said = f"qrowd: {controls}:2: kind must be person, expert or machine, got 'gold'\n"
+    assert capsys.readouterr().err == said

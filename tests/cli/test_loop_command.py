@@ -29,7 +29,7 @@ LOOP = ["loop", "crowd.tsv", "--gold", "gold.qrels", "--votes", "2", "--randomis
 
 
 def test_curves_are_written(files: Path) -> None:
-    main([*LOOP, "--methods", "mv,ds", "-o", "curve.tsv"])
+    main([*LOOP, "--method", "mv,ds", "-o", "curve.tsv"])
     frame = pl.read_csv("curve.tsv", separator="\t")
     assert frame.columns == ["method", "topic", "votes", "accuracy", "low", "high"]
     assert set(frame["method"]) == {"mv", "ds"}
@@ -46,7 +46,7 @@ def test_curves_are_written(files: Path) -> None:
 
 def test_the_same_seed_gives_the_same_file(files: Path) -> None:
     for name in ("a.tsv", "b.tsv"):
-        main([*LOOP, "--methods", "mv", "--ties", "coin", "-o", name])
+        main([*LOOP, "--method", "mv", "--ties", "coin", "-o", name])
     assert Path("a.tsv").read_bytes() == Path("b.tsv").read_bytes()
 
 
@@ -57,7 +57,7 @@ def test_documents_sweeps_and_the_table(files: Path, capsys: pytest.CaptureFixtu
             *LOOP,
             "--vectors",
             "x.npy",
-            "--methods",
+            "--method",
             "mv,mvnn,mev,gp",
             *sweep,
             "--table",
@@ -85,16 +85,16 @@ def test_pictures(files: Path) -> None:
 
 def test_topics_left_out(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.txt").write_text("t02\n")
-    main([*LOOP, "--methods", "mv", "--leave-out", "out.txt", "-o", "c.tsv"])
+    main([*LOOP, "--method", "mv", "--leave-out", "out.txt", "-o", "c.tsv"])
     assert set(pl.read_csv("c.tsv", separator="\t")["topic"]) == {"all", "t01", "t03"}
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--methods", "gp"], "gp needs documents"),
-        (["--methods", "nonsense"], "no method 'nonsense'"),
-        (["--methods", "aware-uni"], "does not merge judgements"),
+        (["--method", "gp"], "gp needs documents"),
+        (["--method", "nonsense"], "no method 'nonsense'"),
+        (["--method", "aware-uni"], "does not merge judgements"),
         (["--sweep", "mvnn"], "expected method.parameter=value"),
         (["--at", "7", "--table", "t.tsv"], "nearest point is 2"),
     ],

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from qrowd import registry
 from qrowd.cli.main import main
 from qrowd.cli.merge import SHARED, command
 from qrowd.cli.method_commands import COMMON
-from qrowd.cli.output import iterations
+from qrowd.cli.output import QUIET, iterations
 
 CROWD = """topic\tdoc\tassessor\tgrade
 t1\td1\tann\t1
@@ -293,8 +294,10 @@ def test_progress_is_shown_now_and_then(
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].endswith("of at most 100, objective -2.5")
     assert 0 < len(lines) < 8
-    with iterations("ds", quiet=True) as told:
-        told(1, 100, -2.5)
+    with click.Context(click.Command("quiet")) as ctx:
+        ctx.meta[QUIET] = True
+        with iterations("ds") as told:
+            told(1, 100, -2.5)
     assert capsys.readouterr().err == ""
 
 

@@ -29,7 +29,7 @@ def run(files: Path, *arguments: str) -> None:
 
 
 def test_table_as_tsv_has_all_columns(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(files, "crowd.tsv", "--gold", "gold.qrels", "--merge", "mv")
+    run(files, "crowd.tsv", "--gold", "gold.qrels", "--method", "mv")
     said = capsys.readouterr()
     lines = said.out.splitlines()
     expected = q.assessors(
@@ -111,7 +111,7 @@ def test_screening_as_json_with_a_method_and_weights(
         "random-spam",
         "--screen",
         "few-judgements & trust",
-        "--merge",
+        "--method",
         "mv",
         "--down-weight",
         "--json",
@@ -171,7 +171,7 @@ def test_misuse(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("crowd.tsv", "--screen", "gold-acuracy"): "did you mean gold-accuracy",
         ("crowd.tsv", "--sort", "acuracy"): "no column 'acuracy'",
         ("crowd.tsv", "--show", "x"): "no column 'x'",
-        ("crowd.tsv", "--merge", "dss"): "did you mean ds",
+        ("crowd.tsv", "--method", "dss"): "did you mean ds",
         ("crowd.tsv", "--per-topic"): "--per-topic goes with --agreement",
         ("crowd.tsv", "--down-weight"): "--down-weight goes with --screen",
         ("crowd.tsv", "--curve"): "--curve goes with --simulate-checks",

@@ -102,7 +102,7 @@ def test_a_file_of_neither(files: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "bad.tsv: neither grades nor columns p(0)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("cut", "which"), [("5", "not one pair"), ("-1", "every pair")])
+@pytest.mark.parametrize(("cut", "which"), [("5", "not one pair"), ("0", "every pair")])
 def test_gold_of_one_kind_is_noted(
     files: Path, cut: str, which: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

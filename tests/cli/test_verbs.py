@@ -9,7 +9,9 @@ import click
 import pytest
 
 import qrowd.cli
-from qrowd.cli.main import VERBS
+from qrowd.cli.main import command as qrowd_command
+
+VERBS = qrowd_command.verbs
 
 
 @pytest.mark.parametrize("name", sorted(VERBS))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.event import listen
 from tests.collection.conftest import fresh_postgresql
 from tests.collection.making import PLAN, Site, make_site, wrong
 
@@ -189,6 +190,94 @@ def test_a_bad_line_is_named_and_nothing_is_stored(
         site.work(import_judgements, file)
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.count()).select_from(event)) == 0
+
+
+def test_an_import_goes_through_the_file_row_by_row(tmp_path: Path) -> None:
+    """In any other order a large file takes hours."""
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}")
+    plans: list[list[str]] = []
+
+    def explain(_: Any, cursor: Any, statement: str, values: Any, *__: Any) -> None:
+        if "incoming i" in statement:
+            rows = cursor.connection.cursor()
+            rows.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+            plans.append([row[3] for row in rows.fetchall()])
+
+    listen(site.store.engine, "before_cursor_execute", explain)
+    file = tmp_path / "machine.tsv"
+    file.write_text("topic\tdoc\tassessor\tgrade\nt0\td0-0\tm\t1\n")
+    site.work(import_judgements, file)
+    assert len(plans) == 3
+    for plan in plans:
+        assert "SCAN i" in plan
+        assert not any(step.startswith("SEARCH i ") for step in plan)
+    site.store.engine.dispose()
+
+
+KINDS = "topic\tdoc\tassessor\tgrade\tkind\n"
+
+
+def test_a_file_says_who_is_a_machine_and_who_an_expert(judged: Site, tmp_path: Path) -> None:
+    file = tmp_path / "both.tsv"
+    rows = ("m\t1\t", "ute\t2\tExpert", "gpt\t0\tmachine")  # of m it says nothing
+    lines = [f"t0\td0-{d}\t{row}\n" for row in rows for d in range(2)]
+    lines.append("t0\td0-2\tute\t2\t\n")  # once is enough
+    file.write_text(KINDS + "".join(lines))
+    done = judged.work(import_judgements, file)
+    assert (done.judgements, done.assessors) == (7, 3)
+    with judged.store.read("tiny") as work:
+        assert broken(work) == []
+        export(work, tmp_path / "out")
+    crowd = q.read_judgements(tmp_path / "out" / "judgements.tsv")
+    assert crowd.kinds is not None
+    kinds = dict(zip(crowd.assessors, crowd.kinds, strict=True))
+    assert {name for name, kind in kinds.items() if kind == "machine"} == {"gpt", "m"}
+    assert {kind for name, kind in kinds.items() if name[0] == "w"} == {"person"}
+    controls = (tmp_path / "out" / "controls.tsv").read_text()
+    assert controls.count("\tute\t") == controls.count("\texpert\n") == 3
+
+
+def test_as_says_what_they_are_whatever_the_file_says(site: Site, tmp_path: Path) -> None:
+    file = tmp_path / "people.tsv"
+    file.write_text(f"{KINDS}t0\td0-0\tann\t1\tperson\nt0\td0-0\tbob\t1\tgold\n")
+    assert site.work(import_judgements, file, "machine").judgements == 2
+    with site.store.read("tiny") as work:
+        export(work, tmp_path / "out")
+    crowd = q.read_judgements(tmp_path / "out" / "judgements.tsv")
+    assert crowd.kind_counts == {"machine": 2}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("ann\t1\tperson", r":2: ann is a person, .*; else say what they are: --as machine"),
+        ("ann\t1\tgold", r":2: kind must be machine or expert, got 'gold'; or say"),
+        (
+            "ann\t1\texpert\nt0\td0-1\tann\t1\tmachine",
+            r":3: the kind of assessor ann is machine here and expert before",
+        ),
+    ],
+)
+def test_other_kinds_are_refused_and_nothing_is_stored(
+    site: Site, tmp_path: Path, rows: str, said: str
+) -> None:
+    file = tmp_path / "kinds.tsv"
+    file.write_text(f"{KINDS}t0\td0-0\t{rows}\n")
+    with pytest.raises(InputError, match=said):
+        site.work(import_judgements, file)
+    with site.store.read("tiny") as work:
+        assert work.db.scalar(select(func.count()).select_from(event)) == 0
+
+
+def test_a_machine_that_is_called_like_a_number_stays_apart(judged: Site, tmp_path: Path) -> None:
+    file = tmp_path / "machine.tsv"
+    file.write_text("topic\tdoc\tassessor\tgrade\nt0\td0-0\tw1\t1\n")
+    judged.work(import_judgements, file)
+    with judged.store.read("tiny") as work:
+        export(work, tmp_path / "out")
+    crowd = q.read_judgements(tmp_path / "out" / "judgements.tsv")
+    assert list(crowd.of_kind("machine").assessors) == ["w1"]
+    assert list(crowd.of_kind("person").assessors) == ["w2", "ww1"]
 
 
 @pytest.fixture

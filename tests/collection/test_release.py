@@ -63,11 +63,20 @@ def test_a_release_holds_what_it_says_and_nobody(site: Site, tmp_path: Path) -> 
     assert read.merged is not None
     assert len(read.judgements) == 42
     assert set(read.judgements.assessors) == {"a1", "a2", "a3"}
+    assert read.judgements.kind_counts == {"person": 3}
     assert len(read.topics) == 3
     header = (tmp_path / "out" / "judgements.tsv").read_text().splitlines()
-    assert header[0] == "topic\tdoc\tassessor\tgrade"
+    assert header[0] == "topic\tdoc\tassessor\tgrade\tkind"
     assert header[1:] == sorted(header[1:])
     assert len(read.merged) == 21
+    assert read.merged.provenance is not None
+    assert (read.merged.provenance.method, read.merged.provenance.inputs["judgements"].rows) == (
+        "mv",
+        42,
+    )
+    assert {f"{name}.provenance.json" for name in ("merged.qrels", "probabilities.tsv")} < set(
+        read.about["files"]
+    )
     names = [str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*")]
     assert set(names) == {"SHA256SUMS", "manifest.json", *read.about["files"]}
 

@@ -146,7 +146,7 @@ def test_text_latex_tsv_json_and_frames(truth: Floats) -> None:
     found = compare(estimates, scores(truth), bootstrap=100)
     text = str(found)
     assert "AP: 12 runs, 30 topics" in text
-    assert "95% interval over topics (100 bootstrap samples, recentred)" in text
+    assert "90% interval over topics (100 bootstrap samples, recentred)" in text
     assert "randomisation test (p < 0.05, Holm's correction" in text
     tex = found.to_latex()
     assert r"near\_by" in tex

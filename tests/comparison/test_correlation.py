@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,3 +202,15 @@ def test_misuse_is_explained() -> None:
         rbo([1, 2], [1, 2], p=1)
     with pytest.raises(InputError, match="same systems"):
         tau_b([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize("statistic", [tau_a, tau_b, tau_ap, rbo, spearman, rmse, max_drop])
+def test_no_systems_are_undefined(statistic: Any) -> None:
+    assert np.isnan(statistic([], []))
+    assert np.isnan(statistic(np.zeros((3, 0)), np.zeros(0))).tolist() == [True] * 3
+    assert statistic(np.zeros((0, 3)), np.ones(3)).shape == (0,)
+
+
+def test_no_systems_have_no_places() -> None:
+    assert places([]).shape == (0,)
+    assert places(np.zeros((2, 0))).shape == (2, 0)

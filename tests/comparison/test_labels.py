@@ -356,6 +356,35 @@ def test_standard_errors_leave_each_topic_out() -> None:
     assert low < scores["kappa"] < high
 
 
+def test_a_hundred_of_a_hundred_right_is_no_proof_of_perfection() -> None:
+    topics = "".join(name * 10 for name in "abcdefghij")
+    gold = qrels(*[1, 0] * 50, topics=topics)
+    scores = score_labels(gold, gold)
+    low, high = scores.interval("accuracy")
+    assert high == pytest.approx(1)
+    assert 0.95 < low < 0.985  # Wilson's interval of 100 of 100, and something for the topics
+    low, high = scores.interval("kappa")
+    assert high == pytest.approx(1)
+    assert 0.9 < low < 0.97
+
+
+def test_intervals_stay_inside_and_hold() -> None:
+    """Student's t about the value gave accuracies of 1.03 and held half as often near 1."""
+    random, held = np.random.default_rng(5), []
+    topics = "".join(name * 20 for name in "abcdefghij")
+    gold = qrels(*[1, 0] * 100, topics=topics)
+    for _ in range(200):
+        wrong = random.random(200) < 0.02
+        merged = qrels(*(gold.grade ^ wrong), topics=topics)
+        scores = score_labels(merged, gold)
+        for name in ("accuracy", "kappa", "balanced_accuracy"):
+            low, high = scores.interval(name, 0.95)
+            assert -1 <= low <= scores[name] <= high + 1e-12 <= 1 + 1e-12
+        low, high = scores.interval("accuracy", 0.9)
+        held.append(low <= 0.98 <= high)
+    assert 0.9 <= np.mean(held) <= 0.99
+
+
 def test_one_topic_has_no_error() -> None:
     scores = score_labels(soft(0.9, 0.2, 0.6), qrels(1, 0, 0))
     assert np.isnan(scores.errors["accuracy"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -51,6 +53,20 @@ def test_a_machine_that_only_shifts_is_corrected_whole() -> None:
     y = np.random.default_rng(1).normal(size=50)  # ppi_python's own first test
     assert q.ppi_mean(y, y + 2, np.full(1000, 2.0), 1).value == pytest.approx(0, abs=1e-12)
     assert q.ppi_mean(y, np.ones(50), np.ones(100)).value == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ((np.ones((4, 2)), np.ones((4, 2)), np.ones((9, 2))), "human must be one column"),
+        (([1, 0, 1], [1], [1, 0]), "about the same items, got 3 and 1"),
+        (([], [], [1, 0]), "human must be one column of at least one number"),
+        (([1, 0], [1, 1], []), "unlabelled must be one column of at least one number"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns: Any, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        q.ppi_mean(*columns)
 
 
 def test_the_examples_of_ppi_pythons_own_tests() -> None:

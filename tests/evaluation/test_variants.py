@@ -65,7 +65,7 @@ def test_gains_and_discounts(
 
 def test_rank_biased_precision(case: Any) -> None:
     weight = [0.2 * 0.8**n for n in range(7)]
-    relevant, judged = (1, 3, 6), (1, 2, 3, 4, 6)
+    relevant, judged = (1, 3, 6), (1, 2, 3, 6)  # -1 at rank 5 is no judgement
     assert value(case, "RBP") == pytest.approx(sum(weight[n] for n in relevant))
     assert value(case, "RBP@3") == pytest.approx(weight[1])
     assert value(case, "RBP(rel=2)") == pytest.approx(weight[1])
@@ -80,7 +80,8 @@ def test_base_and_residual_bound_every_completion(case: Any) -> None:
     """If all that is unjudged were relevant, RBP would be the base plus the residual."""
     runs, _ = case
     low, rest = value(case, "RBP"), value(case, "RBP(part='residual')")
-    more = q.Qrels.of(["t"] * 8, [*GRADES, "x", "y"], [*GRADES.values(), 1, 1])
+    whole = {**GRADES, "d": 1, "x": 1, "y": 1}
+    more = q.Qrels.of(["t"] * 8, list(whole), list(whole.values()))
     high = q.evaluate(runs, more, "RBP").values.item()
     assert low + rest == pytest.approx(high + 0.8**7)  # and all documents below the list
 
@@ -92,10 +93,19 @@ def test_rank_biased_precision_far_down() -> None:
     assert scores.values.item() == pytest.approx(1)
 
 
-def test_judged_counts_any_grade(case: Any) -> None:
-    assert value(case, "Judged@5") == 4 / 5
-    assert value(case, "Judged") == 5 / 7
-    assert value(case, "Judged@100") == 5 / 7  # of the list, as in ir_measures
+def test_judged_counts_every_grade_from_0_up(case: Any) -> None:
+    assert value(case, "Judged@5") == 3 / 5
+    assert value(case, "Judged") == 4 / 7
+    assert value(case, "Judged@100") == 4 / 7  # of the list, as in ir_measures
+
+
+def test_a_negative_grade_is_no_judgement_to_whatever_asks_for_one(case: Any) -> None:
+    runs, qrels = case
+    without = (runs, qrels.select(qrels.grade >= 0))
+    # to infAP it is in the pool as well, as in trec_eval
+    specs = ("Judged", "Judged@5", "RBP(part='residual')", "P(judged_only=True)@3", "Bpref")
+    for spec in specs:
+        assert value(case, spec) == value(without, spec), spec
 
 
 def test_reciprocal_rank_with_a_cutoff(case: Any) -> None:

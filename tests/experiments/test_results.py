@@ -99,7 +99,7 @@ def test_the_interval_is_that_of_topics_where_sets_are_topics(book: run.Book) ->
     ]
     difference = np.array(by_set[0]) - np.array(by_set[1])
     assert found.value == pytest.approx(difference.mean())
-    low, high = ttest_1samp(difference, 0.0).confidence_interval(0.95)
+    low, high = ttest_1samp(difference, 0.0).confidence_interval(0.9)
     assert found.low == pytest.approx(low)
     assert found.high == pytest.approx(high)
 
@@ -178,7 +178,7 @@ def test_differences_of_single_assessors_by_the_long_way(inputs: Inputs) -> None
     left = np.array([less([name for name in names if name != out]) for out in names])
     n = len(names)
     error = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
-    half = 3.182446305284263 * error  # Student's t, 3 degrees of freedom
+    half = 2.3533634348018264 * error  # Student's t, 3 degrees of freedom
     assert table["less certain"][at] == pytest.approx(less(names))
     assert table["high"][at] - table["less certain"][at] == pytest.approx(half)
 
@@ -225,7 +225,7 @@ def test_more_topics_against_fewer(book: run.Book) -> None:
             for out in range(4)
         ]
     )
-    half = 3.182446305284263 * np.sqrt(3 / 4 * ((left - left.mean()) ** 2).sum())
+    half = 2.3533634348018264 * np.sqrt(3 / 4 * ((left - left.mean()) ** 2).sum())
     assert table["high"][0] - table["two less one"][0] == pytest.approx(half)
 
 
@@ -240,7 +240,7 @@ def test_the_strength_of_a_factor_has_an_interval(book: run.Book) -> None:
         rest = replace(results, frame=results.frame.filter(results.frame["set"] != out))
         left.append(rest.anova()["approach"].strength)
     error = np.sqrt(3 / 4 * ((np.array(left) - np.mean(left)) ** 2).sum())
-    half = 3.182446305284263 * error
+    half = 2.3533634348018264 * error
     assert half > 0.001
     assert columns["low"][at] == pytest.approx(max(found - half, 0.0))
     assert columns["high"][at] == pytest.approx(min(found + half, 1.0))

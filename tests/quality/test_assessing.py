@@ -40,13 +40,14 @@ def test_estimates_follow_the_belief_of_any_method(tiny_crowd: q.Judgements) -> 
 
 def test_every_column_is_explained_and_only_what_is_known_is_there() -> None:
     c = q.simulate(seed=1, topics=3, documents=20)
-    full = q.assessors(c.judgements, q.Given(gold=c.gold), merge=q.MajorityVote())
+    crowd = c.judgements.with_kind("machine", "*1")
+    full = q.assessors(crowd, q.Given(gold=c.gold), merge=q.MajorityVote())
     explained = set(ABOUT)
     for name in full.columns:
         assert name.removesuffix("_low").removesuffix("_high") in explained
     assert explained <= set(full.columns)
     bare = q.assessors(q.simulate(seed=1, timed=False).judgements)
-    assert not {"gold", "accuracy", "est_accuracy", "seconds"} & set(bare.columns)
+    assert not {"gold", "accuracy", "est_accuracy", "seconds", "kind"} & set(bare.columns)
 
 
 def test_intervals_hold_the_value_and_the_truth() -> None:
@@ -87,7 +88,7 @@ def test_assessors_without_judgements_are_not_known() -> None:
     few = c.judgements.select(c.judgements.assessor != 2)
     table = q.assessors(few, q.Given(gold=c.gold))
     assert table["judgements"][2] == 0
-    assert table["type"][2] == "too little data"
+    assert table["type"][2] == "cannot be told"
     assert np.isnan(table["agreement"][2])
 
 
@@ -113,6 +114,6 @@ def test_crowds_that_show_nothing_are_no_trouble(n: int) -> None:
     made = q.Judgements.of(["t"] * n, list("abc")[:n], ["x"] * n, np.array([1, 0, 1][:n], int))
     table = q.assessors(made, q.Given(gold=q.Qrels.of(["t"], ["z"], [1])), merge=q.MajorityVote())
     assert len(table) == min(n, 1)
-    assert set(table["type"]) <= {"too little data"}
+    assert set(table["type"]) <= {"cannot be told"}
     assert q.screen(made, ["random-spam", "uniform-spam", "trust", "suspected"]).left_out == ()
     assert np.isnan(q.agreement(made)["raw"].value)

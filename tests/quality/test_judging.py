@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import qrowd as q
 from qrowd.cli.main import command
-from qrowd.errors import InputError, ScaleError
+from qrowd.errors import InputError, ScaleError, UsageError
 from qrowd.quality.machine_judges import judge_table
 
 
@@ -95,3 +95,48 @@ def test_by_command_with_runs(tmp_path: Path) -> None:
     by_name = {row.split("\t")[0]: float(row.split("\t")[-1]) for row in rows}
     for name, scores in zip(made.judgements.assessors, each, strict=True):
         assert by_name[name] == pytest.approx(float(q.tau_ap(scores, truth)))
+
+
+@pytest.fixture
+def mixed(crowd: tuple[q.Judgements, q.Qrels]) -> q.Judgements:
+    """Three machines; an expert who is always wrong; somebody unknown."""
+    return crowd[0].with_kind("machine", "[abc]").with_kind("expert", "opposite")
+
+
+def test_only_machines_are_compared_where_kinds_are_known(
+    crowd: tuple[q.Judgements, q.Qrels], mixed: q.Judgements
+) -> None:
+    alone = q.judges(crowd[0].of_assessors(q.Index.of("abc")), crowd[1])
+    table = q.judges(mixed, crowd[1])
+    assert list(table.assessors) == ["a", "b", "c"]
+    for name, column in alone.columns.items():
+        assert np.array_equal(table[name], column, equal_nan=True)
+    with pytest.raises(UsageError, match="no judgement is by an assessor of the kind machine"):
+        q.judges(crowd[0].with_kind("expert", "yes"), crowd[1])
+
+
+def test_experts_are_the_human_where_there_is_no_other(
+    crowd: tuple[q.Judgements, q.Qrels], mixed: q.Judgements
+) -> None:
+    opposite = q.Qrels(crowd[1].pairs, 1 - crowd[1].grade)  # whatever is true
+    assert np.array_equal(q.judges(mixed)["kappa"], q.judges(mixed, opposite)["kappa"])
+    with pytest.raises(UsageError, match="of the kind expert; name human labels: --human"):
+        q.judges(crowd[0])
+
+
+def test_who_is_left_out_is_said(
+    crowd: tuple[q.Judgements, q.Qrels], mixed: q.Judgements, tmp_path: Path
+) -> None:
+    q.save(crowd[0], tmp_path / "all.tsv")
+    q.save(mixed, tmp_path / "mixed.tsv")
+    q.save(crowd[1], tmp_path / "few.qrels")
+    few = ["--human", f"{tmp_path}/few.qrels"]
+    named = ["--machines", "a", "--machines", "[bc]"]
+    by_pattern = CliRunner().invoke(command, ["judges", f"{tmp_path}/all.tsv", *named, *few])
+    by_file = CliRunner().invoke(command, ["judges", f"{tmp_path}/mixed.tsv", *few])
+    assert by_pattern.exit_code == by_file.exit_code == 0, by_file.output
+    assert by_pattern.stdout == by_file.stdout
+    assert len(by_file.stdout.splitlines()) == 4
+    assert by_file.stderr == "left out, not known to be a machine: 2 assessors\n"
+    alone = CliRunner().invoke(command, ["judges", f"{tmp_path}/mixed.tsv"])
+    assert alone.stderr.startswith("human labels: those of 1 expert\n")

@@ -12,7 +12,9 @@ import pytest
 
 import qrowd as q
 from qrowd.data.index import Index
+from qrowd.quality.agreement import krippendorff_alpha
 from qrowd.reporting import figures, paper_figures
+from qrowd.reporting.parts import Matrix, Table
 from qrowd.reporting.verdicts import sure, verdicts_of
 
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -46,8 +48,8 @@ def _consistent(done: q.Study) -> None:
         assert ("no probability is given" in head) == fails
         assert ("is the best system with" in body) <= (not fails)
         assert ("the best system is one of these" in body) <= (not fails)
-    if done.by_gold is not None and done.intervals is not None:
-        gold = done.by_gold.means()[0, 0]
+    if done.by_gold is not None and done.gold_means is not None:
+        gold = done.gold_means
         assert str(done.by_gold.runs.names[int(np.argmax(gold))]) in head
     if done.independence is not None:
         assert done.independence.verdict[1:] in head
@@ -92,6 +94,71 @@ def test_without_gold_and_without_runs(made: q.Collection) -> None:
     alone = verdicts_of(q.study(made.judgements))
     assert [one.question for one in alone][-1] == "What to do next?"
     assert len(alone) == 2
+
+
+def test_one_probability_of_being_best(made: q.Collection) -> None:
+    done = q.study(made.judgements, made.runs, methods=["ds"], draws=60)
+    assert done.intervals is not None
+    assert done.wide is not None
+    assert not np.allclose(done.intervals.best, done.wide.best)  # the page could show two
+    best = verdicts_of(done)[1]
+    top = float(done.wide.best[0].max())
+    assert sure(top) in best.reasons
+    section = next(one for one in q.report(done).sections if one.title == "Systems")
+    table = next(part for part in section.parts if isinstance(part, Table))
+    assert max(table.columns["P(best)"]) == top
+    matrix = next(part for part in section.parts if isinstance(part, Matrix))
+    order = done.wide.order()
+    assert matrix.values == done.wide.beats[0][np.ix_(order, order)].tolist()
+
+
+def test_without_systems_none_is_ahead() -> None:
+    good = dict.fromkeys(["sloppy", "biased", "random", "yes", "no", "pattern", "adversarial"], 0)
+    made = q.simulate(topics=5, documents=40, assessors=10, votes=5, seed=1, **good)
+    done = q.study(made.judgements, gold=made.gold, methods=["mv"])
+    last = verdicts_of(done)[-1]
+    assert last.level == "good"
+    assert last.reasons == "No assessor is doubted on enough evidence."
+
+
+def test_little_agreement_gets_no_green_tick() -> None:
+    """An alpha of .22 was called moderate, under a tick, beside 13 good ones of 36."""
+    kinds = {"good": 0.3, "sloppy": 0.5, "random": 0.1, "biased": 0.1}
+    none = dict.fromkeys(["yes", "no", "pattern", "adversarial"], 0)
+    made = q.simulate(topics=10, documents=60, assessors=20, votes=5, seed=1, **kinds, **none)
+    done = q.study(made.judgements, gold=made.gold, methods=["mv", "ds"])
+    alpha = krippendorff_alpha(made.judgements)
+    assert 0.2 < alpha < 0.4
+    trust = verdicts_of(done)[0]
+    assert trust.level == "caution"
+    assert "agree little" in trust.reasons
+    assert "moderately" not in trust.reasons
+    good = done.assessors["type"].tolist().count("good")
+    assert re.search(rf"\b{good} of \d+ assessors", trust.reasons)
+
+
+def test_gold_for_some_pairs_ranks_no_systems() -> None:
+    made = q.simulate(topics=6, documents=40, assessors=12, votes=4, runs=4, seed=2, gold=0.3)
+    done = q.study(made.judgements, made.runs, made.gold, methods=["ds"], draws=40)
+    assert done.by_gold is None
+    assert done.comparison is None
+    assert len(done.labels["ds"]) == len(made.gold)
+    head, body = _halves(done)
+    said = f"old has {len(made.gold)} of 240 judged pairs"
+    assert said in head
+    assert said in body
+    assert "nder gold" not in head.replace("ranked under it", "")
+    assert "place under gold" not in body
+
+
+def test_gold_for_some_topics_ranks_systems_there_alone() -> None:
+    made = q.simulate(topics=6, documents=40, assessors=12, votes=4, runs=4, seed=2)
+    some, _ = made.gold.topics.split(0.5, seed=1)
+    done = q.study(made.judgements, made.runs, made.gold[some], methods=["ds"], draws=40)
+    assert done.comparison is not None
+    assert done.comparison.topics == some
+    assert done.gold_means is None  # places over all topics are not held against those on some
+    assert "only on the 3 topics where it has all" in verdicts_of(done)[-1].reasons
 
 
 def test_graded() -> None:

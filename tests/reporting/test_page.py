@@ -193,3 +193,15 @@ def test_best_cells() -> None:
 
 def test_anchors() -> None:
     assert Section("How to reproduce this report", ()).anchor == "how-to-reproduce-this-report"
+
+
+def test_people_and_machines_are_told_apart() -> None:
+    made = q.simulate(topics=3, documents=15, assessors=6, votes=3, seed=1)
+    crowd = made.judgements.with_kind("machine", "a0[12]").with_kind("person", "a0[345]")
+    done = q.study(crowd, methods=["mv"])
+    page = q.report(done).to_html()
+    assert "6 assessors (3 people, 2 machines, 1 unknown)" in page
+    assert "of them machines" in page
+    assert done.assessors["kind"].tolist() == ["machine"] * 2 + ["person"] * 3 + ["unknown"]
+    plain = q.report(q.study(made.judgements, methods=["mv"])).to_html()
+    assert "machine" not in plain

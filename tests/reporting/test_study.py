@@ -92,8 +92,7 @@ def test_one_table_of_assessors(made: q.Collection) -> None:
     done = q.study(made.judgements, gold=made.gold, methods=["mv", "ds"])
     table = q.assessors(made.judgements, q.Given(gold=made.gold))
     for name, column in table.columns.items():
-        if name not in ("type", "informedness", "reference"):  # these know the method's belief too
-            np.testing.assert_array_equal(done.assessors[name], column)
+        np.testing.assert_array_equal(done.assessors[name], column)
     assert {"est_sensitivity", "est_specificity"} <= set(done.assessors.columns)
 
 
@@ -112,4 +111,8 @@ def test_the_check_of_independence_is_made_once(monkeypatch: pytest.MonkeyPatch)
     made = q.simulate(topics=4, documents=30, assessors=8, votes=4, seed=3)
     monkeypatch.setattr("qrowd.reporting.study.independence", None)  # would fail if it were called
     done = q.study(made.judgements, methods=["mv", "auto"])
-    assert done.independence is done.merged["auto"].details["independence"]
+    check = done.merged["auto"].details["independence"]
+    assert done.independence is not None
+    assert done.independence.rho == check.rho
+    assert check.detection is None
+    assert done.independence.detection is not None  # the bound is the report's

@@ -7,15 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from fastapi import Request
+from fastapi.routing import APIRoute
 from sqlalchemy import select
+from starlette.testclient import TestClient
 from tests.web.office import desk
 from tests.web.serving import API, Server
 
 from qrowd.collection.database.schema import rate
 from qrowd.collection.record import audit
-from qrowd.web import accounts
+from qrowd.errors import InputError, QrowdError, RuleError, StoreError, UsageError
+from qrowd.web import accounts, limits
 from qrowd.web.access import COOKIE, FORGERY_HEADER
-from qrowd.web.app import LARGEST_BODY, SMALL_BODY
+from qrowd.web.app import API as API_ROUTERS
+from qrowd.web.app import PAGES
+from qrowd.web.problems import sentence_of
 from qrowd.web.settings import secret_of, set_up_code
 
 SECRET = {"login": "ann", "password": "a long password"}
@@ -58,24 +64,186 @@ def test_the_page_of_the_first_account(server: Server) -> None:
     assert again.status_code == 409
 
 
-def test_passwords_cannot_be_tried_for_long(server: Server) -> None:
-    codes = [
-        server.client.post("/api/sign-in", json={**SECRET, "password": f"{at}"}).status_code
-        for at in range(12)
-    ]
-    assert codes == [401] * 10 + [429] * 2
-    server.site.clock.forward(2)
-    assert server.client.post("/api/sign-in", json=SECRET).status_code == 401
+def _elsewhere(server: Server, host: str) -> TestClient:
+    """The same server, asked from another address."""
+    return TestClient(server.client.app, client=(host, 1))
 
 
-def test_tries_are_counted_for_a_day_under_a_name_that_fits(server: Server) -> None:
+def _first_account(server: Server) -> None:
+    right = {**SECRET, "code": set_up_code(server.settings)}
+    assert server.client.post("/api/set-up", json=right).status_code == 201
+    server.client.cookies.clear()
+
+
+def test_wrong_passwords_are_slowed_down_and_lock_nobody_out(server: Server) -> None:
+    _first_account(server)
+    wrong = {**SECRET, "password": "a wrong password"}
+    codes = [server.client.post("/api/sign-in", json=wrong).status_code for _ in range(13)]
+    assert codes == [401] * 10 + [401] + [429] * 2  # the one of this pause
+    assert server.client.post("/api/sign-in", json={**wrong, "login": "bob"}).status_code == 401
+    assert _elsewhere(server, "192.0.2.7").post("/api/sign-in", json=SECRET).status_code == 200
+    page = server.client.post("/sign-in", data=SECRET)
+    assert (page.status_code, "oo many tries" in page.text) == (429, True)
+    server.site.clock.forward(5 / 60)
+    assert server.client.post("/api/sign-in", json=SECRET).status_code == 200
+
+
+def test_right_passwords_are_not_counted(server: Server) -> None:
+    _first_account(server)
+    for _ in range(15):
+        assert server.client.post("/api/sign-in", json=SECRET).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "limit"),
+    [
+        ("/api/set-up", {**SECRET, "code": "guess"}, limits.WRONG_SET_UPS),
+        (
+            "/api/join",
+            {"invitation": "guess", "password": "a long password"},
+            limits.WRONG_INVITATIONS,
+        ),
+        (f"{API}/enter", {"link": "guess"}, limits.WRONG_LINKS),
+    ],
+)
+def test_guesses_are_slowed_down_by_address(
+    server: Server, path: str, body: dict[str, str], limit: limits.Limit
+) -> None:
+    codes = [server.client.post(path, json=body).status_code for _ in range(limit.times + 3)]
+    assert codes[-2:] == [429, 429]
+    assert 429 not in codes[: limit.times + 1]
+    assert _elsewhere(server, "192.0.2.7").post(path, json=body).status_code == codes[0]
+    server.site.clock.forward(limit.pause / 60)
+    assert server.client.post(path, json=body).status_code == codes[0]
+
+
+def test_a_lab_behind_one_address_works(server: Server) -> None:
+    """Sixty people come in, come back again and again, and mistype; nobody has to wait."""
+    links = [server.link(f"person {at}") for at in range(60)]
+    for _ in range(4):
+        for link in links:
+            assert server.client.post(f"{API}/enter", json={"link": link[:-1]}).status_code == 401
+            assert server.client.post(f"{API}/enter", json={"link": link}).status_code == 200
+        server.site.clock.forward(0.25)
+
+
+def test_messages_and_appeals_of_a_worker_are_limited(server: Server) -> None:
+    ann, bob = server.worker("ann"), server.worker("bob")
+    path, words = f"{API}/judging/messages", {"text": "hello"}
+    sent = limits.MESSAGES.times + 3
+    codes = [server.client.post(path, json=words, headers=ann).status_code for _ in range(sent)]
+    assert codes == [204] * (limits.MESSAGES.times + 1) + [429] * 2
+    assert server.client.post(path, json=words, headers=bob).status_code == 204
+    for path in (f"{API}/judging/batches/x/appeal", f"{API}/judging/sets/x/documents/1/disagree"):
+        codes = [
+            server.client.post(path, json=words, headers=bob).status_code
+            for _ in range(limits.APPEALS.times + 2)
+        ]
+        assert codes[-1] == 429
+
+
+def test_counts_hold_no_address_and_no_login_and_are_gone_after_a_day(server: Server) -> None:
     for login in ("a" * 200, "bob"):
         tried = {**SECRET, "login": login}
-        assert server.client.post("/api/sign-in", json=tried).status_code == 401
+        client = _elsewhere(server, "192.0.2.7")
+        assert client.post("/api/sign-in", json=tried).status_code == 401
         with server.site.store.snapshot() as db:
-            kept = list(db.scalars(select(rate.c.what)))
-        assert kept == [f"sign-in {login}"[:200]]
+            kept = list(db.scalars(select(rate.c.what).order_by(rate.c.what)))
+        assert [name.split()[0] for name in kept] == ["password", "sign-in"]
+        assert not [name for name in kept if login in name or "192.0.2" in name]
         server.site.clock.forward(25 * 60)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unix", "unix"),
+    ],
+)
+def test_an_address_is_counted_as_one_household(host: str, address: str) -> None:
+    request = Request({"type": "http", "client": (host, 1), "headers": []})
+    assert limits.address_of(request) == address
+
+
+def test_a_session_ends_when_its_password_changes(server: Server) -> None:
+    _first_account(server)
+    others = [server.client.post("/api/sign-in", json=SECRET).json()["token"] for _ in range(2)]
+    server.client.cookies.clear()
+    mine = {"Authorization": f"Bearer {others[0]}"}
+    made = server.client.post(f"{API}/tokens", json={}, headers=mine).json()["token"]
+    path, new = "/api/password", "another long password"
+    wrong = {"password": "a wrong one", "new_password": new}
+    assert server.client.post(path, json=wrong, headers=mine).status_code == 401
+    short = {"password": SECRET["password"], "new_password": "short"}
+    assert server.client.post(path, json=short, headers=mine).status_code == 422
+    assert server.client.get("/api/me", headers=mine).status_code == 200
+    right = {"password": SECRET["password"], "new_password": new}
+    reply = server.client.post(path, json=right, headers=mine)
+    assert reply.status_code == 200
+    server.client.cookies.clear()
+    for ended in (*others, made):
+        headers = {"Authorization": f"Bearer {ended}"}
+        assert server.client.get("/api/me", headers=headers).status_code == 401
+    now = {"Authorization": f"Bearer {reply.json()['token']}"}
+    assert server.client.get("/api/me", headers=now).status_code == 200
+    assert server.client.post("/api/sign-in", json=SECRET).status_code == 401
+    assert server.client.post("/api/sign-in", json={**SECRET, "password": new}).status_code == 200
+    worker = server.worker("ann")  # has no account
+    assert server.client.post(path, json=right, headers=worker).status_code == 422
+
+
+def test_a_password_is_changed_on_a_page(server: Server) -> None:
+    _first_account(server)
+    assert server.client.post("/sign-in", data=SECRET).status_code == 200
+    before = server.client.cookies["qrowd-office"]
+    forgery = server.client.get("/api/me").json()["forgery_token"]
+    assert "Password so far" in server.client.get("/password").text
+    form = {"forgery": forgery, "password": "wrong", "new_password": "another long password"}
+    refused = server.client.post("/password", data=form)
+    assert (refused.status_code, "do not fit together" in refused.text) == (401, True)
+    done = server.client.post("/password", data={**form, "password": SECRET["password"]})
+    assert (done.status_code, done.url.path) == (200, "/campaigns")
+    assert "Your password is changed" in done.text
+    assert server.client.cookies["qrowd-office"] != before
+    old = {"Authorization": f"Bearer {before}"}
+    assert server.client.get("/api/me", headers=old).status_code == 401
+
+
+def test_what_is_private_is_not_stored_by_browsers(server: Server) -> None:
+    ann, organiser = server.worker("ann"), server.token("organiser")
+    batch = server.client.post(f"{API}/judging/next", headers=ann)
+    asked = [
+        batch,
+        server.client.get(f"{API}/judging/me", headers=ann),
+        server.client.get(f"{API}/judging/data", headers=ann),
+        server.client.get(f"{API}/workers", headers=organiser),
+        server.client.get("/api/me", headers=organiser),
+        server.client.get("/api/nowhere"),
+        server.client.post("/api/sign-in", json=SECRET),
+    ]
+    assert {reply.headers["Cache-Control"] for reply in asked} == {"no-store"}
+    key = batch.json()["batch"]["sets"][0]["key"]
+    raw = server.client.get(f"{API}/judging/sets/{key}/documents/1", headers=ann)
+    assert raw.headers["Cache-Control"].startswith("private")
+    assert server.client.get("/static/qrowd.css").headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (InputError("is full", file="/srv/q/files/3/x.run", line=3), "x.run:3: is full"),
+        (InputError("no folder /srv/q/files; make it"), "no folder files; make it"),
+        (StoreError("cannot open /srv/q.db", file="/srv/q.db"), "cannot open q.db"),
+        (UsageError("/srv/q/keys.json: no ('/srv/q/keys.json')"), "keys.json: no ('keys.json')"),
+        (RuleError("x", "https://example.org/a/b, 1/2/3"), "https://example.org/a/b, 1/2/3"),
+    ],
+)
+def test_no_message_tells_the_folders_of_the_server(error: QrowdError, sentence: str) -> None:
+    assert sentence_of(error) == sentence
 
 
 def test_nobody_waits_for_a_password_to_be_hashed(
@@ -251,17 +419,55 @@ def test_an_undo_needs_what_the_act_needs(server: Server) -> None:
 
 
 def test_large_bodies_are_for_those_who_are_signed_in(server: Server) -> None:
-    large = b"x" * (SMALL_BODY + 1)
-    known = [server.token("organiser", campaign_id=None), server.token("organiser")]
-    for path in ("/drafts/x/name", "/sign-in", "/api/sign-in"):
-        for nobody in ({}, {"Authorization": "Bearer guess"}, {"Cookie": f"{COOKIE}=guess"}):
+    large = b"x" * (limits.SMALL_BODY + 1)
+    administrator, organiser = (
+        server.token("organiser", campaign_id=None),
+        server.token("organiser"),
+    )
+    guesses: tuple[dict[str, str], ...] = (
+        {},
+        {"Authorization": "Bearer guess"},
+        {"Cookie": f"{COOKIE}=guess"},
+    )
+    for path in ("/drafts/x/name", f"{API}/links", f"{API}/runs", "/api/campaigns"):
+        for nobody in (*guesses, server.worker("ann"), server.token("expert")):
             reply = server.client.post(path, content=large, headers=nobody)
             assert (reply.status_code, "sign in to send more" in reply.text) == (413, True)
-        for headers in known:
+        for headers in (administrator, organiser):
             assert server.client.post(path, content=large, headers=headers).status_code != 413
-    told = [{**headers, "Content-Length": str(LARGEST_BODY + 1)} for headers in known]
-    codes = [server.client.post("/drafts/x/name", headers=one).status_code for one in told]
+    stated = {"Content-Length": str(limits.LARGEST_BODY + 1)}
+    codes = [
+        server.client.post("/drafts/x/name", headers={**headers, **stated}).status_code
+        for headers in (administrator, organiser)
+    ]
     assert (codes[0] != 413, codes[1]) == (True, 413)
+
+
+LARGE_ROUTES = {  # all others take an answer or a form
+    *("/api/campaigns", "/api/campaigns/{name}/extensions", "/api/campaigns/{name}/runs"),
+    *("/campaigns/{name}/extend", "/campaigns/{name}/runs"),
+    *("/api/campaigns/{name}/links", "/campaigns/{name}/links"),
+    *("/api/campaigns/{name}/acts", "/campaigns/{name}/act", "/api/campaigns/{name}/money"),
+}
+
+
+def test_every_route_has_a_limit_of_its_own(server: Server) -> None:
+    routes = {
+        (method, route.path)
+        for router in (*API_ROUTERS, *PAGES)
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in (route.methods or set()) - {"GET", "HEAD"}
+    }
+    assert ("POST", "/api/campaigns/{name}/judging/answers") in routes
+    large = {path for _, path in routes if limits.most_bytes(path) > limits.SMALL_BODY}
+    assert {path for path in large if not path.startswith("/drafts")} == LARGE_ROUTES
+    body = b"x" * (limits.SMALL_BODY + 1)
+    known = server.token("organiser", campaign_id=None)
+    for method, path in sorted(routes):
+        if path not in large:
+            reply = server.client.request(method, path, content=body, headers=known)
+            assert reply.status_code == 413, (method, path)
 
 
 def test_a_body_of_unknown_length_is_refused(server: Server) -> None:

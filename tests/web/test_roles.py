@@ -40,7 +40,7 @@ from qrowd.web.files import drafts_in
 # the first pattern that fits says who may
 OWNERS = (
     (r"/judge/.*|/set-up|/sign-in|/join|/", "everybody"),
-    (r"/campaigns|/sign-out", "signed in"),
+    (r"/campaigns|/sign-out|/password", "signed in"),
     (r"/campaigns/\{name\}/experts(/.*)?", "expert"),
     (r"/campaigns/\{name\}(/.*)?", "organiser"),
     (r"/accounts(/.*)?|/drafts(/.*)?", "administrator"),

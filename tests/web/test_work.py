@@ -5,21 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.collection.making import PLAN
 from tests.web.serving import API, Server, make_server
+
+from qrowd.collection.database.schema import document
 
 
 def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> None:
     """Judge a batch as the titles say."""
     for shown in batch["sets"]:
-        for document in shown["documents"]:
-            place = f"{shown['key']}/{document['position']}"
+        for page in shown["documents"]:
+            place = f"{shown['key']}/{page['position']}"
             answer = {
                 "key": place,
                 "place": shown["key"],
                 "kind": "grade",
-                "position": document["position"],
-                "grade": int(document["title"].split()[-1]),
+                "position": page["position"],
+                "grade": int(page["title"].split()[-1]),
             }
             reply = server.client.post(f"{API}/judging/answers", json=answer, headers=headers)
             assert reply.status_code == 200, reply.text
@@ -133,3 +136,19 @@ def test_no_batch_says_why(server: Server) -> None:
     found = server.client.post(f"{API}/judging/next", headers=ann).json()
     assert found["batch"] is None
     assert found["nothing"]["code"] == "not-running"
+
+
+@pytest.mark.parametrize(
+    "media", ["text/html", "image/svg+xml", "application/pdf", "a\r\nX: 1", "雪/x"]
+)
+def test_bytes_of_documents_are_nothing_that_a_browser_follows(server: Server, media: str) -> None:
+    with server.site.store.write("tiny") as work:
+        work.update(document, work.own(document), media_type=media)
+    ann = server.worker("ann")
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    key = batch["sets"][0]["key"]
+    raw = server.client.get(f"{API}/judging/sets/{key}/documents/1", headers=ann)
+    assert (raw.status_code, raw.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    assert raw.headers["X-Content-Type-Options"] == "nosniff"
+    shown = server.client.get(f"/judge/tiny/documents/{key}/1", headers=ann)
+    assert shown.status_code == 200

@@ -14,10 +14,11 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
-from qrowd.kernel import in_blocks
+from qrowd.kernel import BLOCKS, in_blocks
 
 FEWEST, MOST = 4, 16
 LEAST_ROWS = 16_000  # of a block: below, calling it takes as long as its work
+LEAST_CELLS = 1000
 
 
 class ConfusionEM:
@@ -54,6 +55,7 @@ class ConfusionEM:
         self.log_prior: Floats = np.full((groups, size), -np.log(size))
         self.log_said: Floats = np.full((self.cells * size, size), -np.log(size))
         self._cuts = _cuts(judgements, self.log_said.size)
+        self._cell_blocks = min(self.cells // LEAST_CELLS + 1, BLOCKS)
         self._counts = np.zeros((len(self._cuts), *self.log_said.shape))
         self._prior_counts = np.zeros((len(self._cuts), groups, size))
         self.moved = np.inf
@@ -103,6 +105,7 @@ class ConfusionEM:
             parts = in_blocks(
                 lambda lo, hi: base_and_odds(lo, hi, self.log_said, times, self._said_odds),
                 len(times),
+                self._cell_blocks,
             )
             base += float(sum(parts))
 
@@ -132,6 +135,7 @@ class ConfusionEM:
         parts = in_blocks(
             lambda lo, hi: m_step(lo, hi, self.size, self._counts, self.pseudo, self.log_said),
             self.cells,
+            self._cell_blocks,
         )
         flat = self.smoothing == 0
         return float(sum(parts)) + (0 if flat else self.smoothing * float(self.log_prior.sum()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -28,17 +29,25 @@ from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.measures.gain import DCG
 from qrowd.evaluation.measures.precision import P
+from qrowd.evaluation.notes import provenance_notes
 from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg")
 FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
+FEWEST_EFFECTIVE = (
+    15  # labelled pairs that a run's score rests on: below, intervals hold too little
+)
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
-_DRAWS = 300
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 _BESIDE = ("low", "high", "human", "human_low", "human_high")
 _ALIKE = (
     "rg takes the judge to err alike in all runs; where it does not, its intervals do not hold; "
     "ppi needs no such assumption"
+)
+_NO_LEVEL = (
+    "recalibrate is good for the order of systems: the level of its scores depends on a model of "
+    "the machine's errors, and intervals over that model's draws hardly ever held, so there are "
+    "none; ppi has intervals"
 )
 
 
@@ -59,9 +68,10 @@ def correct(
     `machine`: merged labels (one judge) or judgements (each assessor a judge, all at once).
     `human`: a `Sample` with grades; plain qrels need `sampled`: 'random' (pairs) or 'topic' (whole
     topics). `ppi` is prediction-powered inference: P, DCG and RBP from sampled pairs, any measure
-    from sampled topics. `recalibrate` scores under recalibrated labels, `rg` corrects P by the
-    judge's sensitivity and specificity (Rogan & Gladen 1978). The human-only estimate is always
-    beside it. The target are the scores that a human who judged the whole pool would give.
+    from sampled topics. `recalibrate` scores under recalibrated labels: for the order of systems,
+    without intervals. `rg` corrects P by the judge's sensitivity and specificity (Rogan & Gladen
+    1978). The human-only estimate is always beside it. The target are the scores that a human who
+    judged the whole pool would give. Intervals need 15 labelled pairs' worth for a run and measure.
     `quantiles`: the intervals of `ppi` and of the human labels alone are by Student's t, or by a
     bootstrap, which need not lie evenly about the value.
 
@@ -94,7 +104,7 @@ class _Correction:
     def of(self, measures: tuple[Measure, ...]) -> Corrected:
         """The corrected scores of these measures."""
         short = self.design.too_few()
-        notes: list[str] = ([short] if short else []) + self._partial_judges()
+        notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
         rows = [self._blank() if short else self._of(measure, notes) for measure in measures]
         ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
         order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
@@ -132,6 +142,20 @@ class _Correction:
             "their own mean stands in"
         ]
 
+    def _told(self) -> list[str]:
+        """Where merged labels come from, and whether they have seen what is to correct them."""
+        machine, human = self.design.machine, self.design.sample.pairs
+        if not isinstance(machine, Merged):
+            return []
+        at = machine.pairs.locate(human)
+        seen = int(machine.given[at[at >= 0]].sum())
+        given = (
+            f"{seen} of {len(human)} human labels were given to the method as gold, which makes no "
+            "errors there: the correction is too small; use labels that it has not seen"
+        )
+        notes = provenance_notes(machine.provenance, self.design.runs)
+        return [*notes, *([given] if seen else [])]
+
     def _merged(self) -> Merged:
         """The machines as one."""
         if isinstance(self.design.machine, Merged):
@@ -150,11 +174,11 @@ class _Correction:
                 "human-only estimate of it; sample whole topics (by topic)"
             )
             if self.method == "recalibrate":
-                return self._recalibrated(measure) + self._blank()[:3]
+                return self._recalibrated(measure, notes) + self._blank()[:3]
             return self._blank()
         alone = self._bounded(self.design.human(measure), measure, notes)
         if self.method == "recalibrate":
-            return self._recalibrated(measure) + alone
+            return self._recalibrated(measure, notes) + alone
         if self.method == "rg":
             notes.append(_ALIKE)
             return self._bounded(self.design.rogan_gladen(measure), measure, notes) + alone
@@ -171,7 +195,12 @@ class _Correction:
         runs = len(self.design.runs)
         way = self.quantiles if estimate.parts is not None else "t"
         low, high = estimate.interval(self.level, way, self.seed)
+        few = np.zeros(runs, np.bool_)
+        if estimate.effective is not None:
+            few = ~np.isnan(estimate.value) & (estimate.effective < FEWEST_EFFECTIVE)
+            notes += self._too_few(estimate.effective[few], measure)
         alike = (estimate.error == 0) & np.isfinite(estimate.freedom) & (self.design.share < 1)
+        alike &= ~few
         if alike.any():
             notes.append(
                 f"{int(alike.sum())} of {runs} runs have no interval: all human labels "
@@ -183,18 +212,30 @@ class _Correction:
                 f"{unknown} of {runs} runs have no estimate: too few human labels on the "
                 "pairs that their scores depend on, or a judge too weak to be corrected"
             )
-        ends = [estimate.value, np.where(alike, np.nan, low), np.where(alike, np.nan, high)]
+        ends = [estimate.value, *(np.where(alike | few, np.nan, end) for end in (low, high))]
         unbounded = isinstance(measure, DCG) or getattr(measure, "gains", None)
         highest = np.inf if unbounded else 1.0
         return [np.clip(end, 0.0, highest) for end in ends]
 
-    def _recalibrated(self, measure: Measure) -> list[Floats]:
-        runs = self.design.runs
-        made = recalibrate(self._merged(), self.design.sample.qrels, self.seed, _DRAWS)
-        value = evaluate(runs, made.soft(), measure).means()[0, 0]
-        drawn = evaluate(runs, made.draws(_DRAWS, self.seed), measure, keep="means").means()[0]
-        low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2], axis=0)
-        return [value, low, high]
+    def _too_few(self, effective: Floats, measure: Measure) -> list[str]:
+        """A sentence about runs whose scores rest on so many labels, and how many would do."""
+        if not len(effective):
+            return []
+        least, labels = float(effective.min()), self.design.labels
+        # half as many again, since chance may give the next sample fewer that count
+        enough = min(ceil(1.5 * labels * FEWEST_EFFECTIVE / least), self.design.size)
+        return [
+            f"{measure!r}: {len(effective)} of {len(self.design.runs)} runs have no interval: the "
+            f"labelled pairs that their scores rest on are worth {least:.1f} equal ones at the "
+            f"least, {FEWEST_EFFECTIVE} are needed; about {enough} labels chosen like these "
+            f"{labels} would do"
+        ]
+
+    def _recalibrated(self, measure: Measure, notes: list[str]) -> list[Floats]:
+        notes.append(_NO_LEVEL)
+        made = recalibrate(self._merged(), self.design.sample.qrels, self.seed)
+        value = evaluate(self.design.runs, made.soft(), measure).means()[0, 0]
+        return [value, *self._blank()[:2]]
 
 
 def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels:

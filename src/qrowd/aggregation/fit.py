@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd import __version__
 from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Floats, Grades, Mask, over, pieces
 from qrowd.data.details import NONE, Details
@@ -30,6 +31,7 @@ from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Copula, Fit, Merged
+from qrowd.data.provenance import Input, Provenance
 from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
 from qrowd.kernel import COMPILING
 from qrowd.registry import spec_of
@@ -149,7 +151,17 @@ class Fitting:
             samples,
             details,
             copula=copula,
+            provenance=self._provenance(),
         )
+
+    def _provenance(self) -> Provenance:
+        card, inputs = self.method.card, {"judgements": Input(len(self.judgements))}
+        for name in (*card.needs, *card.uses):
+            value = getattr(self.given, name)
+            if value is not None:
+                inputs[name] = Input(len(value) if hasattr(value, "__len__") else None)
+        spec, text = spec_of(self.method), "documents" in inputs
+        return Provenance(spec, __version__, inputs, text=text, shares=card.shares)
 
     def summary(self) -> Fit:
         """How the fit went."""
@@ -158,6 +170,8 @@ class Fitting:
             doubt = ", none of them judged: do the names of topics and documents match?"
             judged = (fixed & self.voted).any()
             notes.append(f"gold fixes {int(fixed.sum())} pairs{'' if judged else doubt}")
+        if self.given.gold is not None and self.given.gold.provenance is not None:
+            notes += [f"gold: {note}" for note in self.given.gold.provenance.notes]
         spec = spec_of(self.method)
         return Fit(spec, self.settled, self.steps, tuple(self.trace), self.seconds, tuple(notes))
 

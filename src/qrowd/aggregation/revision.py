@@ -67,7 +67,11 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
         samples = samples.copy()
         samples[labelled] = codes[:, None]
     fit = replace(merged.fit, method=f"{merged.fit.method} recalibrated on {len(labelled)} pairs")
-    return replace(made, posterior=posterior, given=fixed, samples=samples, fit=fit)
+    told = merged.provenance
+    told = told and replace(told, recalibrated=told.recalibrated + len(labelled))
+    return replace(
+        made, posterior=posterior, given=fixed, samples=samples, fit=fit, provenance=told
+    )
 
 
 def _unseen(merged: Merged, at: Codes) -> Mask:
@@ -179,7 +183,8 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
     Use it before `draws` or `soft` when systems are to be scored and pairs have few votes. It leans
     on the systems' consensus: an unusual system that finds what no other does gets less credit for
     documents with weak votes. It expects a posterior of a model (`ds`, `hier-bayes`, ...), not
-    shares of votes. Pairs whose gold was given stay as they are.
+    shares of votes, nor `auto`: the scores' notes say so. Pairs whose gold was given stay as they
+    are.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=40, runs=8, assessors=8, votes=2, seed=3)
@@ -206,7 +211,9 @@ def inform(merged: Merged, runs: RunSet, seed: int = 0) -> Merged:
         method=f"{merged.fit.method} informed by {len(runs)} runs",
         converged=merged.fit.converged and converged,
     )
-    return replace(with_log_odds(merged, after, seed), fit=fit)
+    told = merged.provenance
+    told = told and replace(told, informed=tuple(runs.runs))
+    return replace(with_log_odds(merged, after, seed), fit=fit, provenance=told)
 
 
 def evidence(runs: RunSet, pairs: Pairs) -> Floats:

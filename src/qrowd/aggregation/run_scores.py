@@ -87,13 +87,16 @@ def merge_by(spec: str, judgements: Judgements, given: Given = NOTHING) -> Merge
 
 def judges(
     judgements: Judgements,
-    human: Sample | Qrels,
+    human: Sample | Qrels | None = None,
     runs: RunSet | None = None,
     *,
     measure: Measure | str = "nDCG@10",
     level: float = 0.9,
 ) -> AssessorTable:
     """Every machine judge against a few human labels.
+
+    Where kinds of assessors are known, the machines among them are compared, and without `human`
+    labels the experts' judgements, merged by majority, are these. Else everybody is a judge.
 
     `pairs` judged, `rate` of relevant answers, `with_human` pairs that have a human label, `kappa`
     with an interval over topics, `sensitivity`, `specificity`, `bias` of the rate on labelled
@@ -106,6 +109,14 @@ def judges(
     >>> list(q.judges(made.judgements, few, made.runs).columns)[:5]
     ['pairs', 'rate', 'with_human', 'kappa', 'kappa_low']
     """
+    if human is None:
+        human = (
+            registry.get("mv")
+            .fit(_only(judgements, "expert", "name human labels: --human"))
+            .qrels()
+        )
+    if judgements.kinds is not None:
+        judgements = _only(judgements, "machine", "name them: --machines")
     table = judge_table(judgements, human, level)
     if runs is None:
         return table
@@ -115,3 +126,11 @@ def judges(
     each = np.nan_to_num(evaluate(runs, judgements.by_assessor(), measure).means()[0])
     tau = np.array([float(tau_ap(judge, reference)) for judge in each])
     return replace(table, columns={**table.columns, "tau_ap": tau})
+
+
+def _only(judgements: Judgements, kind: str, otherwise: str) -> Judgements:
+    """The judgements of one kind of assessors, over the pairs that they judged."""
+    chosen = judgements.of_kind(kind)
+    if not len(chosen):
+        raise UsageError(f"no judgement is by an assessor of the kind {kind}; {otherwise}")
+    return chosen.of_pairs(np.diff(chosen.pair_starts) > 0)

@@ -13,7 +13,6 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import ParameterError, require_name
 
-LEVEL = 0.95
 _REPLICATES = 2000
 ALL = "all"
 
@@ -33,6 +32,7 @@ class Curves(Framed):
     accuracy: Floats
     notes: tuple[str, ...] = ()
     seed: int = 0
+    level: float = 0.9  # of intervals
 
     def __repr__(self) -> str:
         size = f"{len(self.topics)} topics, {self.accuracy.shape[2]} randomisations"
@@ -64,34 +64,34 @@ class Curves(Framed):
         each = self.accuracy.mean(axis=2)
         return np.concatenate([each.mean(axis=1, keepdims=True), each], axis=1)
 
-    def bounds(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+    def bounds(self) -> tuple[Floats, Floats]:
         """Low and high ends of the intervals of `means`."""
         from scipy.special import stdtrit
 
         each, copies = self.accuracy.mean(axis=2), self.accuracy.shape[2]
-        low, high = self._over_topics(each, level)
+        low, high = self._over_topics(each)
         with np.errstate(invalid="ignore", divide="ignore"):
             sd = self.accuracy.std(axis=2, ddof=1) if copies > 1 else np.full(each.shape, np.nan)
-            half = stdtrit(max(copies - 1, 1), (1 + level) / 2) * sd / np.sqrt(copies)
+            half = stdtrit(max(copies - 1, 1), (1 + self.level) / 2) * sd / np.sqrt(copies)
         least, most = np.clip(each - half, 0, 1), np.clip(each + half, 0, 1)
         return (
             np.concatenate([low[:, None], least], axis=1),
             np.concatenate([high[:, None], most], axis=1),
         )
 
-    def _over_topics(self, each: Floats, level: float) -> tuple[Floats, Floats]:
+    def _over_topics(self, each: Floats) -> tuple[Floats, Floats]:
         """Ends of the interval of the mean over topics of each[..., topic, point]."""
         if len(self.topics) < 2:
             nothing = np.full((*each.shape[:-2], each.shape[-1]), np.nan)
             return nothing, nothing
         weights = topic_weights(len(self.topics), _REPLICATES, self.seed) / len(self.topics)
-        return interval(np.einsum("bt,...tp->...pb", weights, each), level)
+        return interval(np.einsum("bt,...tp->...pb", weights, each), self.level)
 
-    def gain(self, method: str, over: str, level: float = LEVEL) -> tuple[Floats, Floats, Floats]:
+    def gain(self, method: str, over: str) -> tuple[Floats, Floats, Floats]:
         """Mean difference in accuracy at each point, and its interval over topics."""
         own, other = self.accuracy[self._code(method)], self.accuracy[self._code(over)]
         each = (own - other).mean(axis=1)
-        low, high = self._over_topics(each, level)
+        low, high = self._over_topics(each)
         return np.asarray(each.mean(axis=0)), low, high
 
     def frame_columns(self) -> dict[str, Coded | Array]:
@@ -110,13 +110,13 @@ class Curves(Framed):
             "high": high.ravel(),
         }
 
-    def summary(self, level: float = LEVEL) -> dict[str, Sequence[object]]:
+    def summary(self) -> dict[str, Sequence[object]]:
         """At each whole number of votes per document: the mean of topics, and the gain over the
         first method, both with intervals over topics.
         """
         whole = np.flatnonzero(np.abs(self.votes - np.round(self.votes)) < 1e-9)
-        means, (low, high) = self.means()[:, 0], self.bounds(level)
-        gains = [self.gain(method, self.methods[0], level) for method in self.methods]
+        means, (low, high) = self.means()[:, 0], self.bounds()
+        gains = [self.gain(method, self.methods[0]) for method in self.methods]
         columns: dict[str, Sequence[object]] = {
             "votes": np.repeat((self.votes[whole] + 0.5).astype(int), len(self.methods)).tolist(),
             "method": [*self.methods] * len(whole),

@@ -16,18 +16,11 @@ from qrowd.errors import InputError
 from qrowd.registry import Card
 
 SHARED = (
+    opt.judgements,
     opt.runs,
-    click.option(
-        "--judgements",
-        multiple=True,
-        required=True,
-        metavar="FILE",
-        help="The judgements of the assessors. Repeatable.",
-    ),
-    opt.columns,
     opt.measures("AP, nDCG@20, ... (see `qrowd measures`). Repeatable. Default: AP."),
     opt.gold,
-    click.option(
+    opt.option(
         "--train-topics",
         metavar="FILE|TOPICS|SHARE",
         help="Topics to learn from gold on: a file with one topic per line, topics separated by "
@@ -41,7 +34,7 @@ SHARED = (
         "--intervals",
         help="Intervals of scores and places: topics and assessors drawn anew, weights relearned.",
     ),
-    opt.with_default("--level", type=float, default=0.9, help="Confidence level of the intervals."),
+    opt.level,
     opt.seed,
     opt.output,
     opt.as_json,
@@ -53,16 +46,15 @@ def _words(card: Card) -> tuple[str, str]:
     gold = " --gold some.qrels --train-topics 0.3" if "reference" in card.needs else ""
     needs = "Needs --gold. " if gold else ""
     source = f"{needs}After {card.paper}; the model: `qrowd methods {card.id}`."
-    example = f"qrowd aware {card.id} --runs 'runs/*.gz' --judgements crowd.tsv{gold} -o scores.tsv"
+    example = f"qrowd aware {card.id} crowd.tsv --runs 'runs/*.gz'{gold} -o scores.tsv"
     return source, example
 
 
 def _aware(
     method: Any,
     *,
+    files: opt.JudgementFiles,
     runs: opt.RunFiles,
-    judgements: tuple[str, ...],
-    columns: str | None,
     measures: tuple[str, ...],
     gold: opt.GoldFile,
     train_topics: str | None,
@@ -73,15 +65,14 @@ def _aware(
     seed: int,
     output: str | None,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Read what the options name, merge the scores, write."""
     from qrowd.aggregation.aware import aware, check_gold
 
     check_gold(method.card, gold.path is not None)
-    crowd = opt.JudgementFiles(judgements, columns).read()
+    crowd = files.read()
     systems = runs.read()
-    trusted = gold.read()
+    trusted = gold.read(files.rel)
     if trusted is not None:
         trusted = trusted[_training(train_topics, trusted.topics.intersection(crowd.topics), seed)]
     done = aware(
@@ -91,8 +82,7 @@ def _aware(
         say(
             f"learned on {len(done.training)} topics ({', '.join(list(done.training)[:10])}"
             f"{', ...' if len(done.training) > 10 else ''}): compare on the others, "
-            "qrowd compare --leave-out",
-            quiet,
+            "qrowd compare --leave-out"
         )
     if assessors:
         put(done.weights(), assessors)
@@ -103,7 +93,7 @@ def _aware(
     else:
         deliver_scores(done.merged, output, as_json)
     if not as_json:
-        say_notes(done.merged.notes, quiet)
+        say_notes(done.merged.notes)
 
 
 @click.group(
@@ -112,10 +102,11 @@ def _aware(
     shared=SHARED,
     act=_aware,
     words=_words,
-    subcommand_metavar="METHOD --runs FILES --judgements FILE [OPTIONS]",
+    old={"--judgements": ""},
+    subcommand_metavar="METHOD JUDGEMENTS... --runs FILES [OPTIONS]",
 )
 def command() -> None:
-    """Score runs under each assessor, then merge the scores instead of the judgements (AWARE).
+    """Merge scores under each assessor, not labels (AWARE).
 
     METHOD is one of the methods below, with parameters if you like: "aware-u(gap='tau')". The
     thesis's names (sup_apc, sgl_fro_msd) work too. For a method's options, see `qrowd aware aware-s
@@ -123,23 +114,23 @@ def command() -> None:
 
     \b
     Examples:
-      qrowd aware aware-uni --runs 'runs/*.gz' --judgements crowd.tsv -m AP -m nDCG@20
-      qrowd aware aware-s --gap apc --runs 'runs/*.gz' --judgements crowd.tsv --gold some.qrels \\
+      qrowd aware aware-uni crowd.tsv --runs 'runs/*.gz' -m AP -m nDCG@20
+      qrowd aware aware-s crowd.tsv --runs 'runs/*.gz' --gold some.qrels --gap apc \\
         --train-topics train.txt -o scores.tsv --assessors weights.tsv
     """
 
 
 def _training(stated: str | None, topics: q.Index, seed: int) -> q.Index:
     """Some of the `topics`: those of a file, those listed, or a share of them at random."""
+    from qrowd.io.topics import read_topic_list
+
     if not len(topics):
         raise InputError("gold and judgements have no topic in common; do topic names match?")
     if stated is None:
         return topics
     if "." in stated and stated.replace(".", "", 1).isdigit():
         return topics.split(float(stated), seed)[0]
-    listed = (
-        opt.read_topic_list(stated) if Path(stated).is_file() else q.Index.of(stated.split(","))
-    )
+    listed = read_topic_list(stated) if Path(stated).is_file() else q.Index.of(stated.split(","))
     missing = listed.without(topics)
     if len(missing):
         raise InputError(

@@ -12,8 +12,8 @@ from qrowd.registry import Card, cards, get
 from qrowd.rendering import table_of
 
 
-@click.command()
-@click.argument("method", required=False)
+@opt.command()
+@click.argument("method", required=False, type=opt.Spec("method"))
 @opt.output
 @opt.as_json
 def methods(method: str | None, output: str | None, as_json: bool) -> None:
@@ -44,8 +44,8 @@ def methods(method: str | None, output: str | None, as_json: bool) -> None:
     _describe(card, facts, _method(card), as_json)
 
 
-@click.command()
-@click.argument("measure", required=False)
+@opt.command()
+@click.argument("measure", required=False, type=opt.Spec("measure"))
 @opt.output
 @opt.as_json
 def measures(measure: str | None, output: str | None, as_json: bool) -> None:

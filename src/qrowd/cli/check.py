@@ -9,8 +9,8 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import say, show, show_json
-from qrowd.errors import InputError
+from qrowd.cli.output import show, show_json, warn
+from qrowd.errors import InputError, UsageError
 from qrowd.rendering import table_of
 
 if TYPE_CHECKING:
@@ -29,30 +29,42 @@ KINDS = (
 )
 
 
-@click.command(short_help="Say what files are, what is in them, and whether they fit together.")
-@click.argument("files", nargs=-1, metavar="FILE...", callback=opt.once)
-@opt.input_file("--gold", help="Qrels to compare the judgements and runs with.")
-@opt.input_file(
-    "--runs",
-    multiple=True,
-    metavar="FILES",
-    help="Runs to compare judgements and gold with: a file, a folder or a quoted pattern.",
+@opt.command()
+@opt.files("files", "FILE...", required=False)
+@opt.option(
+    "--as",
+    "kind",
+    type=click.Choice(KINDS),
+    part="in",
+    help="What FILEs are, where it is unclear.",
 )
-@click.option("--as", "kind", type=click.Choice(KINDS), help="What FILEs are, where it is unclear.")
-@click.option("--format", type=click.Choice(opt.FORMATS), help="The format of the FILEs.")
-@click.option("--columns", metavar="NAMES", help="The columns of judgements, as in qrowd merge.")
+@opt.columns
+@opt.format
+@opt.people
+@opt.machines
 @opt.grades
+@opt.gold_file
+@opt.runs_if_any
+@opt.input_file("--topics", help="Topics that judgements and runs should be about.")
+@opt.input_file("--documents", multiple=True, help="Documents that should have been judged.")
+@opt.output
 @opt.as_json
+@opt.quiet
 def command(
     files: tuple[str, ...],
-    gold: str | None,
-    runs: tuple[str, ...],
     kind: str | None,
-    format: str | None,
     columns: str | None,
+    format: str | None,
+    people: str | None,
+    machines: tuple[str, ...],
+    gold: str | None,
+    runs: opt.RunFiles,
+    topics: str | None,
+    documents: tuple[str, ...],
+    output: str | None,
     as_json: bool,
 ) -> None:
-    """Say what FILEs are, what is in them, and whether they fit together.
+    """Say what files are, and whether they fit together.
 
     Judgements, qrels, runs, scores, probabilities, tables of assessors, topics, documents
     and orders are told apart by their columns or elements. A file that cannot be read is named
@@ -66,16 +78,21 @@ def command(
       qrowd check topics.xml docs.jsonl
       qrowd check votes.csv --columns doc=url,assessor=who,grade=stars
     """
-    if not (files or gold or runs):
-        raise click.UsageError("name at least one file")
-    checked = Checked(kind, format, columns)
+    named = {
+        "qrels": [gold] if gold else [],
+        "runs": list(runs.paths),
+        "topics": [topics] if topics else [],
+        "documents": list(documents),
+    }
+    if not (files or any(named.values())):
+        raise UsageError("name at least one file")
+    checked = Checked(kind, format, columns, runs.names, people, machines)
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
-    if gold:
-        checked.add("qrels", [gold])
-    if runs:
-        checked.add("runs", list(runs))
-    checked.print(as_json)
+    for name, group in named.items():
+        if group:
+            checked.add(name, group)
+    checked.print(output, as_json)
     if checked.failed:
         sys.exit(1)
 
@@ -83,12 +100,19 @@ def command(
 class Checked:
     """What is in each file, and the nouns that can be held against each other."""
 
-    def __init__(self, kind: str | None, format: str | None, columns: str | None) -> None:
-        self.kind, self.format, self.columns = kind, format, columns
+    def __init__(
+        self,
+        kind: str | None,
+        format: str | None,
+        columns: str | None,
+        run_names: str,
+        people: str | None,
+        machines: tuple[str, ...],
+    ) -> None:
+        self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
+        self.people, self.machines = people, machines
         self.findings: list[tuple[str, Findings]] = []
-        self.judgements: q.Judgements | None = None
-        self.gold: q.Qrels | None = None
-        self.runs: q.RunSet | None = None
+        self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
         self._sources: dict[str, Any] = {}
 
@@ -126,7 +150,7 @@ class Checked:
     def _fail(self, error: InputError) -> None:
         """Say what is wrong with a file, and go on."""
         self.failed = True
-        say(f"qrowd: {error}")
+        click.echo(f"qrowd: {error}", err=True)
 
     def _add(self, kind: str, files: list[str]) -> None:
         from qrowd.io.anything import has_ranks, ranks_are_read
@@ -135,17 +159,18 @@ class Checked:
         with ranks_are_read():
             noun = self._read(kind, files)
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        self.findings.append((name, described(noun)))
         if isinstance(noun, q.Judgements):
-            self.judgements = noun
+            try:
+                noun = opt.with_people(noun, self.people, self.machines)
+            except InputError as error:
+                raise (error if error.file else error.at(name)) from None
+        self.findings.append((name, described(noun)))
+        self.nouns[type(noun)] = noun
+        if isinstance(noun, q.Judgements):
             file = self.source(files[0])
             if not self.columns and has_ranks(file):  # orders are in it, too
                 orders = q.read_orders(file, format=self.format)
                 self.findings.append((name, described(orders)))
-        elif isinstance(noun, q.Qrels):
-            self.gold = noun
-        elif isinstance(noun, q.RunSet):
-            self.runs = noun
 
     def _read(self, kind: str, files: list[str]) -> Any:
         from qrowd.io.anything import read_any
@@ -153,27 +178,34 @@ class Checked:
         sources = [self.source(file) for file in files]
         words = opt.stated_grades()
         if kind == "runs":
-            return q.read_runs(sources, format=self.format)
+            return q.read_runs(sources, format=self.format, names=self.run_names)
         if kind == "judgements" and (self.columns or self.kind):
             return q.read_judgements(
                 sources[0], columns=self.columns, format=self.format, grades=words
             )
         return read_any(sources[0], kind, format=self.format, grades=words)
 
-    def print(self, as_json: bool) -> None:
-        """Facts to stdout, warnings to stderr; all of it as one JSON object.
+    def print(self, output: str | None, as_json: bool) -> None:
+        """Facts to a file or stdout, warnings to stderr; all of it as one JSON object.
 
-        Last come those about judgements, gold and runs together: how far they overlap.
+        Last come those about judgements, gold, runs and texts together: how far they overlap.
         """
         from qrowd.io.describe import fitted
 
-        overlap = fitted(self.judgements, self.gold, self.runs)
+        overlap = fitted(
+            self.nouns.get(q.Judgements),
+            self.nouns.get(q.Qrels),
+            self.nouns.get(q.RunSet),
+            self.nouns.get(q.Topics),
+            self.nouns.get(q.Documents),
+        )
         if overlap.facts:
             self.findings.append(("together", overlap))
         if as_json:
             show_json([{"file": name, **vars(findings)} for name, findings in self.findings])
+        if as_json and not output:
             return
-        if sys.stdout.isatty():
+        if sys.stdout.isatty() and not output:
             for name, findings in self.findings:
                 values = [_text(value) for value in findings.facts.values()]
                 table = {"what": list(findings.facts), "value": values}
@@ -185,10 +217,10 @@ class Checked:
                 for name, findings in self.findings
                 for fact, value in findings.facts.items()
             ]
-            show(table_of(rows))
+            show(table_of(rows), output)
         for name, findings in self.findings:
             for warning in findings.warnings:
-                say(f"warning: {name}: {warning}")
+                warn(f"{name}: {warning}")
 
 
 def _text(value: Any) -> str:

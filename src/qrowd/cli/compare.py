@@ -15,24 +15,18 @@ from qrowd.io.atomic import write
 from qrowd.io.source import stem
 
 
-@click.command()
-@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", callback=opt.once)
+@opt.command(old={"--over": "--top-of"})
+@opt.files("scores", "SCORES...")
+@opt.format
+@opt.topics
+@opt.leave_out
 @opt.input_file("--reference", help="The reference scores, such as those under gold.")
 @opt.switch("--systems", help="Instead test the runs of one file of scores against each other.")
-@click.option(
+@opt.option(
     "--baseline",
     metavar="RUN",
     default="",
     help="With --systems: test every run against this one only.",
-)
-@click.option(
-    "--topics", metavar="FILE", help="Compare on these topics only: a file with one topic per line."
-)
-@click.option(
-    "--leave-out",
-    metavar="FILE",
-    help="Topics to leave out, such as those a method was trained on: a file with one topic per "
-    "line, or qrels.",
 )
 @opt.measures("Compare this measure only. Repeatable.")
 @opt.count(
@@ -42,7 +36,7 @@ from qrowd.io.source import stem
     least=0,
     most=100_000,
 )
-@opt.with_default("--level", type=float, default=0.95, help="Confidence level of the intervals.")
+@opt.level
 @opt.choice(
     "--test",
     choices=("randomisation", "t", "wilcoxon"),
@@ -53,9 +47,14 @@ from qrowd.io.source import stem
     choices=("holm", "bonferroni", "fdr", "none"),
     help="Correction for the number of tests.",
 )
-@opt.with_default("--alpha", type=float, default=0.05, help="Significance level of the marks.")
+@opt.with_default(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    help="Significance level of the marks.",
+)
 @opt.choice(
-    "--over",
+    "--top-of",
     choices=("estimate", "reference", "symmetric"),
     help="The ranking whose top tau_AP weighs most.",
 )
@@ -64,31 +63,33 @@ from qrowd.io.source import stem
     choices=("independent", "together"),
     help="How tau_AP breaks ties: in each ranking separately, or alike.",
 )
-@opt.switch("--latex", help="Print LaTeX.")
-@opt.output
-@opt.as_json
 @opt.seed
+@opt.output
+@opt.switch("--latex", part="out", help="Print LaTeX.")
+@opt.as_json
+@opt.quiet
 def compare(
     scores: tuple[str, ...],
+    format: str | None,
+    topics: str | None,
+    leave_out: str | None,
     reference: str | None,
     systems: bool,
     baseline: str,
-    topics: str | None,
-    leave_out: str | None,
     measures: tuple[str, ...],
     bootstrap: int,
     level: float,
     test: str,
     correction: str,
     alpha: float,
-    over: str,
+    top_of: str,
     rank_ties: str,
-    latex: bool,
-    output: str | None,
-    as_json: bool,
     seed: int,
+    output: str | None,
+    latex: bool,
+    as_json: bool,
 ) -> None:
-    """Compare rankings of systems with a reference ranking, or systems with each other.
+    """Compare rankings of systems, or the systems.
 
     SCORES are files that `qrowd evaluate -o` wrote; each is named by its file, or as in
     NAME=FILE. Prints, for each measure, Kendall's tau_a and tau_b, tau_AP, rank-biased overlap,
@@ -112,29 +113,26 @@ def compare(
         raise UsageError("--systems takes one file of scores, with all runs in it")
     if baseline and not systems:
         raise UsageError("--baseline needs --systems")
-    kept = opt.read_topic_list(topics) if topics else None
-    dropped = opt.read_topic_list(leave_out) if leave_out else None
     comparison: q.Comparison | q.SystemComparison
     if reference:
+        truth = _chosen(q.read_scores(reference), measures)
         comparison = q.compare(
-            {name: q.read_scores(file) for name, file in _named(scores).items()},
-            _chosen(q.read_scores(reference), measures),
-            topics=kept,
-            leave_out=dropped,
+            {name: q.read_scores(file, format=format) for name, file in _named(scores).items()},
+            truth,
+            topics=opt.kept_topics(truth.topics, topics, leave_out),
             bootstrap=bootstrap,
             level=level,
             test=test,
             correction=correction,
             alpha=alpha,
-            over=over,
+            over=top_of,
             ties=rank_ties,
             seed=seed,
         )
     else:
-        by_run = _chosen(q.read_scores(scores[0]), measures)
-        kept = by_run.topics if kept is None else kept
+        by_run = _chosen(q.read_scores(scores[0], format=format), measures)
         comparison = q.compare_systems(
-            by_run[kept if dropped is None else kept.without(dropped)],
+            by_run[opt.kept_topics(by_run.topics, topics, leave_out)],
             baseline=baseline,
             test=test,
             correction=correction,
@@ -177,40 +175,44 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
 # --- labels ---------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("merged", callback=opt.once)
-@click.argument("gold", callback=opt.once)
-@opt.grade(
-    "--gold-rel",
-    help="Make gold binary: this grade and higher ones are relevant (for graded gold beside 0/1 "
-    "labels). Default: --rel.",
-)
-@opt.grade("--rel", help="Make merged labels binary: this grade and higher ones are relevant.")
+@opt.command()
+@opt.file("merged")
+@opt.file("gold")
+@opt.format
+@opt.topics
+@opt.rel
+@opt.gold_rel
 @opt.input_file(
     "--given",
-    help="Qrels that the method was given as gold: these pairs are scored separately. A file of "
-    "probabilities marks them already.",
+    help="Qrels that the method was given as gold: these pairs are scored separately. Files that "
+    "`qrowd merge` wrote tell them already.",
 )
-@opt.switch("--per-topic", help="Also print one line per topic.")
+@opt.grades
+@opt.level
+@opt.count("--bins", 10, "Number of bins of the calibration table.")
+@opt.output
+@opt.switch("--per-topic", part="out", help="Also print one line per topic.")
 @opt.switch(
     "--calibration",
+    part="out",
     help="Also print how well the probabilities are calibrated: the table of a reliability "
     "diagram, and the parts of the Brier score.",
 )
-@opt.count("--bins", 10, "Number of bins of the calibration table.")
-@opt.grades
-@opt.output
 @opt.as_json
+@opt.quiet
 def score(
     merged: str,
     gold: str,
-    gold_rel: int | None,
+    format: str | None,
+    topics: str | None,
     rel: int | None,
+    gold_rel: int | None,
     given: str | None,
-    per_topic: bool,
-    calibration: bool,
+    level: float,
     bins: int,
     output: str | None,
+    per_topic: bool,
+    calibration: bool,
     as_json: bool,
 ) -> None:
     """Score merged labels against gold.
@@ -231,13 +233,15 @@ def score(
     from qrowd.comparison.labels import calibration_text, per_topic_text
     from qrowd.io.qrels import read_labels
 
-    labels = read_labels(merged, grades=opt.stated_grades())
+    labels = read_labels(merged, format=format, grades=opt.stated_grades())
+    if topics:
+        labels = labels[opt.kept_topics(labels.topics, topics)]
     truth = opt.read_qrels(gold)
     seen = opt.read_qrels(given) if given else None
     cut = rel if gold_rel is None else gold_rel
     truth = truth if cut is None else truth.binary(cut)
     labels = labels if rel is None else labels.binary(rel)
-    scores = q.score_labels(labels, truth, given=seen, bins=bins)
+    scores = q.score_labels(labels, truth, given=seen, bins=bins, level=level)
     deliver(scores, output, as_json)
     if output and not as_json:
         say_notes(scores.notes)

@@ -7,25 +7,25 @@ import click
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import put, save_pictures, say_notes, show_json
+from qrowd.cli.verbs import Family
 from qrowd.errors import UsageError
 
 
-@click.group()
+@click.group(cls=Family)
 def command() -> None:
     """Look at the documents' texts.
 
     \b
     Examples:
-      qrowd content check --documents docs.jsonl --qrels nist.qrels
+      qrowd content check docs.jsonl --qrels nist.qrels
     """
 
 
-@command.command()
-@opt.documents
+@command.command(old={"--documents": "", "--qrels-rel": "--rel"})
+@opt.documents_first
 @opt.qrels
-@opt.with_default(
-    "--qrels-rel", type=int, default=1, metavar="GRADE", help="Relevant from this grade on."
-)
+@opt.topics
+@opt.rel
 @opt.with_default(
     "--near",
     type=click.FloatRange(0, 1),
@@ -33,34 +33,29 @@ def command() -> None:
     metavar="COSINE",
     help="Two documents are near-duplicates from this cosine on.",
 )
-@click.option(
+@opt.option(
     "--topic",
     metavar="TOPIC",
     help="The topic whose densities to show. Default: the one with most relevant documents.",
 )
-@opt.with_default(
-    "--level",
-    type=click.FloatRange(0.5, 0.999),
-    default=0.95,
-    help="Confidence level of the interval.",
-)
-@opt.figures("Draw the similarities.")
-@opt.output
-@opt.as_json
+@opt.level
 @opt.seed
+@opt.output
+@opt.figures("Draw the similarities.")
+@opt.as_json
 @opt.quiet
 def check(
     documents: opt.DocumentFiles,
     qrels: str,
-    qrels_rel: int,
+    topics: str | None,
+    rel: int | None,
     near: float,
     topic: str | None,
     level: float,
-    figures: str | None,
-    output: str | None,
-    as_json: bool,
     seed: int,
-    quiet: bool,
+    output: str | None,
+    figures: str | None,
+    as_json: bool,
 ) -> None:
     """Are relevant documents more alike to each other than to others?
 
@@ -71,16 +66,17 @@ def check(
 
     \b
     Examples:
-      qrowd content check --documents docs.jsonl --qrels nist.qrels --json
-      qrowd content check --documents docs.jsonl --qrels nist.qrels -o topics.tsv
+      qrowd content check docs.jsonl --qrels nist.qrels --json
+      qrowd content check docs.jsonl --qrels nist.qrels -o topics.tsv
     """
     from qrowd.content.hypothesis import text_of
     from qrowd.content.similarity import qrels_with_text
 
     if bool(documents.texts) == bool(documents.vectors):
-        raise UsageError("name the documents: --documents FILE, or --vectors FILE")
+        raise UsageError("name the documents, or their --vectors FILE")
     content = documents.content()
-    gold = opt.read_qrels(qrels).binary(qrels_rel)
+    gold = opt.read_qrels(qrels).binary(1 if rel is None else rel)
+    gold = gold[opt.kept_topics(gold.topics, topics)] if topics else gold
     if documents.without != "refuse":
         content, gold = qrels_with_text(gold, content, without=documents.without)
     test = q.cluster_test(content, gold, near=near, level=level, seed=seed)
@@ -90,10 +86,10 @@ def check(
         from qrowd.reporting.paper_figures import densities, similarities  # imports matplotlib
 
         pictures = {"similarities": similarities(test), "densities": densities(test, topic)}
-        save_pictures(pictures, figures, quiet)
+        save_pictures(pictures, figures)
     if as_json:
         show_json(test.to_dict(topic))
         return
     if not output:
         click.echo(text_of(test))
-    say_notes(test.notes, quiet)
+    say_notes(test.notes)

@@ -24,6 +24,8 @@ class Relevance:
     qrels: str | None
     judgements: tuple[str, ...]
     columns: str | None
+    format: str | None
+    topics: str | None
     per_assessor: bool
     method: str | None
     gold: opt.GoldFile
@@ -65,12 +67,15 @@ class Relevance:
             raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
 
     def read(self) -> q.Qrels | q.Judgements | q.Merged:
-        """What the options say to score under."""
-        if self.qrels:
-            return opt.read_qrels(self.qrels)
+        """What the options say to score under, on the topics of --topics only."""
         if not self.judgements:
-            return q.read_probabilities(str(self.probabilities))
-        crowd = opt.JudgementFiles(self.judgements, self.columns).read()
+            labels: q.Qrels | q.Merged = (
+                opt.read_qrels(self.qrels, self.format)
+                if self.qrels
+                else q.read_probabilities(str(self.probabilities), format=self.format)
+            )
+            return labels[opt.kept_topics(labels.topics, self.topics)] if self.topics else labels
+        crowd = opt.JudgementFiles(self.judgements, self.columns, self.format, self.topics).read()
         if not self.method:
             return crowd
         from qrowd.aggregation.run_scores import merge_by
@@ -101,7 +106,7 @@ class Correction:
     labels_needed: float | None
 
 
-@click.command()
+@opt.command(old={"--topics qrels": "--average qrels", "--topics both": "--average both"})
 @opt.runs
 @opt.input_file("--qrels", help="Score the runs under these qrels.")
 @opt.input_file(
@@ -110,24 +115,25 @@ class Correction:
     help="Score under each assessor of these judgements (--per-assessor), or under the result of "
     "merging them (--method). Repeatable.",
 )
-@click.option(
-    "--method",
-    metavar="SPEC",
+@opt.method(
     help="Merge the judgements with this method first: ds, hier-bayes, "
     '"ds(max_iter=50)", ... (see `qrowd methods`). --draws uses the method\'s own '
     "posterior draws if it has them.",
 )
 @opt.gold
 @opt.documents
-@opt.switch("--per-assessor", help="Give each assessor a score of their own.")
 @opt.columns
+@opt.format
+@opt.topics
+@opt.rel
+@opt.switch("--per-assessor", help="Give each assessor a score of their own.")
 @opt.input_file(
     "--probabilities",
     "--merged",
     help="Score under probabilities written by `qrowd merge --probabilities`: expected measures, "
     "or draws with --draws.",
 )
-@click.option(
+@opt.option(
     "--draws",
     type=click.IntRange(1, 100_000),
     metavar="N",
@@ -143,13 +149,13 @@ class Correction:
     help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
     "row, or qrels (then --sampled says how they were chosen).",
 )
-@click.option(
+@opt.option(
     "--correct",
     type=click.Choice(("ppi", "recalibrate", "rg")),
     help="Correct the scores under machine labels by the human ones: prediction-powered "
     "inference, recalibrated labels, or Rogan and Gladen's formula (P only).",
 )
-@click.option(
+@opt.option(
     "--sampled",
     type=click.Choice(("random", "topic")),
     help="How human labels without probabilities were chosen: pairs at random, or whole "
@@ -161,7 +167,7 @@ class Correction:
     help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
     "bootstrap.",
 )
-@click.option(
+@opt.option(
     "--labels-needed",
     type=click.FloatRange(min=0, min_open=True),
     metavar="H",
@@ -172,7 +178,7 @@ class Correction:
     help="Use the runs' rankings as evidence of relevance besides the votes: better scores when "
     "pairs have few votes (see Uncertainty in the documentation).",
 )
-@click.option(
+@opt.option(
     "--unjudged",
     type=click.FloatRange(0, 1),
     default=0.0,
@@ -184,15 +190,8 @@ class Correction:
     "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
     "DCG@10."
 )
-@click.option(
-    "--rel",
-    type=click.IntRange(min=0),
-    metavar="GRADE",
-    help="Relevant from this grade on, for every measure that does not say so itself "
-    "(trec_eval's -l); nDCG and other measures with gains stay graded.",
-)
 @opt.choice(
-    "--topics",
+    "--average",
     choices=("qrels", "both"),
     help="Average over all judged topics (a run without a topic scores 0 there), or only over "
     "topics that a run also has.",
@@ -207,18 +206,24 @@ class Correction:
     help="Print intervals of places (under fixed qrels of scores too), and the probability of "
     "being the best run (in JSON also of beating each other run).",
 )
-@click.option(
+@opt.option(
     "--over",
     type=click.Choice(("draws", "topics", "both")),
     help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
     "Default: all that there is.",
 )
-@opt.with_default("--level", type=float, default=0.9, help="Confidence level of the intervals.")
-@opt.switch("-q", "--per-topic", help="Print every topic (files always have them).")
-@opt.switch("--quiet", help="Print no messages.")
-@opt.output
-@opt.as_json
+@opt.level
 @opt.seed
+@opt.output
+@opt.switch(
+    "-q",
+    "--per-topic",
+    part="out",
+    help="Print every topic (files always have them). The letter is trec_eval's; in all other "
+    "commands -q is --quiet.",
+)
+@opt.as_json
+@opt.quiet_in_full
 @opt.bundled("relevance", Relevance)
 @opt.bundled("correction", Correction)
 def command(
@@ -228,18 +233,17 @@ def command(
     unjudged: float,
     measures: tuple[str, ...],
     rel: int | None,
-    topics: str,
+    average: str,
     keep: str,
     intervals: bool,
     over: str | None,
     level: float,
     per_topic: bool,
-    quiet: bool,
     output: str | None,
     as_json: bool,
     seed: int,
 ) -> None:
-    """Score runs under qrels, under each assessor, or under uncertain relevance.
+    """Score runs under qrels or uncertain relevance.
 
     Prints the mean of each run, best first. -o writes every topic (`run topic measure value`), or
     with --intervals the table of intervals.
@@ -276,7 +280,7 @@ def command(
         relevance.read(),
         chosen,
         belief=relevance.belief(seed),
-        topics=topics,
+        topics=average,
         unjudged=unjudged,
         keep=keep,
     )
@@ -285,7 +289,7 @@ def command(
     else:
         deliver_scores(scores, output, as_json, per_topic)
     if not as_json and (output or not intervals):  # which say it themselves
-        say_notes(scores.notes, quiet)
+        say_notes(scores.notes)
 
 
 def deliver_scores(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qrowd.cli import options as opt
-from qrowd.cli.output import save_pictures, say, show
+from qrowd.cli.output import quiet, save_pictures, say, show, show_json
 from qrowd.cli.verbs import Family
 from qrowd.errors import UsageError
 from qrowd.io.atomic import write
@@ -34,20 +34,20 @@ on_option = opt.with_default(
     help="Where it is computed: threads, processes, dask (on this machine), or tcp://HOST:PORT of "
     "a Dask scheduler.",
 )
-workers_option = click.option(
+workers_option = opt.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
     help="Number of threads, processes or Dask workers. Default: as many as there are cores.",
 )
-statistic_option = click.option(
+statistic_option = opt.option(
     "--statistic",
     default="",
     metavar="NAME",
     help="tau_ap, tau or rmse, or a figure of labels. Default: the plan's first.",
 )
-group_option = click.option(
-    "--topics",
+group_option = opt.option(
+    "--topic-sets",
     "group",
     default="",
     metavar="GROUP",
@@ -55,19 +55,24 @@ group_option = click.option(
 )
 
 
+OLD_GROUP = {"--topics": "--topic-sets"}
+
+
 @click.group(cls=Family)
 def command() -> None:
-    """Compare approaches on a grid of panels, topic sets, measures and run sets.
+    """Compare approaches on a grid of settings.
 
-    A plan file (TOML) says what is crossed with what; presets repeat published experiments. Results
-    are a folder with one Parquet file of cells; a run that was stopped goes on with `resume`.
+    A plan crosses approaches with panels, topic sets, measures and run sets: a plan file (TOML)
+    says what is crossed with what; presets repeat published experiments. Results are a folder with
+    one Parquet file of cells; a run that was stopped goes on with `resume`.
     """
 
 
 @command.command()
 @click.argument("name", required=False)
+@opt.output
 @opt.as_json
-def presets(name: str | None, as_json: bool) -> None:
+def presets(name: str | None, output: str | None, as_json: bool) -> None:
     """List the presets, or print the plan of one.
 
     \b
@@ -78,41 +83,55 @@ def presets(name: str | None, as_json: bool) -> None:
     from qrowd.experiments.presets import names, preset
 
     if name:
-        click.echo(preset(name).text, nl=False)
+        text = preset(name).text
+        if output:
+            write(output, text)
+        elif as_json:
+            show_json({"preset": name, "plan": text})
+        else:
+            click.echo(text, nl=False)
         return
     about = [preset(name).experiment.about for name in names()]
-    show({"preset": names(), "about": about}, None, as_json)
+    show({"preset": names(), "about": about}, output, as_json)
 
 
 # --- computing ------------------------------------------------------------------------------------
 
 
-@command.command()
-@click.argument("plan")
-@click.option("-o", "--output", metavar="FOLDER", help="Default: the plan's name.")
-@opt.repeated(
-    "--topics", metavar="GROUP", help="Only this group of topic sets of the plan. Repeatable."
+@command.command(old=OLD_GROUP)
+@opt.file("plan")
+@opt.input_file("--judgements", help="Judgements instead of the plan's.")
+@opt.gold_file
+@opt.input_file(
+    "--runs",
+    multiple=True,
+    metavar="NAME=FILES",
+    help="Run sets instead of the plan's. Repeatable.",
 )
-@click.option("--judgements", metavar="FILE", help="Judgements instead of the plan's.")
-@click.option("--gold", metavar="FILE", help="Qrels instead of the plan's.")
-@opt.repeated("--runs", metavar="NAME=FILES", help="Run sets instead of the plan's. Repeatable.")
-@click.option(
+@opt.repeated(
+    "--topic-sets",
+    metavar="GROUP",
+    help="Only this group of topic sets of the plan. Repeatable.",
+)
+@opt.option(
     "--part", metavar="K/N", help="Compute the K-th of N parts only, for a cluster; then join them."
 )
 @on_option
 @workers_option
+@opt.target("FOLDER", "The folder of results. Default: the plan's name.", required=False)
+@opt.as_json
 @opt.quiet
 def run(
     plan: str,
-    output: str | None,
-    topics: tuple[str, ...],
     judgements: str | None,
     gold: str | None,
     runs: tuple[str, ...],
+    topic_sets: tuple[str, ...],
     part: str | None,
     on: str,
     workers: int | None,
-    quiet: bool,
+    output: str | None,
+    as_json: bool,
 ) -> None:
     """Compute the cells of PLAN, a TOML file or the name of a preset, into a folder.
 
@@ -126,30 +145,32 @@ def run(
     """
     from qrowd.experiments.presets import plan_of
 
-    grid = _with_own_files(plan_of(plan), judgements, gold, runs).only(topics)
-    _compute(grid, output or grid.experiment.name, on, workers, part, quiet)
+    grid = _with_own_files(plan_of(plan), judgements, gold, runs).only(topic_sets)
+    _compute(grid, output or grid.experiment.name, on, workers, part, as_json)
 
 
 @command.command()
-@click.argument("folder")
+@opt.file("folder")
 @on_option
 @workers_option
+@opt.as_json
 @opt.quiet
-def resume(folder: str, on: str, workers: int | None, quiet: bool) -> None:
+def resume(folder: str, on: str, workers: int | None, as_json: bool) -> None:
     """Compute what FOLDER lacks. Finished tasks are kept, and none is counted twice.
 
     \b
     Examples:
       qrowd experiment resume results
     """
-    _compute(_book(folder).plan, folder, on, workers, None, quiet)
+    _compute(_book(folder).plan, folder, on, workers, None, as_json)
 
 
 @command.command()
-@click.argument("folder")
-@click.argument("more", nargs=-1)
+@opt.file("folder")
+@opt.files("more", "[MORE]...", required=False)
+@opt.as_json
 @opt.quiet
-def join(folder: str, more: tuple[str, ...], quiet: bool) -> None:
+def join(folder: str, more: tuple[str, ...], as_json: bool) -> None:
     """Join the parts in FOLDER, and in other folders of the same plan, to one Parquet file.
 
     \b
@@ -158,7 +179,10 @@ def join(folder: str, more: tuple[str, ...], quiet: bool) -> None:
     """
     from qrowd.experiments import run
 
-    say(str(run.join(_book(folder), more)), quiet)
+    cells = str(run.join(_book(folder), more))
+    say(cells)
+    if as_json:
+        show_json({"cells": cells})
 
 
 def _with_own_files(
@@ -180,24 +204,23 @@ def _with_own_files(
 
 
 def _compute(
-    plan: Plan, folder: str, on: str, workers: int | None, part: str | None, quiet: bool
+    plan: Plan, folder: str, on: str, workers: int | None, part: str | None, as_json: bool
 ) -> None:
     """Run what a folder lacks, and say what came of it."""
     from qrowd.experiments import run
 
-    book = run.run(
-        plan, folder, on=on, workers=workers or 0, part=_part(part), report=_progress(quiet)
-    )
-    say(f"\r{book.caption}" if sys.stderr.isatty() else book.caption, quiet)
+    book = run.run(plan, folder, on=on, workers=workers or 0, part=_part(part), report=_progress())
+    say(f"\r{book.caption}" if sys.stderr.isatty() else book.caption)
     left = len(book.missing)
     if left:
         say(
             f"{left} of {len(book.keys)} tasks are left; when all parts are done: "
-            f"qrowd experiment join {folder}",
-            quiet,
+            f"qrowd experiment join {folder}"
         )
     else:
-        say(f"{folder}/cells.parquet: all {len(book.keys)} tasks", quiet)
+        say(f"{folder}/cells.parquet: all {len(book.keys)} tasks")
+    if as_json:
+        show_json({"folder": folder, "tasks": len(book.keys), "left": left})
 
 
 def _part(text: str | None) -> tuple[int, int]:
@@ -210,7 +233,7 @@ def _part(text: str | None) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _progress(quiet: bool) -> Callable[[str], None]:
+def _progress() -> Callable[[str], None]:
     """What shows progress: one line that changes on a terminal, else a line now and then."""
     live = sys.stderr.isatty()
     wait = 0.2 if live else 10
@@ -218,7 +241,7 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 
     def show_line(line: str) -> None:
         nonlocal last
-        if quiet or time.monotonic() - last < wait:
+        if quiet() or time.monotonic() - last < wait:
             return
         last = time.monotonic()
         click.echo(f"\r{line:<79}" if live else line, err=True, nl=not live)
@@ -229,52 +252,46 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-@command.command()
-@click.argument("folder")
+@command.command(old={**OLD_GROUP, "--gold": "--gold-kind", "--less-topics": "--less-topic-sets"})
+@opt.file("folder")
 @opt.switch("--single", help="Single assessors against gold: mean tau and tau_AP.")
 @opt.switch(
     "--differences",
-    help="Single assessors: random relevance less relevance as judged, with 95 % "
-    "intervals over topics.",
+    help="Single assessors: random relevance less relevance as judged, with intervals over topics.",
 )
 @opt.switch("--agreement", help="The assessors' agreement with gold by topic.")
 @opt.switch(
     "--significance", help="Significant differences between runs: gold as it is, and random."
 )
-@click.option(
+@opt.option(
     "--against",
     metavar="APPROACH",
-    help="Every approach less this one, with 95 % intervals over topics; `single` is the "
+    help="Every approach less this one, with intervals over topics; `single` is the "
     "mean of single assessors (certain gold).",
 )
-@click.option(
-    "--less-topics",
+@opt.option(
+    "--less-topic-sets",
     metavar="GROUP",
-    help="Every approach on --topics less on this group of topic sets, with 95 % "
-    "intervals over topics.",
+    help="Every approach on --topic-sets less on this group of topic sets, with intervals over "
+    "topics.",
 )
-@click.option(
+@opt.repeated(
     "--size",
     "sizes",
-    multiple=True,
     type=int,
     metavar="N",
     help="With intervals: panels of this size only. Repeatable.",
 )
+@opt.measures("With intervals: this measure only. Repeatable.")
 @opt.repeated(
-    "--measure",
-    "measures",
-    metavar="MEASURE",
-    help="With intervals: this measure only. Repeatable.",
-)
-@opt.repeated(
-    "--gold",
+    "--gold-kind",
     "golds",
     metavar="KIND",
     help="With intervals: certain or random gold only. Repeatable.",
 )
 @statistic_option
 @group_option
+@opt.level
 @opt.output
 @opt.as_json
 @opt.quiet
@@ -285,15 +302,15 @@ def table(
     agreement: bool,
     significance: bool,
     against: str | None,
-    less_topics: str | None,
+    less_topic_sets: str | None,
     sizes: tuple[int, ...],
     measures: tuple[str, ...],
     golds: tuple[str, ...],
     statistic: str,
     group: str,
+    level: float,
     output: str | None,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Means by approach and panel size; the caption says what is real and what simulated.
 
@@ -307,16 +324,16 @@ def table(
       qrowd experiment table results --against mv --size 2 --size 3
     """
     flags = (single, differences, agreement, significance)
-    if sum(flags) + (against is not None) + (less_topics is not None) > 1:
+    if sum(flags) + (against is not None) + (less_topic_sets is not None) > 1:
         raise UsageError(
             "--single, --differences, --agreement, --significance, --against and "
-            "--less-topics are one table each"
+            "--less-topic-sets are one table each"
         )
     book = _book(folder)
     where: dict[str, Any] = {"size": list(sizes), "measure": list(measures), "gold": list(golds)}
     where = {name: values for name, values in where.items() if values}
     if book.plan.labels.folds:
-        if any((*flags, less_topics, group, where)):
+        if any((*flags, less_topic_sets, group, where)):
             raise UsageError(
                 f"{book.folder} has labels: of these options only --against and --statistic are "
                 "for it"
@@ -324,14 +341,19 @@ def table(
         from qrowd.experiments.results import LabelResults
 
         labels = LabelResults.of(book)
-        columns: Table = labels.against(against, statistic) if against else labels.table()
-        caption = labels.caption
+        columns: Table = (
+            labels.against(against, statistic, level) if against else labels.table(level)
+        )
+        caption = labels.caption(level)
     elif any(flags):
-        columns, caption = _of_data(book, flags), book.caption
+        columns, caption = _of_data(book, flags, level), book.caption
     else:
         results = _results(folder, statistic, group)
-        columns, caption = _of_cells(results, against, less_topics, where), results.caption
-    say(caption, quiet)
+        columns, caption = (
+            _of_cells(results, against, less_topic_sets, level, where),
+            results.caption,
+        )
+    say(caption)
     if not output or not output.endswith(".tex"):
         show(columns, output, as_json)
         return
@@ -341,22 +363,27 @@ def table(
     write(output, latex([latex_text(name) for name in columns], rows, caption))
 
 
-def _of_data(book: Book, flags: tuple[bool, ...]) -> Table:
+def _of_data(book: Book, flags: tuple[bool, ...], level: float) -> Table:
     """The table of the one flag that is set: single, differences, agreement or significance."""
     from qrowd.experiments import results, singles
     from qrowd.experiments.inputs import load
 
-    tables = (
-        singles.single_assessors,
-        singles.single_differences,
-        results.agreement,
-        results.significance,
+    inputs = load(book.plan)
+    tables: tuple[Callable[[], Table], ...] = (
+        lambda: singles.single_assessors(inputs, level),
+        lambda: singles.single_differences(inputs, level),
+        lambda: results.agreement(inputs),
+        lambda: results.significance(inputs, level),
     )
-    return tables[flags.index(True)](load(book.plan))
+    return tables[flags.index(True)]()
 
 
 def _of_cells(
-    results: Results, against: str | None, less_topics: str | None, where: dict[str, Any]
+    results: Results,
+    against: str | None,
+    less_topic_sets: str | None,
+    level: float,
+    where: dict[str, Any],
 ) -> Table:
     from qrowd.experiments import results as figures
     from qrowd.experiments.inputs import load
@@ -365,44 +392,46 @@ def _of_cells(
     if against == figures.SINGLE:
         results = with_singles(results, load(results.book.plan))
     if against:
-        return figures.against(results, against, **where)
-    if less_topics:
-        return figures.against_topics(results, less_topics, **where)
+        return figures.against(results, against, level, **where)
+    if less_topic_sets:
+        return figures.against_topics(results, less_topic_sets, level, **where)
     return figures.by_size(results)
 
 
-@command.command()
-@click.argument("folder")
+@command.command(old=OLD_GROUP)
+@opt.file("folder")
 @statistic_option
 @group_option
+@opt.level
 @opt.output
 @opt.as_json
 @opt.quiet
 def anova(
-    folder: str, statistic: str, group: str, output: str | None, as_json: bool, quiet: bool
+    folder: str, statistic: str, group: str, level: float, output: str | None, as_json: bool
 ) -> None:
     """The analysis of variance of a finished experiment: panel sizes are the subject.
 
     Factors are approach, measure, run set and gold, where there are several, and their pairs.
-    `strength` is omega squared; `low` and `high` are its 95 % interval over topics, where topic
-    sets leave topics out.
+    `strength` is omega squared; `low` and `high` are its interval over topics, where topic sets
+    leave topics out.
 
     \b
     Examples:
-      qrowd experiment anova results --statistic rmse --topics half
+      qrowd experiment anova results --statistic rmse --topic-sets half
     """
     results = _results(folder, statistic, group)
-    say(results.caption, quiet)
-    show(results.anova_columns(), output, as_json)
+    say(results.caption)
+    show(results.anova_columns(level), output, as_json)
 
 
-@command.command()
-@click.argument("folder")
-@opt.target("FOLDER", "Where the SVG files go.")
+@command.command(old=OLD_GROUP)
+@opt.file("folder")
 @statistic_option
 @group_option
+@opt.target("FOLDER", "Where the SVG files go.")
+@opt.as_json
 @opt.quiet
-def plot(folder: str, output: str, statistic: str, group: str, quiet: bool) -> None:
+def plot(folder: str, output: str, statistic: str, group: str, as_json: bool) -> None:
     """Draw main effects, interactions, lines by panel size and by number of topics, as SVG files.
 
     Also every single assessor against gold. Pictures of all statistics and groups of topic sets are
@@ -419,7 +448,9 @@ def plot(folder: str, output: str, statistic: str, group: str, quiet: bool) -> N
     book = _book(folder)
     if book.plan.labels.folds:
         raise UsageError(f"{folder} has labels, and no panels: see qrowd experiment table")
-    save_pictures(pictures(book, load(book.plan), statistic, group), output, quiet)
+    files = save_pictures(pictures(book, load(book.plan), statistic, group), output)
+    if as_json:
+        show_json({"files": files})
 
 
 def _book(folder: str) -> Book:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 import qrowd as q
@@ -10,15 +12,17 @@ from qrowd.cli.output import iterations, put, save_pictures, say_notes, show, sh
 from qrowd.errors import UsageError
 
 
-@click.command()
+@opt.command(old={"--methods": "--method"})
 @opt.judgements
+@opt.leave_out
 @opt.gold
 @opt.documents
-@click.option(
-    "--methods",
-    metavar="LIST",
-    help="Methods, separated by commas: mv,gp,'mev(votes=2)'. Default: mv and ds; with "
-    "documents mv, mvnn, mev and gp.",
+@opt.method(
+    "--method",
+    "methods",
+    multiple=True,
+    help="A method, or several with commas between: mv,'mev(votes=2)'. Repeatable. Default: mv "
+    "and ds; with documents mv, mvnn, mev and gp.",
 )
 @opt.repeated(
     "--sweep",
@@ -31,7 +35,7 @@ from qrowd.errors import UsageError
 @opt.count(
     "--randomisations", 50, "How often all of it is done again, all methods on the same draws."
 )
-@click.option(
+@opt.option(
     "--every",
     type=click.IntRange(min=1),
     metavar="K",
@@ -53,14 +57,13 @@ from qrowd.errors import UsageError
 @opt.count(
     "--at-least", 1, "Leave out topics where a judged document has fewer real votes.", metavar="N"
 )
-@click.option(
+@opt.option(
     "--near",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="COSINE",
     help="Leave out near-duplicates: of documents of a topic with this cosine or more, "
     "keep one (one with gold, if any). Default: keep all.",
 )
-@click.option("--leave-out", metavar="FILE", help="Leave out these topics (one on each line).")
 @opt.with_default(
     "--at",
     type=float,
@@ -73,16 +76,18 @@ from qrowd.errors import UsageError
     help="Write the table of topics: accuracy at --at votes per document; "
     "* better than the first method, # than all others (Wilcoxon, .05).",
 )
-@opt.figures("Draw the curves, and a picture of each sweep.")
-@opt.output
-@opt.as_json
+@opt.level
 @opt.seed
+@opt.output
+@opt.figures("Draw the curves, and a picture of each sweep.")
+@opt.as_json
 @opt.quiet
 def command(
     files: opt.JudgementFiles,
     gold: opt.GoldFile,
     documents: opt.DocumentFiles,
-    methods: str | None,
+    leave_out: str | None,
+    methods: tuple[str, ...],
     sweeps: tuple[str, ...],
     votes: int,
     randomisations: int,
@@ -91,16 +96,15 @@ def command(
     request: str,
     at_least: int,
     near: float | None,
-    leave_out: str | None,
     at: float,
     table: str | None,
-    figures: str | None,
-    output: str | None,
-    as_json: bool,
+    level: float,
     seed: int,
-    quiet: bool,
+    output: str | None,
+    figures: str | None,
+    as_json: bool,
 ) -> None:
-    """Ask for votes one by one, merge after each, and score against gold.
+    """Ask for votes one by one, merge after each, and score.
 
     At each step one of the documents with the fewest votes is picked at random, one vote on it is
     drawn, all votes so far are merged by each method, and the labels of the documents with gold
@@ -110,7 +114,7 @@ def command(
 
     \b
     Examples:
-      qrowd loop crowd.tsv --gold nist.qrels --methods mv,ds --votes 2 --randomisations 3 -o c.tsv
+      qrowd loop crowd.tsv --gold nist.qrels --method mv,ds --votes 2 --randomisations 3 -o c.tsv
       qrowd loop crowd.tsv --gold nist.qrels --documents docs.jsonl --votes 2 --randomisations 5 \\
           --sweep mvnn.similarity=0.1,0.5 --table topics.tsv
     """
@@ -122,10 +126,10 @@ def command(
     truth = gold.read(files.rel)
     assert truth is not None
     if leave_out:
-        crowd = crowd[crowd.topics.without(opt.read_topic_list(leave_out))]
+        crowd = crowd[opt.kept_topics(crowd.topics, None, leave_out)]
     texts = documents.read(crowd)
     crowd = texts.judgements if texts else crowd
-    specs = specs_of(methods or ("mv,mvnn,mev,gp" if texts else "mv,ds"))
+    specs = specs_of(",".join(methods) or ("mv,mvnn,mev,gp" if texts else "mv,ds"))
     by_sweep: dict[str, list[str]] = {}
     for sweep in sweeps:
         by_sweep |= swept(sweep)
@@ -140,7 +144,7 @@ def command(
         near=near,
         seed=seed,
     )
-    with iterations("loop", quiet) as progress:
+    with iterations("loop") as progress:
         curves = q.vote_by_vote(
             crowd,
             truth,
@@ -149,13 +153,14 @@ def command(
             loop=loop,
             progress=progress,
         )
-    say_notes(curves.notes, quiet)
+    curves = replace(curves, level=level)
+    say_notes(curves.notes)
     if table:
         show(curves.table(at), table)
     if figures:
         from qrowd.reporting.paper_figures import loop_figures  # imports matplotlib
 
-        save_pictures(loop_figures(curves, by_sweep), figures, quiet)
+        save_pictures(loop_figures(curves, by_sweep), figures)
     gaps = q.gold_minus_majority(crowd, truth)
     if output:
         put(curves, output)

@@ -16,69 +16,55 @@ from qrowd.cli.verbs import Verb, Verbs
 from qrowd.errors import QrowdError
 
 # What `qrowd --help` lists, without importing a command: a test says that it is their own text.
-VERBS = {
-    "aware": Verb(
-        "aware:command",
-        "Score runs under each assessor, then merge the scores instead of the judgements (AWARE).",
-    ),
-    "campaign": Verb("campaign:command", "Collect judgements: campaigns on SQLite or PostgreSQL."),
-    "check": Verb(
-        "check:command",
-        short_help="Say what files are, what is in them, and whether they fit together.",
-    ),
-    "compare": Verb(
-        "compare:compare",
-        "Compare rankings of systems with a reference ranking, or systems with each other.",
-    ),
-    "content": Verb("content:command", "Look at the documents' texts."),
-    "demo": Verb("simulation:demo", "Run everything on a simulated collection and write a report."),
-    "evaluate": Verb(
-        "evaluate:command",
-        "Score runs under qrels, under each assessor, or under uncertain relevance.",
-    ),
-    "experiment": Verb(
-        "experiment:command",
-        "Compare approaches on a grid of panels, topic sets, measures and run sets.",
-    ),
-    "judges": Verb(
-        "human_labels:judges",
-        "Compare machine judges with a few human labels, one line per judge, the best first.",
-    ),
-    "loop": Verb(
-        "loop:command", "Ask for votes one by one, merge after each, and score against gold."
-    ),
-    "measures": Verb("catalogue:measures", "List the measures, or describe one."),
-    "merge": Verb("merge:command", "Merge the judgements of many assessors into qrels."),
-    "methods": Verb("catalogue:methods", "List the merging methods, or describe one."),
-    "quality": Verb(
-        "quality:command", "Find out whom to trust: assessors, agreement, spam, and checks on gold."
-    ),
-    "rank": Verb(
-        "rank:command",
-        "Merge rankings and preferences of many assessors into one consensus ranking.",
-    ),
-    "report": Verb(
-        "report:command",
-        "Write a one-page HTML report: how good the assessors are, which systems are best, "
-        "how sure.",
-    ),
-    "sample": Verb(
-        "human_labels:sample",
-        "Choose pairs for a human to judge, with the probability of each being chosen.",
-    ),
-    "score": Verb("compare:score", "Score merged labels against gold."),
-    "serve": Verb(
-        "serve:command",
-        "Run the web application on the campaigns in PLACE: a folder, or a database file.",
-    ),
-    "simulate": Verb("simulation:simulate", "Simulate a collection with known truth."),
+GROUPS = {
+    "Look": {
+        "check": Verb("check:command", "Say what files are, and whether they fit together."),
+        "quality": Verb("quality:command", "Find out whom to trust: assessors, agreement, spam."),
+        "judges": Verb("human_labels:judges", "Compare machine judges with a few human labels."),
+        "content": Verb("content:command", "Look at the documents' texts."),
+    },
+    "Merge": {
+        "merge": Verb("merge:command", "Merge the judgements of many assessors into qrels."),
+        "rank": Verb("rank:command", "Merge rankings and preferences into a consensus ranking."),
+        "aware": Verb("aware:command", "Merge scores under each assessor, not labels (AWARE)."),
+    },
+    "Score": {
+        "evaluate": Verb("evaluate:command", "Score runs under qrels or uncertain relevance."),
+        "compare": Verb("compare:compare", "Compare rankings of systems, or the systems."),
+        "score": Verb("compare:score", "Score merged labels against gold."),
+        "report": Verb("report:command", "Write a report: whom to trust, which systems are best."),
+    },
+    "Spend": {
+        "sample": Verb("human_labels:sample", "Choose pairs for a human to judge."),
+        "loop": Verb("loop:command", "Ask for votes one by one, merge after each, and score."),
+    },
+    "Collect": {
+        "serve": Verb("serve:command", "Run the web application for campaigns."),
+        "campaign": Verb("campaign:command", "Collect judgements: campaigns in a database."),
+    },
+    "Study": {
+        "simulate": Verb("simulation:simulate", "Simulate a collection with known truth."),
+        "experiment": Verb("experiment:command", "Compare approaches on a grid of settings."),
+        "demo": Verb("simulation:demo", "Go the whole way on simulated data, and write a report."),
+    },
+    "Reference": {
+        "methods": Verb("catalogue:methods", "List the merging methods, or describe one."),
+        "measures": Verb("catalogue:measures", "List the measures, or describe one."),
+        "completion": Verb("completion:command", "Print what makes a shell complete commands."),
+    },
 }
 
 
-@click.group(cls=Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Verbs, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="qrowd")
 def command() -> None:
     """Turn the judgements of many assessors into relevance judgements and scores you can trust.
+
+    \b
+    qrowd check crowd.tsv                          what is in a file?
+    qrowd merge auto crowd.tsv -o merged.qrels     one label for each pair
+    qrowd report crowd.tsv --runs 'runs/*'         a page: whom to trust, which system is best
+    qrowd COMMAND --help                           options and examples
 
     Results go to stdout, or to a file with -o; messages go to stderr. A file named - is stdin.
     Exit codes: 1 for bad data, 2 for a wrong command line.
@@ -100,9 +86,13 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except click.Abort:
         _stop("interrupted", 130)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
+    except click.ClickException as error:
+        ctx = getattr(error, "ctx", None)
+        hint = f" (see {ctx.command_path} --help)" if ctx else ""
+        _stop(" ".join(error.format_message().split()).removesuffix(".") + hint, error.exit_code)
     except BrokenPipeError:
         sys.stdout = _nowhere()  # the reader of our output went away, as `head` does
         sys.exit(0)

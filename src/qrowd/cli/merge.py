@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import click
+import numpy as np
 
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.method_commands import MethodGroup
-from qrowd.cli.output import iterations, put, save_pictures, say
+from qrowd.cli.output import iterations, put, quiet, save_pictures, say, show_json
 from qrowd.errors import UsageError
 from qrowd.registry import Card, cards
 from qrowd.rendering import counted
@@ -40,6 +41,7 @@ SHARED = (
     opt.ties,
     opt.seed,
     opt.output,
+    opt.as_json,
     opt.output_file("--probabilities", help="Write the probability of each grade."),
     opt.output_file("--ranking", help="Write the consensus ranking as a run, by expected grades."),
     opt.output_file("--assessors", help="Write what was learned about each assessor."),
@@ -76,12 +78,12 @@ def _merge(
     ties: str,
     seed: int,
     output: str | None,
+    as_json: bool,
     probabilities: str | None,
     ranking: str | None,
     assessors: str | None,
     parameters: str | None,
     figures: str | None,
-    quiet: bool,
 ) -> None:
     """Read what the options name, merge, say what happened, write."""
     card = method.card
@@ -94,17 +96,32 @@ def _merge(
         if texts.missing:
             fate = {"skip": "left out", "alone": "taken to be like no other"}[documents.without]
             first = " ".join(texts.missing[:5]) + (" ..." if len(texts.missing) > 5 else "")
-            say(f"{len(texts.missing)} documents without text {fate}: {first}", quiet)
+            say(f"{len(texts.missing)} documents without text {fate}: {first}")
         crowd = texts.judgements
         given = replace(given, documents=texts.documents, gold=texts.gold)
-    with iterations(card.id, quiet, sampled=card.sampled) as progress:
+    with iterations(card.id, sampled=card.sampled) as progress:
         merged: q.Merged = method.fit(crowd, replace(given, progress=progress))
-    if not quiet:
-        for line in (_course(merged), *merged.fit.notes, *_doubts(crowd, card)):
-            say(line)
-        say(_outcome(merged, ties, seed))
-    if output or not (probabilities or ranking):
-        put(merged.qrels(ties, seed), output)
+    doubts = [] if quiet() and not as_json else _doubts(crowd, card)
+    for line in (_course(merged), *merged.fit.notes, *doubts, _outcome(merged, ties, seed)):
+        say(line)
+    if output or probabilities:
+        from qrowd.io.provenance import with_files
+
+        merged = with_files(
+            merged,
+            files.rel,
+            judgements=files.paths,
+            topics=files.topics,
+            gold=gold.path,
+            pairs=pairs,
+            documents=documents.vectors or documents.texts,
+            priors=priors,
+        )
+    labels = merged.qrels(ties, seed)
+    if as_json:
+        show_json(_account(merged, labels, doubts, whole=not output))
+    if output or not (probabilities or ranking or as_json):
+        put(labels, output)
     if probabilities:
         put(merged, probabilities, ties=ties, seed=seed)
     if ranking:
@@ -122,11 +139,11 @@ def _merge(
         without_interval = dict.fromkeys(table.parameter[table["sd"] != table["sd"]].tolist())
         if without_interval:
             names = ", ".join(without_interval)
-            say(f"no interval (NaN), only the likeliest value: {names}", quiet)
+            say(f"no interval (NaN), only the likeliest value: {names}")
     if figures:
         from qrowd.reporting.paper_figures import bayes_figures  # imports matplotlib
 
-        save_pictures(bayes_figures(crowd, merged), figures, quiet)
+        save_pictures(bayes_figures(crowd, merged), figures)
 
 
 @click.group(
@@ -140,16 +157,17 @@ def _merge(
 def command() -> None:
     """Merge the judgements of many assessors into qrels.
 
-    METHOD is one of the methods below, with parameters if you like: 'ds(max_iter=50)'. For the
-    model and the paper behind a method, see `qrowd methods ds`; for its options, `qrowd merge ds
-    --help`.
+    `auto` chooses a method by the data; `mv` is the majority vote; `ds` learns how good assessors
+    are. Gold for some of the pairs makes all of them better.
 
     \b
     Examples:
-      qrowd merge mv crowd.tsv.gz -o merged.qrels
+      qrowd merge auto crowd.tsv.gz -o merged.qrels --probabilities merged.tsv
       qrowd merge ds crowd.tsv.gz --gold some.qrels -o merged.qrels --assessors assessors.tsv
-      qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --probabilities merged.tsv
-      qrowd merge ds crowd.tsv.gz --ranking consensus.run
+      qrowd merge 'ds(max_iter=50)' crowd.tsv.gz --rel 2 --ranking consensus.run
+
+    What a method computes, and its paper: `qrowd methods ds`. Its own options: `qrowd merge ds
+    --help`.
     """
 
 
@@ -172,6 +190,23 @@ def _doubts(crowd: q.Judgements, card: Card) -> list[str]:
 
     doubt = independence(crowd, DawidSkene(smoothing=1), replicates=1, most=_CHECKED)
     return [f"warning: {doubt.verdict}"] if doubt.together else []
+
+
+def _account(
+    merged: q.Merged, labels: q.Qrels, doubts: list[str], *, whole: bool
+) -> dict[str, Any]:
+    """What happened, for --json; and the labels, if they are not written elsewhere."""
+    fit = merged.fit
+    grades, counts = np.unique(labels.grade, return_counts=True)
+    return {
+        "method": fit.method,
+        "converged": fit.converged,
+        "iterations": fit.iterations,
+        "pairs": len(merged.pairs),
+        "grades": dict(zip(map(str, grades), counts, strict=True)),
+        "notes": [*fit.notes, *doubts],
+        **({"labels": labels.to_polars().to_dicts()} if whole else {}),
+    }
 
 
 def _course(merged: q.Merged) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from qrowd.cli import options as opt
-from qrowd.cli.output import say
+from qrowd.cli.output import warn
+from qrowd.cli.verbs import Family, write_options
 from qrowd.errors import UsageError
 from qrowd.registry import Card, build, cards, get, parse_spec
 
@@ -19,13 +20,15 @@ USUAL = {"judgements": "ds", "scores": "aware-uni", "orders": "plackett-luce"}
 COMMON = {"seed", "ties"}  # what a method may have too: said once, for the method and the result
 
 
-class MethodGroup(click.Group):
+class MethodGroup(Family):
     """One command per method of a level; a spec string, `ds(max_iter=50)`, is one too.
 
     A command has the method's own parameters, then the `shared` options; `act` does it. Its help is
     the first paragraph of what the method says of itself, and what `words` make of its card: where
-    it comes from, and examples.
+    it comes from, and examples. `old` has former spellings of options.
     """
+
+    title = "Methods"
 
     def __init__(
         self,
@@ -34,10 +37,27 @@ class MethodGroup(click.Group):
         shared: Sequence[Callable[[Any], Any]],
         act: Callable[..., None],
         words: Callable[[Card], Sequence[str]],
+        old: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.level, self.shared, self.act, self.words = level, shared, act, words
+        self.old = old
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does: names are looked up by the registry, which has a word for others."""
+        return click.Group.resolve_command(self, ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The methods, then the options that all of them have."""
+        self.format_commands(ctx, formatter)
+        usual = self.get_command(ctx, USUAL[self.level])
+        assert usual is not None
+        own = {param.name for param in get(USUAL[self.level]).card.params} - COMMON
+        shared = [param for param in usual.params if param.name not in own]
+        write_options([*shared, *self.get_params(ctx)], ctx, formatter)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The methods, sorted."""
@@ -84,7 +104,7 @@ class MethodGroup(click.Group):
         source, *examples = self.words(card)
         listed = "\n".join(f"  {example}" for example in examples)
         text = f"{about}\n\n{source}\n\n\b\nExamples:\n{listed}"
-        command = click.command(name=spec, help=text, short_help=card.summary)(run)
+        command = opt.command(spec, help=text, short_help=card.summary, old=self.old)(run)
         own = [
             opt.parameter(param, getattr(method, param.name))
             for param in card.params
@@ -100,7 +120,7 @@ def _say_twice(spec: str, names: list[str], stated: dict[str, Any]) -> None:
     twice = {*names[: len(positional)], *named} & set(stated)
     for name in sorted(twice):
         flag = f"--{name.replace('_', '-')} {stated[name]}"
-        say(f"warning: {name} is given twice, in {spec!r} and by {flag}, which is used")
+        warn(f"{name} is given twice, in {spec!r} and by {flag}, which is used")
 
 
 def _common(method: Any, name: str, otherwise: Any) -> Any:

@@ -1,33 +1,31 @@
 """Options that several verbs share: `from qrowd.cli import options as opt`.
 
-Options that travel together reach a command as one object (`bundled`), which reads what they name:
+Each is declared here once, and means the same in every verb. Those that travel together reach a
+command as one object (`bundled`), which reads what they name:
 
-    @opt.judgements          JUDGEMENTS... --columns --format --rel    files: JudgementFiles
-                             (and --grades, as gold and qrels)
+    @opt.judgements          JUDGEMENTS... and how they are read       files: JudgementFiles
+                             (--columns --format --people --machines --topics --rel
+                             --grades)
     @opt.judgements_if_any   the same, none being allowed
-    @opt.gold                --gold FILE --gold-rel N                  gold: GoldFile
-    @opt.documents           --documents FILE --vectors FILE --without-text
-                                                                       documents: DocumentFiles
-    @opt.runs                --runs FILE (many) --run-names            runs: RunFiles
+    @opt.gold                --gold FILE --gold-rel --grades           gold: GoldFile
+    @opt.documents           --documents FILE --vectors --without-text documents: DocumentFiles
+    @opt.runs                --runs FILES (many) --run-names           runs: RunFiles
+    @opt.runs_if_any         the same, none being allowed
 
 The others reach it under their long names:
 
-    @opt.pairs               --pairs FILE                              pairs
-    @opt.qrels               --qrels FILE                              qrels
-    @opt.output              -o FILE                                   output
-    @opt.as_json             --json                                    as_json
-    @opt.ties                --ties RULE                               ties
-    @opt.seed                --seed N                                  seed
-    @opt.quiet               -q                                        quiet
-    @opt.level               --level SHARE                             level
-    @opt.columns             --columns NAMES, of --judgements          columns
-    @opt.database            DATABASE, of a campaign                   database
-    @opt.campaign            --campaign NAME                           name
-    @opt.yes                 --yes                                     yes
+    @opt.columns  --columns NAMES      @opt.format   --format NAME     @opt.rel    --rel GRADE
+    @opt.topics   --topics FILE        @opt.pairs    --pairs FILE      @opt.qrels  --qrels FILE
+    @opt.output   -o FILE              @opt.as_json  --json            @opt.level  --level SHARE
+    @opt.ties     --ties RULE          @opt.seed     --seed N          @opt.yes    --yes
+    @opt.database DATABASE             @opt.campaign --campaign NAME
+    @opt.people   --people FILE        @opt.machines --machines PATTERN
+    @opt.quiet    -q, which no command sees: `output.say` does
 
-A verb makes options of its own by click.option, or by these where they say more: with_default (it
-is shown), choice (one of some words), switch (without a value), repeated (many values), count,
-grade, measure, measures, figures, target, input_file, output_file.
+A verb makes options of its own by opt.option (click's, with the `part` of the help that lists it),
+or by these where they say more: with_default (it is shown), choice (one of some words), switch
+(without a value), repeated (many values), count, grade, method, measure, measures, figures, target,
+input_file, output_file. A command is made by @opt.command, which also takes former spellings.
 
 `qrowd` loads what it is asked for when it is asked, so that `--help` of a verb imports neither
 numpy nor Polars.
@@ -43,10 +41,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 import qrowd as q
 from qrowd.cli.files import checking_files, writable
-from qrowd.errors import DataWarning, UsageError, require_name
+from qrowd.cli.output import QUIET
+from qrowd.cli.verbs import Command as _Command
+from qrowd.cli.verbs import Option
+from qrowd.errors import DataWarning, InputError, QrowdError, UsageError, require_name
 from qrowd.io import formats
 
 if TYPE_CHECKING:
@@ -70,14 +72,55 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def command(name: str | None = None, **settings: Any) -> Callable[[Command], click.Command]:
+    """As click.command; `old` has former spellings (see `verbs.Command`)."""
+    return click.command(name, cls=_Command, **settings)
+
+
+def option(*flags: str, **settings: Any) -> Callable[[F], F]:
+    """As click.option; `part` says where help lists it: what goes in, how, what comes out."""
+    return click.option(*flags, cls=Option, **settings)
+
+
 def with_default(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option whose default `--help` shows."""
-    return click.option(*flags, show_default=True, **settings)
+    return option(*flags, show_default=True, **settings)
 
 
-def choice(*flags: str, choices: tuple[str, ...], help: str) -> Callable[[F], F]:
+def choice(*flags: str, choices: tuple[str, ...], **settings: Any) -> Callable[[F], F]:
     """An option with one of these values, the first of them where it is not given."""
-    return with_default(*flags, type=click.Choice(choices), default=choices[0], help=help)
+    return with_default(*flags, type=click.Choice(choices), default=choices[0], **settings)
+
+
+class FileName(click.ParamType[str]):
+    """A file, a folder, a pattern, or -; shells complete it."""
+
+    name = "file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Shells know files themselves."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Spec(click.ParamType[str]):
+    """A method, measure or rule, with parameters perhaps; shells complete its name."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = self.kind = kind
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin like this, each with what it is."""
+        from qrowd.registry import cards
+
+        return [
+            CompletionItem(id, help=card.summary)
+            for id, card in cards(self.kind).items()
+            if id.startswith(incomplete)
+        ]
 
 
 class Registered(click.ParamType[str]):
@@ -96,14 +139,14 @@ class Registered(click.ParamType[str]):
         return value
 
 
-def switch(*flags: str, help: str) -> Callable[[F], F]:
+def switch(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option without a value: it is on, or off."""
-    return click.option(*flags, is_flag=True, help=help)
+    return option(*flags, is_flag=True, **settings)
 
 
 def repeated(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option that may repeat: the command gets a tuple."""
-    return click.option(*flags, multiple=True, **settings)
+    return option(*flags, multiple=True, **settings)
 
 
 def count(
@@ -113,29 +156,40 @@ def count(
     return with_default(flag, type=click.IntRange(least, most), default=default, help=help, **more)
 
 
-def grade(*flags: str, help: str) -> Callable[[F], F]:
-    """An option whose value is a grade."""
-    return click.option(*flags, type=int, metavar="GRADE", help=help)
+def grade(*flags: str, **settings: Any) -> Callable[[F], F]:
+    """An option whose value is a grade from which on documents are relevant."""
+    return option(*flags, type=click.IntRange(0), metavar="GRADE", **settings)
+
+
+def method(*flags: str, **settings: Any) -> Callable[[F], F]:
+    """--method, how judgements are merged."""
+    names = flags or ("--method",)
+    return option(*names, type=Spec("method"), metavar="METHOD", **settings)
 
 
 def measures(help: str) -> Callable[[F], F]:
     """--measure, which may repeat; the command gets `measures`."""
-    return repeated("-m", "--measure", "measures", metavar="MEASURE", help=help)
+    kind = Spec("measure")
+    return repeated("-m", "--measure", "measures", type=kind, metavar="MEASURE", help=help)
 
 
 def measure(default: str, help: str) -> Callable[[F], F]:
     """--measure, once."""
-    return with_default("-m", "--measure", default=default, metavar="MEASURE", help=help)
+    kind = Spec("measure")
+    flags = ("-m", "--measure")
+    return with_default(*flags, type=kind, default=default, metavar="MEASURE", help=help)
 
 
 def figures(help: str) -> Callable[[F], F]:
     """--figures, the folder that pictures go to."""
-    return click.option("--figures", metavar="FOLDER", help=help)
+    return option("--figures", type=FileName(), metavar="FOLDER", part="out", help=help)
 
 
-def target(metavar: str, help: str, name: str = "output") -> Callable[[F], F]:
-    """-o where it must be given: a folder, a database; the command gets it as `name`."""
-    return click.option("-o", "--output", name, required=True, metavar=metavar, help=help)
+def target(metavar: str, help: str, name: str = "output", **settings: Any) -> Callable[[F], F]:
+    """-o where it is not a table: a folder, a database; the command gets it as `name`."""
+    settings = {"required": "default" not in settings, "show_default": True} | settings
+    flags = ("-o", "--output", name)
+    return option(*flags, type=FileName(), part="out", metavar=metavar, help=help, **settings)
 
 
 def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
@@ -149,9 +203,21 @@ def once(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
     return value
 
 
-def input_file(*flags: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
+def files(name: str, metavar: str, *, required: bool = True) -> Callable[[F], F]:
+    """What a command works on: files, named without an option; - is stdin."""
+    settings: dict[str, Any] = {"nargs": -1, "required": required, "metavar": metavar}
+    return click.argument(name, type=FileName(), callback=once, **settings)
+
+
+def file(name: str, metavar: str | None = None) -> Callable[[F], F]:
+    """What a command works on: one file, named without an option; - is stdin."""
+    return click.argument(name, type=FileName(), callback=once, metavar=metavar)
+
+
+def input_file(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option that names a file to read; - is stdin."""
-    return click.option(*flags, metavar=metavar, callback=once, **settings)
+    settings = {"metavar": "FILE", "type": FileName(), "callback": once, "part": "in"} | settings
+    return option(*flags, **settings)
 
 
 def bundled(
@@ -185,11 +251,12 @@ def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> N
         ctx.meta["qrowd.grades"] = value
 
 
-_grades = click.option(
+_grades = option(
     "--grades",
     metavar="WORDS",
     expose_value=False,
     callback=_keep_grades,
+    part="in",
     help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
     "unrateable=_' (_ leaves these judgements out).",
 )
@@ -208,6 +275,70 @@ def stated_grades() -> str | None:
     return words
 
 
+columns = option(
+    "--columns",
+    metavar="NAMES",
+    part="in",
+    help="Which columns of the judgements to read. For a file with its own header: "
+    "topic=query,doc=url,assessor=who,grade=stars. For a file without a header, all "
+    "columns in order (_ skips one): topic,doc,assessor,grade.",
+)
+format = option(
+    "--format",
+    type=click.Choice(FORMATS),
+    part="in",
+    help="The file format of what is worked on, if it is not detected correctly.",
+)
+machines = repeated(
+    "--machines",
+    metavar="PATTERN",
+    part="in",
+    help="Assessors of these names are machines, where the file does not say so: 'gpt*' (quoted; "
+    "* is any text). Repeatable.",
+)
+people = input_file(
+    "--people",
+    help="Who the assessors are: a table with assessor and kind (person, expert or machine).",
+)
+topics = input_file(
+    "--topics",
+    help="Only these topics: a file with one topic per line, qrels, or topics with their queries.",
+)
+leave_out = input_file("--leave-out", help="Without these topics: a file as for --topics.")
+rel = grade(
+    "--rel",
+    part="in",
+    help="Relevant from this grade on (default 1). What is merged becomes binary by it, gold too; "
+    "measures with gains (nDCG) stay graded.",
+)
+
+
+def kept_topics(known: q.Index, only: str | None, without: str | None = None) -> q.Index:
+    """Those of the `known` topics that --topics and --leave-out leave; an error if none is left."""
+    from qrowd.io.topics import read_topic_list
+
+    kept = known.intersection(read_topic_list(only)) if only else known
+    kept = kept.without(read_topic_list(without)) if without else kept
+    if not len(kept):
+        some = ", ".join(list(known)[:5])
+        raise InputError(f"leaves no topic; there are {some}, ...", file=str(without or only))
+    return kept
+
+
+def with_people(crowd: q.Judgements, people: str | None, machines: tuple[str, ...]) -> q.Judgements:
+    """The judgements with what --people and --machines say of their assessors."""
+    if people:
+        table = q.read_assessors(people)
+        if "kind" not in table.columns:
+            raise InputError("no column kind, which says who is a person or a machine", file=people)
+        kinds = dict(zip(table.assessors, map(str, table["kind"]), strict=True))
+        try:
+            crowd = crowd.with_kinds({name: kind for name, kind in kinds.items() if kind})
+        except QrowdError as error:
+            raise InputError(str(error), file=people) from None
+    return crowd.with_kind("machine", *machines)
+
+
 @dataclass(frozen=True)
 class JudgementFiles:
     """Files of judgements, and how to read them; binary from grade `rel` on, if there is one."""
@@ -215,7 +346,10 @@ class JudgementFiles:
     paths: tuple[str, ...]
     columns: str | None = None
     format: str | None = None
+    topics: str | None = None
     rel: int | None = None
+    machines: tuple[str, ...] = ()
+    people: str | None = None
 
     def read(self, pairs: str | None = None) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
@@ -223,44 +357,21 @@ class JudgementFiles:
         crowd = q.read_judgements(
             source, columns=self.columns, format=self.format, grades=stated_grades()
         )
+        crowd = with_people(crowd, self.people, self.machines)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)
-        return crowd.with_pool(q.read_pairs(pairs)) if pairs else crowd
+        crowd = crowd.with_pool(q.read_pairs(pairs)) if pairs else crowd
+        return crowd[kept_topics(crowd.topics, self.topics)] if self.topics else crowd
 
 
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
-    return bundled(
-        "files",
-        JudgementFiles,
-        ("paths", "columns", "format", "rel"),
-        click.argument("paths", nargs=-1, required=required, metavar=metavar, callback=once),
-        click.option(
-            "--columns",
-            metavar="NAMES",
-            help="Which columns to read. For a file with its own header: "
-            "topic=query,doc=url,assessor=who,grade=stars. For a file without a header, all "
-            "columns in order (_ skips one): topic,doc,assessor,grade.",
-        ),
-        click.option(
-            "--format",
-            type=click.Choice(FORMATS),
-            help="The file format of the judgements, if it is not detected correctly.",
-        ),
-        grade(
-            "--rel",
-            help="Make judgements and gold binary: this grade and higher ones are relevant. "
-            "By default grades are kept, and 1 and higher count as relevant.",
-        ),
-        grades,
-    )
+    values = ("paths", "columns", "format", "topics", "rel", "machines", "people")
+    paths = files("paths", metavar, required=required)
+    options = (paths, columns, format, people, machines, topics, rel, grades)
+    return bundled("files", JudgementFiles, values, *options)
 
 
-columns = click.option(
-    "--columns",
-    metavar="NAMES",
-    help="Which columns of the judgements to read; see `qrowd merge ds --help`.",
-)
 judgements = _judgements(True, "JUDGEMENTS...")
 judgements_if_any = _judgements(False, "[JUDGEMENTS...]")
 
@@ -284,18 +395,14 @@ class GoldFile:
         return gold.binary(cut)
 
 
-gold = bundled(
-    "gold",
-    GoldFile,
-    ("gold", "gold_rel"),
-    input_file("--gold", help="Trusted qrels for some of the pairs."),
-    grade(
-        "--gold-rel",
-        help="Make gold binary: this grade and higher ones are relevant (for graded gold "
-        "beside 0/1 judgements). Default: --rel.",
-    ),
-    grades,
+gold_file = input_file("--gold", help="Trusted qrels for some of the pairs.")
+gold_rel = grade(
+    "--gold-rel",
+    part="in",
+    help="Gold is relevant from this grade on, where it is on another scale than judgements "
+    "(graded gold beside 0/1). Default: --rel.",
 )
+gold = bundled("gold", GoldFile, ("gold", "gold_rel"), gold_file, gold_rel, grades)
 
 
 def _warn_of_high(option: str, cut: int, grades: Sequence[int]) -> None:
@@ -337,28 +444,34 @@ class DocumentFiles:
         return q.with_text(crowd, self.content(), gold, without=self.without)
 
 
-documents = bundled(
-    "documents",
-    DocumentFiles,
-    ("documents", "vectors", "without_text"),
+_texts = input_file(
+    "--documents",
+    multiple=True,
+    help="The documents' texts, for methods that read them: a table with doc and text, "
+    "SGML, XML, or a folder. Repeatable.",
+)
+_about_texts = (
     input_file(
-        "--documents",
-        multiple=True,
-        help="The documents' texts, for methods that read them: a table with doc and text, "
-        "SGML, XML, or a folder; may repeat.",
-    ),
-    click.option(
         "--vectors",
-        metavar="FILE",
         help="The documents' vectors, instead of their texts: a .npy file, one row each, with "
         "the documents' names, one per line, in a file .ids beside it.",
     ),
     choice(
         "--without-text",
         choices=("refuse", "skip", "alone"),
+        part="in",
         help="Judged documents without text: stop, leave them out, or take them to be like no "
         "other.",
     ),
+)
+_values = ("documents", "vectors", "without_text")
+documents = bundled("documents", DocumentFiles, _values, _texts, *_about_texts)
+documents_first = bundled(  # for a command that works on them
+    "documents",
+    DocumentFiles,
+    _values,
+    files("documents", "[DOCUMENTS...]", required=False),
+    *_about_texts,
 )
 
 
@@ -369,49 +482,51 @@ class RunFiles:
     paths: tuple[str, ...]
     names: str = "auto"
 
+    def __bool__(self) -> bool:
+        return bool(self.paths)
+
     def read(self) -> q.RunSet:
         """The runs."""
         return q.read_runs(list(self.paths), names=self.names)
 
+    def read_if_any(self) -> q.RunSet | None:
+        """The runs, where some were named."""
+        return self.read() if self.paths else None
 
-runs = bundled(
-    "runs",
-    RunFiles,
-    ("runs", "run_names"),
-    input_file(
+
+def _runs(required: bool) -> Callable[[Command], Command]:
+    paths = input_file(
         "--runs",
         multiple=True,
-        required=True,
+        required=required,
         metavar="FILES",
         help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
-    ),
-    choice(
+    )
+    names = choice(
         "--run-names",
         choices=("auto", "tag", "file"),
+        part="in",
         help="Name runs by their tag, by their file, or by the tag unless two files share one.",
-    ),
-)
+    )
+    return bundled("runs", RunFiles, ("runs", "run_names"), paths, names)
+
+
+runs = _runs(True)
+runs_if_any = _runs(False)
 
 
 qrels = _all(input_file("--qrels", required=True, help="The qrels."), grades)
 
 
-def read_qrels(path: str) -> q.Qrels:
+def read_qrels(path: str, format: str | None = None) -> q.Qrels:
     """The qrels of a file, in the words of --grades."""
-    return q.read_qrels(path, grades=stated_grades())
+    return q.read_qrels(path, format=format, grades=stated_grades())
 
 
 def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
     """Human labels, with probabilities where the file has them; binary from `rel` on."""
     labels = q.read_sample(path, grades=stated_grades())
     return labels if rel is None else labels.binary(rel)
-
-
-def read_topic_list(path: str) -> q.Index:
-    """The topics of a file."""
-    from qrowd.io.qrels import read_topic_list
-
-    return read_topic_list(path)
 
 
 pairs = input_file(
@@ -424,12 +539,13 @@ pairs = input_file(
 # --- what is written, and how ---------------------------------------------------------------------
 
 
-def output_file(*flags: str, **others: Any) -> Callable[[F], F]:
+def output_file(*flags: str, **settings: Any) -> Callable[[F], F]:
     """An option that names a file to write.
 
     One that cannot be written, that is read too, or that two options name, is refused at once.
     """
-    return _all(click.option(*flags, metavar="FILE", callback=writable, **others), checking_files)
+    settings = {"metavar": "FILE", "type": FileName(), "part": "out"} | settings
+    return _all(option(*flags, callback=writable, **settings), checking_files)
 
 
 output = output_file(
@@ -439,7 +555,7 @@ output = output_file(
     ".parquet, or TREC format; add .gz .xz .bz2 or .zst to compress.",
 )
 
-as_json = switch("--json", "as_json", help="Print JSON.")
+as_json = switch("--json", "as_json", part="out", help="Print JSON.")
 
 ties = choice(
     "--ties",
@@ -450,7 +566,19 @@ ties = choice(
 
 seed = count("--seed", 0, "Random seed.", least=0)
 
-quiet = switch("-q", "--quiet", help="Print no messages and no progress.")
+
+def _keep_quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[QUIET] = value
+
+
+def _quiet(*flags: str) -> Callable[[F], F]:
+    about = "Print no messages and no progress."
+    settings: dict[str, Any] = {"expose_value": False, "callback": _keep_quiet, "part": "out"}
+    return switch(*flags, help=about, **settings)
+
+
+quiet = _quiet("-q", "--quiet")
+quiet_in_full = _quiet("--quiet")  # where -q is taken
 
 level = with_default(
     "--level",
@@ -462,14 +590,14 @@ level = with_default(
 
 # --- campaigns ------------------------------------------------------------------------------------
 
-database = click.argument("database")
-campaign = click.option(
+database = click.argument("database", type=FileName())
+campaign = option(
     "--campaign", "name", metavar="NAME", help="Which campaign, if the database has several."
 )
 yes = switch("--yes", help="Do it without asking.")
 
 
-def parameter(param: Param, default: Any, none: str = "none") -> click.Option:
+def parameter(param: Param, default: Any, none: str = "none") -> Option:
     """A parameter of a method as an option; None where it is not given.
 
     The names are those of the library: `max_iter` is --max-iter, a switch also has its --no-. Where
@@ -480,6 +608,6 @@ def parameter(param: Param, default: Any, none: str = "none") -> click.Option:
     about = f"{param.help[0].upper()}{param.help[1:]}.  [default: {shown}]"
     if param.type is bool:
         flag = f"{flag}/--no-{param.name.replace('_', '-')}"
-        return click.Option([flag, param.name], default=None, help=about)
+        return Option([flag, param.name], default=None, help=about)
     kind = click.Choice(param.choices) if param.choices else param.type
-    return click.Option([flag, param.name], type=kind, default=None, help=about)
+    return Option([flag, param.name], type=kind, default=None, help=about)

@@ -1,12 +1,14 @@
 """Results to stdout or a file; messages and progress to stderr.
 
-say("3 topics have no gold", quiet)                 one line on stderr
+say("3 topics have no gold")                        one line on stderr, unless -q
 show({"run": [...], "AP": [...]}, output, as_json)  a table: rich on a terminal, else TSV
+show_people({"id": [...]}, output)                  the same for a spreadsheet, to a private file
 show_json({...})                                    one JSON object, NaN as null
 put(noun, output, ties=..., seed=...)               a noun to -o, or to stdout
+warn("--rel is above every grade")                  one line on stderr, -q or not
 deliver(noun, output, as_json)                      a noun to -o, as JSON, or for eyes
 save_pictures({"name": figure}, folder)             SVG files
-with iterations("ds", quiet) as progress: ...       progress(done, at_most, objective) shows it
+with iterations("ds") as progress: ...              progress(done, at_most, objective) shows it
 """
 
 from __future__ import annotations
@@ -32,10 +34,24 @@ _ROWS = 1000  # that a terminal shows
 _BAR = 16  # letters of a bar that shows progress
 
 
-def say(message: str, quiet: bool = False) -> None:
-    """One message on stderr."""
-    if not quiet:
+QUIET = "qrowd.quiet"  # where -q is kept while a command runs
+
+
+def quiet() -> bool:
+    """Whether -q asked for no messages and no progress."""
+    ctx = click.get_current_context(silent=True)
+    return bool(ctx and ctx.meta.get(QUIET))
+
+
+def say(message: str) -> None:
+    """One message on stderr, unless -q."""
+    if not quiet():
         click.echo(message, err=True)
+
+
+def warn(message: str) -> None:
+    """What is likely a mistake, on stderr; -q does not hide it."""
+    click.echo(f"warning: {message}", err=True)
 
 
 def put(noun: Any, output: str | None, **options: Any) -> None:
@@ -73,6 +89,18 @@ def show(
         click.echo(tsv(table), nl=False)
 
 
+def show_people(table: Table, output: str | None, as_json: bool) -> None:
+    """A table with people, for a spreadsheet: cells that would run do not, the file is private."""
+    from qrowd.io.people import encoded_people, save_people
+
+    if output and output != "-":
+        save_people(table, output)
+    elif as_json or sys.stdout.isatty():
+        show(table, None, as_json)
+    else:
+        click.echo(encoded_people(table), nl=False)
+
+
 def deliver(noun: Any, output: str | None, as_json: bool, **further: Any) -> None:
     """A noun to a file, and as JSON (with what is further in it) or, without a file, for eyes."""
     if output:
@@ -83,10 +111,10 @@ def deliver(noun: Any, output: str | None, as_json: bool, **further: Any) -> Non
         click.echo(str(noun))
 
 
-def say_notes(notes: Iterable[str], quiet: bool = False) -> None:
+def say_notes(notes: Iterable[str]) -> None:
     """What a reader of the numbers should know, a line each on stderr."""
     for note in notes:
-        say(f"note: {note}", quiet)
+        say(f"note: {note}")
 
 
 def show_json(value: Any) -> None:
@@ -94,25 +122,28 @@ def show_json(value: Any) -> None:
     click.echo(to_json(value))
 
 
-def save_pictures(pictures: Mapping[str, Any], folder: str, quiet: bool = False) -> None:
+def save_pictures(pictures: Mapping[str, Any], folder: str) -> list[str]:
     """Pictures as SVG files of a folder, which is made; what could not be drawn is None."""
     from qrowd.reporting.figures import standalone
 
     into = made_folder(folder)
+    paths = []
     for name, figure in pictures.items():
         if figure is not None:
             path = into / f"{name}.svg"
             write(path, standalone(figure))
-            say(str(path), quiet)
+            paths.append(str(path))
+            say(str(path))
+    return paths
 
 
 @contextlib.contextmanager
-def iterations(method: str, quiet: bool = False, *, sampled: bool = False) -> Iterator[Progress]:
+def iterations(method: str, *, sampled: bool = False) -> Iterator[Progress]:
     """How far a fit has come: one line that changes on a terminal, else a line now and then.
 
     `sampled` fits make sweeps, and what they show is the worst R-hat so far.
     """
-    if quiet:
+    if quiet():
         yield lambda done, at_most, objective: None
         return
     live = sys.stderr.isatty()

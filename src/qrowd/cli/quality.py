@@ -31,6 +31,7 @@ class Options:
     agreeing: bool
     independent: bool
     per_topic: bool
+    level: float
     bootstrap: int
     resample: str
     rules: tuple[str, ...]
@@ -47,7 +48,6 @@ class Options:
     output: str | None
     as_json: bool
     seed: int
-    quiet: bool
 
     def refuse_strays(self) -> None:
         """Options of a job that was not asked for."""
@@ -67,12 +67,12 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     return opt.with_default(flag, type=float, default=default, help=about)
 
 
-@click.command()
+@opt.command(old={"--merge": "--method"})
 @opt.judgements_if_any
 @opt.gold
-@click.option(
-    "--merge",
-    metavar="METHOD",
+@opt.method(
+    "--method",
+    "merge",
     help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
     "--screen, show how its result changes.",
 )
@@ -82,8 +82,12 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     metavar="COLUMN",
     help="Sort the assessors by this column; -COLUMN reverses the order.",
 )
-@click.option(
-    "--show", "shown", metavar="NAMES", help="Show only these columns, separated by commas."
+@opt.option(
+    "--show",
+    "shown",
+    metavar="NAMES",
+    part="out",
+    help="Show only these columns, separated by commas.",
 )
 @opt.count("--enough", 10, "Do not suspect assessors with fewer judgements than this.")
 @opt.switch("--agreement", "agreeing", help="Print coefficients of agreement instead of the table.")
@@ -108,6 +112,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
 @opt.repeated(
     "--screen",
     "rules",
+    type=opt.Spec("rule"),
     metavar="RULE",
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
@@ -118,7 +123,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
 @opt.count(
     "--each",
     25,
-    "With --screen and --merge: for how many assessors to show the effect of each.",
+    "With --screen and --method: for how many assessors to show the effect of each.",
     least=0,
 )
 @opt.switch(
@@ -133,21 +138,21 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="With --simulate-checks: how the NDCG score treats ties in the ideal ranking.",
 )
 @opt.switch("--curve", help="With --simulate-checks: print the pass rate at every threshold.")
-@click.option(
+@opt.input_file(
     "--orders",
     "ranked",
-    metavar="FILE",
     help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
     "the grades; with --agreement, Kendall's W, tau, cycles.",
 )
-@opt.figures("Folder for figures (SVG).")
-@opt.output
-@opt.as_json
+@opt.level
 @opt.seed
+@opt.output
+@opt.figures("Folder for figures (SVG).")
+@opt.as_json
 @opt.quiet
 @opt.bundled("options", Options)
 def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> None:
-    """Find out whom to trust: assessors, agreement, spam, and checks on gold.
+    """Find out whom to trust: assessors, agreement, spam.
 
     Prints one row per assessor: judgements, suspected type, agreement with the others, accuracy on
     gold, estimates of a merging method, seconds, repeated answers, trust, spam statistics. A
@@ -157,11 +162,11 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
     \b
     Examples:
       qrowd quality crowd.tsv
-      qrowd quality crowd.tsv --gold nist.qrels --merge ds --sort -accuracy -o assessors.tsv
+      qrowd quality crowd.tsv --gold nist.qrels --method ds --sort -accuracy -o assessors.tsv
       qrowd quality crowd.tsv --agreement --per-topic
       qrowd quality crowd.tsv --independence
       qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
-      qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --merge ds --json
+      qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --method ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
       qrowd quality crowd.tsv --orders orders.tsv --gold g.qrels
     """
@@ -184,10 +189,7 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
             raise InputError(
                 "gold and judgements have no pair in common; do topic and document names match?"
             )
-        say(
-            f"gold is relevant from grade {cut}; {judged} of {len(trusted)} gold pairs were judged",
-            options.quiet,
-        )
+        say(f"gold is relevant from grade {cut}; {judged} of {len(trusted)} gold pairs were judged")
     if options.agreeing:
         _show_agreement(crowd, options)
     elif options.independent:
@@ -205,7 +207,12 @@ def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options
     """Everything that is known of each assessor: to print, save or draw."""
     method = get(options.merge) if options.merge else None
     table = q.assessors(
-        crowd, q.Given(gold=gold), merge=method, gold_rel=cut, enough=options.enough
+        crowd,
+        q.Given(gold=gold),
+        merge=method,
+        gold_rel=cut,
+        enough=options.enough,
+        level=options.level,
     )
     # numbers descend, text ascends; a leading minus turns that around
     key = options.sort.lstrip("-")
@@ -226,7 +233,7 @@ def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options
             "agreement": figures.agreement_matrix(q.cohen(crowd, most=60)),
             "speed": figures.speed_of(table),
         }
-        save_pictures(pictures, options.figures, options.quiet)
+        save_pictures(pictures, options.figures)
 
 
 def _columns(names: list[str], options: Options) -> list[str]:
@@ -258,8 +265,7 @@ def _screen(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Option
     )
     if options.output:
         put(screened.kept, options.output)
-        kept = f"{len(screened.kept)} of {len(crowd)} judgements kept in {options.output}"
-        say(kept, options.quiet)
+        say(f"{len(screened.kept)} of {len(crowd)} judgements kept in {options.output}")
     if options.as_json:
         show_json(screened.to_dict())
     else:
@@ -274,15 +280,13 @@ def _show_agreement(crowd: q.Judgements, options: Options) -> None:
     coefficients = q.agreement(
         crowd,
         per_topic=options.per_topic,
+        level=options.level,
         bootstrap=options.bootstrap,
         resample=options.resample,
         seed=options.seed,
     )
-    say(
-        f"{coefficients.compared} of {coefficients.pairs} pairs have two judgements or more",
-        options.quiet,
-    )
-    say_notes(coefficients.notes, options.quiet)
+    say(f"{coefficients.compared} of {coefficients.pairs} pairs have two judgements or more")
+    say_notes(coefficients.notes)
     show(coefficients.table(), options.output, options.as_json)
 
 
@@ -290,16 +294,17 @@ def _show_independence(crowd: q.Judgements, options: Options) -> None:
     """The verdict on stderr; couples who agree more than they should, or topics, as a table."""
     from qrowd.aggregation.judgements.ds import DawidSkene
 
-    verdict = q.independence(crowd, DawidSkene(smoothing=1), seed=options.seed)
+    verdict = q.independence(crowd, DawidSkene(smoothing=1), bound=True, seed=options.seed)
     if options.as_json and not options.output:
         estimate = ("rho", "low", "high", "level", "agreement", "expected", "freedom", "method")
         account = {name: getattr(verdict, name) for name in ("verdict", "together", *estimate)}
         account["by_topic"] = dict(zip(verdict.topics, verdict.by_topic.tolist(), strict=True))
+        account["detection"] = asdict(verdict.detection) if verdict.detection else None
         account["couples"] = [asdict(couple) for couple in verdict.couples]
         show_json(account)
         return
     for line in str(verdict).splitlines()[:2]:
-        say(line, options.quiet)
+        say(line)
     if options.per_topic:
         columns: dict[str, Any] = {"topic": verdict.topics, "rho": verdict.by_topic.tolist()}
     else:
@@ -328,7 +333,7 @@ def _show_checks(gold: q.Qrels | None, options: Options) -> None:
     table = pass_chances.passing_table(chances)
     problems = zip(table["gold"], table["problem"], strict=True)
     for line in dict.fromkeys(f"gold {grades}: {text}" for grades, text in problems if text):
-        say(f"warning: {line}", options.quiet)
+        say(f"warning: {line}")
     curves = {}
     if options.curve or options.figures:
         curves = pass_chances.curves_of(gold, ideal=options.ideal, seed=options.seed)
@@ -348,7 +353,7 @@ def _show_checks(gold: q.Qrels | None, options: Options) -> None:
             )
             for at, (grades, curve) in enumerate(curves.items(), start=1)
         }
-        save_pictures(pictures, options.figures, options.quiet)
+        save_pictures(pictures, options.figures)
 
 
 def _show_orders(
@@ -358,8 +363,10 @@ def _show_orders(
     crowd = files.read() if files.paths else None
     orders = q.read_orders(ranked)
     if options.agreeing:
-        agreement = q.order_agreement(orders, bootstrap=options.bootstrap, seed=options.seed)
-        say(f"{agreement.compared} ballots of {agreement.pairs} pairs", options.quiet)
+        agreement = q.order_agreement(
+            orders, level=options.level, bootstrap=options.bootstrap, seed=options.seed
+        )
+        say(f"{agreement.compared} ballots of {agreement.pairs} pairs")
         show(agreement.table(), options.output, options.as_json)
         return
     table = q.order_checks(orders, gold, crowd, rel=1 if files.rel is None else files.rel)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,41 +11,35 @@ from click.core import ParameterSource
 
 import qrowd as q
 from qrowd.cli import options as opt
+from qrowd.cli.output import show_json
 from qrowd.errors import UsageError
+from qrowd.reporting.commands import Files
 
 
-@click.command
-@opt.judgements_if_any
-@opt.input_file(
-    "--judgements", "further", multiple=True, help="The same as naming JUDGEMENTS. Repeatable."
-)
+@opt.command(old={"--judgements": ""})
+@opt.judgements
 @opt.gold
-@opt.input_file(
-    "--runs",
-    multiple=True,
-    metavar="FILES",
-    help="Runs in TREC format: a file, a folder or a quoted pattern ('runs/*.gz'). Repeatable.",
-)
+@opt.runs_if_any
 @opt.input_file(
     "--given", help="Qrels that the methods may learn from. Left out of every comparison with gold."
 )
 @opt.repeated(
     "--screen",
     "rules",
+    type=opt.Spec("rule"),
     metavar="RULE",
     help="Leave out assessors whom this rule doubts, such as random-spam. Repeatable.",
 )
-@opt.repeated(
+@opt.method(
     "--method",
     "methods",
-    metavar="METHOD",
+    multiple=True,
     help="A merging method, with parameters if you like: 'ds(prior=topic)'. Repeatable.  "
     "[default: mv, ds, auto; for more than two grades also wmv-iter]",
 )
 @opt.measures("A measure. Repeatable; the first is used for rankings.  [default: AP, nDCG@20]")
-@click.option(
+@opt.method(
     "--chosen",
-    metavar="METHOD",
     help="The merging method that the intervals are based on.  [default: auto, hier-bayes, "
     "hier-vb or ds if used, else the last one]",
 )
@@ -64,22 +57,25 @@ from qrowd.errors import UsageError
 )
 @opt.level
 @opt.seed
-@opt.with_default("--title", default="Judgements of a crowd", help="Title of the page.")
+@opt.with_default("--title", default="Judgements of a crowd", part="out", help="Title of the page.")
 @opt.output_file("-o", "--output", default="report.html", show_default=True, help="Output file.")
+@opt.as_json
+@opt.quiet
 def command(
     files: opt.JudgementFiles,
-    further: tuple[str, ...],
     gold: opt.GoldFile,
-    runs: tuple[str, ...],
+    runs: opt.RunFiles,
     given: str | None,
     title: str,
     output: str,
+    as_json: bool,
     **options: Any,  # parameters of `qrowd.study`, under its names
 ) -> None:
-    """Write a one-page HTML report: how good the assessors are, which systems are best, how sure.
+    """Write a report: whom to trust, which systems are best.
 
-    Only JUDGEMENTS are required. --runs adds a ranking of systems with intervals; --gold adds a
-    comparison of everything with gold. The page is a single file. Prints its path.
+    And how sure that is. Only JUDGEMENTS are required. --runs adds a ranking of systems with
+    intervals; --gold adds a comparison of everything with gold. The page is a single file. Prints
+    its path.
 
     JUDGEMENTS may also be a release of a campaign, alone: a folder or zip that `qrowd campaign
     release` wrote. Its checksums are verified, its runs and experts' grades used, and by default
@@ -96,17 +92,14 @@ def command(
     from qrowd.reporting.report import report_on
     from qrowd.reporting.study import MEASURES
 
-    files = replace(files, paths=(*files.paths, *further))
-    if not files.paths:
-        raise UsageError("name at least one file of judgements")
     if any(is_release(path) for path in files.paths):
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
-        own = (files.columns, files.format, files.rel, gold.rel, given)
-        if runs or any(option is not None for option in own):
+        own = (files.columns, files.format, files.topics, files.rel, gold.rel, given)
+        if runs or files.machines or files.people or any(option is not None for option in own):
             raise UsageError(
-                "a release says itself what it holds: leave out --columns, --format, --rel, "
-                "--gold-rel, --given, --runs"
+                "a release says itself what it holds: leave out --columns, --format, --topics, "
+                "--rel, --gold-rel, --given, --people, --machines, --runs"
             )
         # what was not asked for is as in the campaign's own figures
         ctx = click.get_current_context()
@@ -121,14 +114,47 @@ def command(
     else:
         study = q.study(
             files.read(),
-            opt.RunFiles(runs).read() if runs else None,
+            runs.read_if_any(),
             gold.read(files.rel),
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
-        page = q.report(study, title=title, commands=[_typed()])
+        page = q.report(
+            study, title=title, commands=[_typed()], files=_files(files, gold, given, runs)
+        )
     q.save(page, output)
-    click.echo(output)
+    if as_json:
+        show_json({"report": output})
+    else:
+        click.echo(output)
+
+
+def _files(
+    files: opt.JudgementFiles, gold: opt.GoldFile, given: str | None, runs: opt.RunFiles
+) -> Files:
+    """The files as further commands name them."""
+    reading = {
+        "--columns": files.columns,
+        "--format": files.format,
+        "--topics": files.topics,
+        "--rel": files.rel,
+    }
+    judged = _words(*files.paths, **reading)
+    cut = files.rel if gold.rel is None else gold.rel
+    return Files(
+        judgements=judged,
+        gold=_words(gold.path or "GOLD", **{"--gold-rel": cut}),
+        runs=" ".join(f"--runs {shlex.quote(path)}" for path in runs.paths),
+        given=_words(given or "GIVEN", **{"--gold-rel": cut}),
+        gold_cut=cut is not None,
+    )
+
+
+def _words(*paths: str, **options: Any) -> str:
+    stated = [
+        f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None
+    ]
+    return " ".join([*map(shlex.quote, paths), *stated])
 
 
 def _typed() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,9 +25,9 @@ def _ways() -> tuple[str, ...]:
     return Way.names()
 
 
-@click.command()
-@click.argument("place", default="campaigns", required=False)
-@click.option(
+@opt.command()
+@click.argument("place", default="campaigns", required=False, type=opt.FileName())
+@opt.option(
     "--database",
     metavar="URL",
     default="",
@@ -34,7 +35,7 @@ def _ways() -> tuple[str, ...]:
 )
 @opt.with_default("--host", default="127.0.0.1", help="The address to listen on.")
 @opt.count("--port", 8000, "The port to listen on.", most=65535)
-@click.option(
+@opt.option(
     "--address",
     metavar="URL",
     default="",
@@ -74,12 +75,12 @@ def command(
     way: str,
     language: str,
 ) -> None:
-    """Run the web application on the campaigns in PLACE: a folder, or a database file.
+    """Run the web application for campaigns.
 
-    A folder is made if it is not there; its database is PLACE/qrowd.db. Prints where to go; the
-    first time, a link to make the first account. Background jobs run in a process of their own.
-    The server's secret is in QROWD_SECRET, or in secret.key beside the database.
-    `qrowd serve --try` shows in a minute what judging is like.
+    PLACE is a folder, or a database file. A folder is made if it is not there; its database is
+    PLACE/qrowd.db. Prints where to go; the first time, a link to make the first account. Background
+    jobs run in a process of their own. The server's secret is in QROWD_SECRET, or in secret.key
+    beside the database. `qrowd serve --try` shows in a minute what judging is like.
 
     \b
     Examples:
@@ -90,6 +91,7 @@ def command(
     from qrowd.web.server import serve
     from qrowd.web.settings import Settings
 
+    os.umask(0o077)  # uploads, drafts and results have people, gold and licensed texts in them
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

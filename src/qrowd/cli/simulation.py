@@ -12,7 +12,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import say
+from qrowd.cli.output import say, show_json
 from qrowd.errors import InputError
 from qrowd.io.atomic import made_folder
 from qrowd.registry import Param, params_of
@@ -30,9 +30,7 @@ _WITHOUT = {"pool": "all documents", "text": "no text"}
 
 
 def _folder(default: str) -> Callable[[Any], Any]:
-    about = "Output folder; created if needed."
-    flags = ("-o", "--output", "folder")
-    return opt.with_default(*flags, metavar="FOLDER", default=default, help=about)
+    return opt.target("FOLDER", "Output folder; created if needed.", "folder", default=default)
 
 
 def _option(param: Param) -> click.Option:
@@ -41,13 +39,15 @@ def _option(param: Param) -> click.Option:
     return opt.parameter(replace(param, choices=()), param.default, none)
 
 
-@click.command(params=[_option(param) for param in params_of(Setting)])
+@opt.command(params=[_option(param) for param in params_of(Setting)])
+@opt.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
 @_folder("simulated")
-@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Start from these settings.")
+@opt.as_json
 @opt.quiet
-def simulate(folder: str, preset: str | None, quiet: bool, **settings: Any) -> None:
+def simulate(folder: str, preset: str | None, as_json: bool, **settings: Any) -> None:
     """Simulate a collection with known truth.
 
+    Nothing goes in: --topics, --documents, --runs and --gold say how many or which share to make.
     Makes topics, documents, runs of better and worse systems, and judgements by a crowd of good,
     sloppy, biased and adversarial assessors and several kinds of spammers. Writes these files to
     the folder:
@@ -71,9 +71,12 @@ def simulate(folder: str, preset: str | None, quiet: bool, **settings: Any) -> N
     """
     changes = {name: value for name, value in settings.items() if value is not None}
     collection = q.simulate(PRESETS[preset] if preset else Setting(), **changes)
-    say(f"{collection.judgements!r}", quiet)
-    for path in _save(collection, Path(folder)):
-        click.echo(path)
+    say(f"{collection.judgements!r}")
+    files = [str(path) for path in _save(collection, Path(folder))]
+    if as_json:
+        show_json({"files": files})
+    else:
+        click.echo("\n".join(files))
 
 
 def _save(collection: q.Collection, folder: Path) -> list[Path]:
@@ -101,12 +104,13 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
     return [*written, runs]
 
 
-@click.command
-@_folder("demo")
+@opt.command()
 @opt.seed
+@_folder("demo")
+@opt.as_json
 @opt.quiet
-def demo(folder: str, seed: int, quiet: bool) -> None:
-    """Run everything on a simulated collection and write a report.
+def demo(folder: str, seed: int, as_json: bool) -> None:
+    """Go the whole way on simulated data, and write a report.
 
     Simulates a small collection judged by good, sloppy, biased and spamming assessors, merges the
     judgements with several methods, scores the systems, compares with gold, lets robots do a small
@@ -120,9 +124,9 @@ def demo(folder: str, seed: int, quiet: bool) -> None:
     """
     into = Path(folder)
     collection = q.simulate("demo", seed=seed)
-    say(f"simulated {collection.judgements!r}", quiet)
+    say(f"simulated {collection.judgements!r}")
     _save(collection, into)
-    say(f"merging by {', '.join(METHODS)}; scoring {len(collection.runs)} systems", quiet)
+    say(f"merging by {', '.join(METHODS)}; scoring {len(collection.runs)} systems")
     study = q.study(
         collection.judgements,
         collection.runs,
@@ -133,24 +137,27 @@ def demo(folder: str, seed: int, quiet: bool) -> None:
         seed=seed,
     )
     study = replace(study, known=collection.assessors)
-    sections = _campaign(into, seed, quiet)
+    sections = _campaign(into, seed)
     page = into / "report.html"
     options = " ".join([*(f"--method {name}" for name in METHODS), f"--seed {seed}"])
     files = "--gold gold.qrels --runs runs -o report.html"
     again = [
         f"qrowd simulate --preset demo --seed {seed} -o .",
-        f"qrowd report --judgements crowd.tsv.gz {files} {options}",
+        f"qrowd report crowd.tsv.gz {files} {options}",
     ]
     q.save(q.report(study, *sections, title="A simulated crowd, merged", commands=again), page)
-    click.echo(page)
+    if as_json:
+        show_json({"report": str(page)})
+    else:
+        click.echo(page)
 
 
-def _campaign(folder: Path, seed: int, quiet: bool) -> list[Section]:
+def _campaign(folder: Path, seed: int) -> list[Section]:
     """What robots did in a small campaign, where campaigns can run."""
     if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
-        say("no campaign: pip install 'qrowd[serve]' to see one", quiet)
+        say("no campaign: pip install 'qrowd[serve]' to see one")
         return []
     from qrowd.web.robots.demo import demo_campaign
 
-    say("robots judge a small campaign, from qualification to qrels", quiet)
+    say("robots judge a small campaign, from qualification to qrels")
     return [demo_campaign(folder, seed)]

@@ -244,7 +244,7 @@ def compare(
     leave_out: Index | None = None,
     statistics: tuple[str, ...] = tuple(STATISTICS),
     bootstrap: int = 1000,
-    level: float = 0.95,
+    level: float = 0.9,
     test: str = "randomisation",
     correction: str = "holm",
     alpha: float = 0.05,

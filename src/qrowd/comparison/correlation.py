@@ -8,6 +8,8 @@ with an undefined score (NaN), or of fewer than two systems, gives NaN.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 
@@ -133,7 +135,7 @@ def places(scores: npt.ArrayLike) -> Floats:
     [2.5, 1.0, 2.5]
     """
     values = np.asarray(scores, np.float64)
-    rows = np.ascontiguousarray(values.reshape(-1, values.shape[-1]))
+    rows = np.ascontiguousarray(values.reshape(prod(values.shape[:-1]), values.shape[-1]))
     out = np.empty(rows.shape)
 
     def work(lo: int, hi: int) -> None:
@@ -171,9 +173,9 @@ def _rows(
             f"got shapes {left.shape} and {right.shape}"
         )
     n, shape = left.shape[-1], np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
-    rows = np.broadcast_to(left, (*shape, n)).reshape(-1, n)
-    wide = right if right.size == n else np.broadcast_to(right, (*shape, n))
-    other = wide.reshape(-1, n)
+    rows = np.broadcast_to(left, (*shape, n)).reshape(prod(shape), n)
+    once = prod(right.shape[:-1]) == 1
+    other = right.reshape(1, n) if once else np.broadcast_to(right, (*shape, n)).reshape(-1, n)
     return freeze(rows, np.float64), freeze(other, np.float64), shape
 
 
@@ -237,6 +239,8 @@ def rmse(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
     0.1
     """
     gap = np.asarray(estimate, np.float64) - np.asarray(reference, np.float64)
+    if not gap.shape[-1]:
+        return np.full(gap.shape[:-1], np.nan)
     return np.asarray(np.sqrt(np.mean(gap * gap, axis=-1)))
 
 
@@ -249,4 +253,6 @@ def max_drop(estimate: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
     2.0
     """
     fallen = places(estimate) - places(reference)
+    if not fallen.shape[-1]:
+        return np.full(fallen.shape[:-1], np.nan)
     return np.asarray(fallen.max(axis=-1))

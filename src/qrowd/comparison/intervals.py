@@ -17,7 +17,7 @@ from qrowd.errors import ParameterError, UsageError, require_choice, require_nam
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
 OVER = ("draws", "topics", "both")
-_SHOWN = 8  # runs in the printed matrix
+SHOWN = 8  # runs in the printed matrix
 _NO_SCORES = (
     "No intervals of scores are given over draws: with uncertain labels all scores come out too\n"
     "low or too high, so that 90 % intervals held the official scores of real runs, judged by\n"
@@ -139,7 +139,7 @@ class Intervals(Readable, Framed):
 
     def _matrix(self, m: int) -> str:
         """P(row beats column) of the best runs; `beats` and JSON have all of them."""
-        top = self.order(self.measures[m])[:_SHOWN]
+        top = self.order(self.measures[m])[:SHOWN]
         rows = [
             [
                 str(self.runs.names[a]),
@@ -154,7 +154,7 @@ class Intervals(Readable, Framed):
             f"Intervals of {percent(self.level)} over {self.source}.",
             f"*: the fewest runs that hold the best one with {percent(self.containing)}.",
             "P(beats): that the run of the row scores above that of the column"
-            + (f"; the {_SHOWN} best runs, JSON has all." if len(self.runs) > _SHOWN else "."),
+            + (f"; the {SHOWN} best runs, JSON has all." if len(self.runs) > SHOWN else "."),
             *([] if self.of_scores else [_NO_SCORES]),
             *(f"note: {note}" for note in self.notes),
         ]

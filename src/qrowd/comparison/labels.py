@@ -9,7 +9,7 @@ import numpy as np
 
 from qrowd.comparison import label_measures as lm
 from qrowd.comparison.label_measures import Calibration, Scored, calibration_of, mean_of_topics
-from qrowd.comparison.significance import jackknife_error
+from qrowd.comparison.significance import jackknife_error, wilson
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
@@ -17,8 +17,9 @@ from qrowd.data.merged import Merged, tied_argmax
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
-from qrowd.rendering import Readable, aligned, between, plain
+from qrowd.rendering import Readable, aligned, between, percent, plain
 
+_WITHIN = 0.01  # the least correlation of errors within a topic that is reckoned with
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
 
@@ -47,6 +48,7 @@ class LabelScores(Readable, Framed):
     given: LabelScores | None = None
     notes: tuple[str, ...] = ()
     clip: float = lm.CLIP
+    level: float = 0.9  # of intervals, unless asked otherwise
 
     def __getitem__(self, measure: str) -> float:
         require_name("measure of labels", measure, self.overall)
@@ -79,13 +81,38 @@ class LabelScores(Readable, Framed):
         """The standard error of each overall figure over topics."""
         return {name: self._error(name, values) for name, values in self.without.items()}
 
-    def interval(self, measure: str, level: float = 0.95) -> tuple[float, float]:
-        """The interval of an overall figure over topics, by Student's t."""
-        half = self._half(self._error(measure, self.without[measure]), level)
-        return self[measure] - half, self[measure] + half
+    def interval(self, measure: str, level: float | None = None) -> tuple[float, float]:
+        """The interval of an overall figure over topics, inside the figure's own range.
+
+        By Wilson's formula with Student's quantile and the effective number of pairs: as many
+        independent ones as would have this standard error (Korn & Graubard 1998), and no more than
+        if errors within a topic correlated by .01, which a few topics with few errors cannot show.
+        A log loss has no upper end: plain Student's t.
+        """
+        value, error = self[measure], self._error(measure, self.without[measure])
+        if measure == "log_loss" or np.isnan(error):
+            half = self._half(error, level)
+            return value - half, value + half
+        least = -1.0 if measure == "kappa" else 0.0
+        share, error = min((value - least) / (1 - least), 1.0), error / (1 - least)
+        effective = self._most_effective(measure)
+        if error > 0:
+            effective = min(effective, share * (1 - share) / error**2)
+        ends = wilson(np.array(share * effective), np.array(effective), self._half(1.0, level))
+        low, high = (least + float(end) * (1 - least) for end in ends)
+        return low, high
+
+    def _most_effective(self, measure: str) -> float:
+        """How many independent pairs a figure rests on at most."""
+        alike = 1 + _WITHIN * (np.square(self.pairs_by_topic).sum() / len(self) - 1)
+        if measure.removeprefix("fractional_") == "accuracy":
+            return float(len(self) / alike)
+        # fewer where a grade is rare: an error costs kappa as much as chance leaves room to err
+        share = self.confusion.sum(axis=1) / max(self.confusion.sum(), 1)
+        return float(len(self) / alike * max(2 * (1 - np.square(share).sum()), 1e-9))
 
     def less(
-        self, other: LabelScores, measure: str, level: float = 0.95
+        self, other: LabelScores, measure: str, level: float | None = None
     ) -> tuple[float, float, float]:
         """How far a figure is above that of other labels on the same gold; its interval."""
         value = self[measure] - other[measure]
@@ -99,9 +126,10 @@ class LabelScores(Readable, Framed):
         part = ~np.isnan(self.by_topic[measure]) if ranked else self.pairs_by_topic > 0
         return jackknife_error(without[part])
 
-    def _half(self, error: float, level: float) -> float:
+    def _half(self, error: float, level: float | None) -> float:
         from scipy.special import stdtrit
 
+        level = self.level if level is None else level
         topics = int((self.pairs_by_topic > 0).sum())
         return float(stdtrit(max(topics - 1, 1), (1 + level) / 2) * error)
 
@@ -140,6 +168,7 @@ def score_labels(
     ties: str | None = None,
     bins: int = 10,
     clip: float = lm.CLIP,
+    level: float = 0.9,
 ) -> LabelScores:
     """Score merged labels against gold, overall and per topic.
 
@@ -148,8 +177,8 @@ def score_labels(
     relevance counts as p of an answer that it is relevant and 1 - p that it is not. `accuracy` is
     agreement on the grade; the others are about relevance, from the scale's `relevant_from` on.
 
-    Pairs without gold are not scored. Those whose gold the method was given (marked in a `Merged`;
-    for others, name them by `given`) are reported apart.
+    Pairs without gold are not scored. Those whose gold the method was given (marked in a `Merged`,
+    known by the provenance of qrels; for others, name them by `given`) are reported apart.
 
     >>> from qrowd import Qrels
     >>> gold = Qrels.of(["t"] * 4, ["a", "b", "c", "d"], [1, 1, 0, 0])
@@ -173,7 +202,8 @@ def score_labels(
     seen = shown[at] & labelled
     headline = _score(belief, truth, at, labelled & ~seen, bins, clip)
     apart = _score(belief, truth, at, seen, bins, clip) if seen.any() else None
-    return replace(headline, given=apart, notes=_notes(labelled, seen, belief, truth))
+    notes = (*_provenance_notes(merged, gold), *_notes(labelled, seen, belief, truth))
+    return replace(headline, given=apart, notes=notes, level=level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +225,11 @@ def _belief(
         scale = Scale.of(grade)
         if isinstance(gold, Qrels) and len(scale) > 2:  # merged labels may lack a grade by chance
             scale = Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
-        return _certain(merged.pairs, scale.codes(grade), scale)
+        certain = _certain(merged.pairs, scale.codes(grade), scale)
+        return replace(certain, given=_given(merged))
     if isinstance(merged, SoftQrels):
         codes = tied_argmax(merged.p, merged.pairs, ties or "coin")
-        return _Labels(merged.pairs, merged.scale, merged.p, codes, np.zeros(len(codes), np.bool_))
+        return _Labels(merged.pairs, merged.scale, merged.p, codes, _given(merged))
     if not isinstance(merged, Merged):
         raise UsageError(
             f"score_labels scores merged labels or qrels, got {type(merged).__name__}; merge "
@@ -207,6 +238,12 @@ def _belief(
     p = merged.posterior / merged.posterior.sum(axis=1, keepdims=True)
     codes = merged.scale.codes(merged.grades(ties)).astype(np.int32)
     return _Labels(merged.pairs, merged.scale, p, codes, merged.given)
+
+
+def _given(labels: Qrels | SoftQrels) -> Mask:
+    if labels.provenance is None:
+        return np.zeros(len(labels), np.bool_)
+    return labels.provenance.gave(labels.pairs)
 
 
 def _certain(pairs: Pairs, code: Grades, scale: Scale) -> _Labels:
@@ -240,6 +277,15 @@ def _score(
     )
 
 
+def _provenance_notes(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels) -> list[str]:
+    """Where both come from, as far as they were read from files."""
+    notes = [] if merged.provenance is None else list(merged.provenance.notes)
+    if gold.provenance is not None:
+        by_method = "gold is merged labels itself, so that to agree with it is not to be right"
+        notes += [f"{by_method}: {note}" for note in gold.provenance.notes]
+    return notes
+
+
 def _notes(labelled: Mask, seen: Mask, belief: _Labels, truth: _Labels) -> tuple[str, ...]:
     missing, without = int((~labelled).sum()), len(belief.pairs) - int(labelled.sum())
     scored = labelled & ~seen
@@ -269,7 +315,9 @@ def _headline(scores: LabelScores) -> str:
     lines = []
     for name in ("kappa", "balanced_accuracy", "accuracy"):
         low, high = scores.interval(name)
-        ends = "" if np.isnan(low) else f", 95 % over topics {between(low, high)}"
+        ends = (
+            "" if np.isnan(low) else f", {percent(scores.level)} over topics {between(low, high)}"
+        )
         lines.append(f"{name.replace('_', ' ')} {scores.overall[name]:.4f}{ends}")
     return "\n".join(lines) + f"; the best constant answer has {constant:.4f}\n"
 

@@ -61,6 +61,8 @@ class Estimate:
 
     `share` is how much of the machine's labels was used: lambda, for each judge. `parts` [value,
     observation] are what each observation adds to the error: their squares add up to its square.
+    `effective` is how many equally weighted pairs of a large pool would be worth as much, where
+    pairs were sampled.
     """
 
     value: Floats
@@ -68,6 +70,7 @@ class Estimate:
     freedom: Floats
     share: Floats
     parts: Floats | None = None
+    effective: Floats | None = None
 
     def interval(
         self, level: float = 0.9, quantiles: str = "t", seed: int = 0
@@ -113,11 +116,21 @@ def ppi_mean(
     """The mean of a quantity from n items with both labels and N with the machine's only.
 
     PPI++ (Angelopoulos, Duchi & Zrnic 2023); without `share` (lambda) the best one from 0 to 1.
+    All three are single columns, the first two about the same items.
 
     >>> ppi_mean([1, 0, 1, 1], [1, 0, 1, 0], [1, 0, 0, 1, 0, 1, 0, 0]).value.round(4).tolist()
     0.7107
     """
     y, f, rest = (np.asarray(part, np.float64) for part in (human, machine, unlabelled))
+    for name, part in (("human", y), ("machine", f), ("unlabelled", rest)):
+        if part.ndim != 1 or not len(part):
+            raise UsageError(
+                f"{name} must be one column of at least one number, got the shape {part.shape}"
+            )
+    if len(y) != len(f):
+        raise UsageError(
+            f"human and machine labels must be about the same items, got {len(y)} and {len(f)}"
+        )
     n, size = len(y), len(rest)
     if share is None:
         spread = np.concatenate([f, rest]).var(ddof=1)
@@ -176,6 +189,7 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
         left = np.sqrt((1 - sample.probability) / (1 - pull))
         parts = np.nan_to_num(total[:, None] * pull * left * (residual - mean[:, None]))
         error = np.where(own > 0, np.sqrt(np.square(parts).sum(axis=1)), np.nan)
+        effective = 1 / (np.square(pull) * (1 - sample.probability)).sum(axis=1)
     nothing = total == 0  # a row that depends on no pair of the pool is known without labels
     return Estimate(
         np.where(nothing, 0.0, total * mean),
@@ -183,6 +197,7 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
         np.where(nothing, np.inf, own - 1.0),
         shares.mean(axis=0),
         parts,
+        np.where(nothing, np.inf, np.nan_to_num(effective, posinf=np.inf)),
     )
 
 

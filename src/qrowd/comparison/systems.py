@@ -186,7 +186,7 @@ def compare_systems(
     test: str = "randomisation",
     correction: str = "holm",
     alpha: float = 0.05,
-    level: float = 0.95,
+    level: float = 0.9,
     seed: int = 0,
 ) -> SystemComparison:
     """Which runs differ by more than the choice of topics explains.

@@ -187,7 +187,7 @@ def cluster_test(
     qrels: Qrels,
     *,
     near: float = 0.95,
-    level: float = 0.95,
+    level: float = 0.9,
     seed: int = 0,
 ) -> ClusterTest:
     """Are relevant documents more alike to each other than to others?

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -14,11 +16,15 @@ from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs, Pooled, encode_columns
 from qrowd.data.scale import BINARY, Scale
-from qrowd.errors import InputError
+from qrowd.errors import InputError, require_choice
+from qrowd.rendering import some_of
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
 
+KINDS = ("person", "expert", "machine")
+"""What an assessor may be."""
+UNKNOWN = "unknown"
 _EXTRAS = ("weight", "seconds", "time")
 _NAMED = ("topic", "document", "assessor")
 
@@ -29,7 +35,8 @@ class Judgements(Pooled, Framed):
 
     `pairs` is the pool: it may hold pairs that nobody judged. `grade` holds codes of the `scale`.
     An assessor may judge a pair zero, one or several times. `weight` is the weight of a vote (1 if
-    absent), `seconds` how long it took, `time` when it was made.
+    absent), `seconds` how long it took, `time` when it was made. `kinds` says of each assessor
+    whether it is a person, an expert, a machine, or "unknown"; None where all are unknown.
     """
 
     pairs: Pairs
@@ -41,10 +48,12 @@ class Judgements(Pooled, Framed):
     weight: Floats | None = None
     seconds: Floats | None = None
     time: Floats | None = None
+    kinds: Names | None = None
 
     def __post_init__(self) -> None:
         arrays.freeze_fields(self, pair=np.int32, assessor=np.int32, grade=np.int8)
         arrays.freeze_fields(self, weight=np.float64, seconds=np.float64, time=np.float64)
+        arrays.freeze_fields(self, kinds=object)
         self._check()
         if not self._sorted():
             self._sort()
@@ -64,6 +73,18 @@ class Judgements(Pooled, Framed):
                 row = int(np.argmax(bad))
                 message = f"{field} must be a finite number{' of at least 0' * (least == 0)}"
                 raise InputError(f"{message}, got {extra[row]}", row=row)
+        if self.kinds is not None:
+            self._check_kinds(self.kinds)
+
+    def _check_kinds(self, kinds: Names) -> None:
+        if len(kinds) != len(self.assessors):
+            raise InputError(f"kinds has {len(kinds)} rows, not {len(self.assessors)}")
+        words = set(kinds)
+        odd = sorted(map(str, words - {*KINDS, UNKNOWN}))
+        if odd:
+            raise InputError(f"a kind must be one of {', '.join(KINDS)}, {UNKNOWN}; got {odd[0]!r}")
+        if words <= {UNKNOWN}:
+            object.__setattr__(self, "kinds", None)
 
     def _sorted(self) -> bool:
         key = self.pair.astype(np.int64) * max(len(self.assessors), 1) + self.assessor
@@ -113,6 +134,7 @@ class Judgements(Pooled, Framed):
         grades: Array,
         *,
         scale: Scale | None = None,
+        kinds: Names | None = None,
         **extras: Any,
     ) -> Self:
         """Judgements from coded rows, any order: (topics, documents, assessors) and their codes."""
@@ -124,7 +146,7 @@ class Judgements(Pooled, Framed):
         bits = [max(len(index) - 1, 1).bit_length() for index in (*indexes, scale)]
         if extras or sum(bits) > 63:
             pairs, pair = Pairs.from_codes(topics, documents, topic, document)
-            return cls(pairs, assessors, scale, pair, assessor, grade, **extras)
+            return cls(pairs, assessors, scale, pair, assessor, grade, kinds=kinds, **extras)
         key = _packed((topic, document, assessor, grade), bits)
         key.sort()  # several times faster than sorting by an order
         key, grade = key >> bits[3], (key & _mask(bits[3])).astype(np.int8)
@@ -133,19 +155,24 @@ class Judgements(Pooled, Framed):
         np.not_equal(key[1:], key[:-1], out=first[1:])
         pair, key = np.cumsum(first, dtype=np.int32) - np.int32(1), key[first]
         of_pairs = (key >> bits[1]).astype(np.int32), (key & _mask(bits[1])).astype(np.int32)
-        return cls(Pairs(topics, documents, *of_pairs), assessors, scale, pair, assessor, grade)
+        pairs = Pairs(topics, documents, *of_pairs)
+        return cls(pairs, assessors, scale, pair, assessor, grade, kinds=kinds)
 
     # --- looking ----------------------------------------------------------------------------------
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`topic doc assessor grade`, then `weight seconds time` where they are known."""
+        """`topic doc assessor grade`, then `weight seconds time kind` where they are known."""
         columns: dict[str, Coded | Array] = {
             **self.pairs.frame_columns(self.pair),
             "assessor": Coded(self.assessors, self.assessor),
             "grade": np.array(self.scale.grades, np.int8)[self.grade],
         }
         extras = {name: getattr(self, name) for name in _EXTRAS}
-        return columns | {name: extra for name, extra in extras.items() if extra is not None}
+        columns |= {name: extra for name, extra in extras.items() if extra is not None}
+        if self.kinds is not None:
+            words, codes = Index.encode(self.kinds)
+            columns["kind"] = Coded(words, codes[self.assessor])
+        return columns
 
     def __len__(self) -> int:
         return len(self.pair)
@@ -165,6 +192,14 @@ class Judgements(Pooled, Framed):
     def per_assessor(self) -> Offsets:
         """How many judgements each assessor made."""
         return arrays.occurrences(self.assessor, len(self.assessors))
+
+    @property
+    def kind_counts(self) -> dict[str, int]:
+        """How many assessors are of each kind that occurs; nothing where all are unknown."""
+        if self.kinds is None:
+            return {}
+        counts = {kind: int((self.kinds == kind).sum()) for kind in (*KINDS, UNKNOWN)}
+        return {kind: count for kind, count in counts.items() if count}
 
     @cached_property
     def votes(self) -> Floats:
@@ -207,7 +242,55 @@ class Judgements(Pooled, Framed):
         recode = kept.find(self.assessors)
         columns = self._rows((recode >= 0)[self.assessor])
         columns["assessor"] = recode[columns["assessor"]]
-        return replace(self, assessors=kept, **columns)
+        kinds = None if self.kinds is None else self.kinds[recode >= 0]
+        return replace(self, assessors=kept, kinds=kinds, **columns)
+
+    def of_kind(self, kind: str) -> Judgements:
+        """The judgements of the assessors of this kind only, over the same pool."""
+        require_choice("kind", kind, (*KINDS, UNKNOWN))
+        if self.kinds is None:
+            return self if kind == UNKNOWN else self.of_assessors(Index.of([]))
+        return self.of_assessors(Index(self.assessors.names[self.kinds == kind]))
+
+    def with_kind(self, kind: str, *patterns: str) -> Judgements:
+        """The same judgements, their assessors whose names fit a pattern being of this kind.
+
+        Patterns are a shell's: `*` is any text, `?` any letter. Each must fit somebody, and nobody
+        who is known to be of another kind.
+
+        >>> import qrowd as q
+        >>> crowd = q.Judgements.of(["t"] * 2, ["d"] * 2, ["ann", "gpt-4"], [1, 0])
+        >>> crowd.with_kind("machine", "gpt*").kinds.tolist()
+        ['unknown', 'machine']
+        """
+        require_choice("kind", kind, KINDS)
+        names = self.assessors.names
+        chosen: list[str] = []
+        for pattern in patterns:
+            fits = re.compile(fnmatch.translate(pattern)).match
+            fitting = [name for name in names if name == pattern or fits(name)]
+            if not fitting:
+                there = some_of(names, "assessor")
+                raise InputError(f"no assessor fits {pattern!r}; there are {there}")
+            chosen += fitting
+        return self.with_kinds(dict.fromkeys(chosen, kind))
+
+    def with_kinds(self, kinds: Mapping[str, str]) -> Judgements:
+        """The same judgements, with the kinds of assessors by name; other names are passed over.
+
+        Nobody may be known to be of another kind.
+        """
+        found = self.assessors.find(Index.of(list(kinds)))
+        known = np.full(len(self.assessors), UNKNOWN, object) if self.kinds is None else self.kinds
+        after = known.copy()
+        for name, at in zip(sorted(kinds), found, strict=True):
+            kind = kinds[name]
+            require_choice(f"the kind of {name}", kind, KINDS)
+            if at >= 0 and known[at] not in (UNKNOWN, kind):
+                raise InputError(f"{name} would be of the kind {kind}, and is {known[at]} already")
+            if at >= 0:
+                after[at] = kind
+        return replace(self, kinds=after)
 
     def __getitem__(self, topics: Index) -> Judgements:
         """The judgements on these topics; the pool shrinks to them, the assessors stay."""

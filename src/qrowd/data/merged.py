@@ -12,6 +12,7 @@ from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, freeze, freeze
 from qrowd.data.details import NONE, Details
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs, Pooled
+from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet, run_of
 from qrowd.data.scale import BINARY, Scale
@@ -30,7 +31,8 @@ class Merged(Pooled, Framed):
     `given` marks pairs whose gold was given to the method: they are left out when it is scored.
     `samples[pairs, draws]` (codes) are posterior draws, where the method has them; `copula` says
     which pairs share their fate, where it knows that. `decided` are grades that a tie rule has
-    chosen already (those of a file).
+    chosen already (those of a file). `provenance` says where it comes from; labels that are made
+    of it have it from `label_provenance`.
     """
 
     pairs: Pairs
@@ -43,6 +45,7 @@ class Merged(Pooled, Framed):
     details: Details = NONE
     decided: Grades | None = None
     copula: Copula | None = None
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, posterior=np.float64, given=np.bool_)
@@ -84,7 +87,26 @@ class Merged(Pooled, Framed):
 
     def qrels(self, ties: str | None = None, seed: int = 0) -> Qrels:
         """Hard qrels over the whole pool; ties as in `grades`."""
-        return Qrels(self.pairs, self.grades(ties, seed))
+        return Qrels(self.pairs, self.grades(ties, seed), self.label_provenance(ties, seed))
+
+    def __getitem__(self, topics: Index) -> Merged:
+        """The belief about these topics only."""
+        kept, copula = self.pairs.of_topics(topics), self.copula
+        if copula is not None:
+            known = zip(self.topics, copula.correlations, strict=True)
+            copula = Copula(tuple(part for topic, part in known if topic in topics))
+        samples, decided = (
+            None if column is None else column[kept] for column in (self.samples, self.decided)
+        )
+        return replace(
+            self,
+            pairs=self.pairs.select(kept),
+            posterior=self.posterior[kept],
+            given=self.given[kept],
+            samples=samples,
+            decided=decided,
+            copula=copula,
+        )
 
     def binary(self, at_least: int) -> Merged:
         """The same belief about two grades: 1 from `at_least` on, else 0."""
@@ -93,7 +115,14 @@ class Merged(Pooled, Framed):
         samples = None if self.samples is None else yes[self.samples].astype(np.int8)
         decided = None if self.decided is None else (self.decided >= at_least).astype(np.int8)
         posterior = np.stack([self.posterior[:, ~yes].sum(axis=1), p], axis=1)
-        return replace(self, scale=BINARY, posterior=posterior, samples=samples, decided=decided)
+        return replace(
+            self,
+            scale=BINARY,
+            posterior=posterior,
+            samples=samples,
+            decided=decided,
+            provenance=self.provenance and self.provenance.binary(at_least),
+        )
 
     def relevance(self, ties: str | None = None, seed: int = 0) -> Qrels | SoftQrels:
         """What `evaluate` takes: soft qrels of a method that means them so, else hard ones."""
@@ -109,7 +138,7 @@ class Merged(Pooled, Framed):
     def soft(self) -> SoftQrels:
         """The posterior as random relevance."""
         total = self.posterior.sum(axis=1, keepdims=True)
-        return SoftQrels(self.pairs, self.scale, self.posterior / total)
+        return SoftQrels(self.pairs, self.scale, self.posterior / total, self.label_provenance())
 
     def draws(self, n: int = 1000, seed: int = 0) -> QrelsSet:
         """`n` qrels drawn from what is believed.
@@ -141,7 +170,22 @@ class Merged(Pooled, Framed):
             notes = (
                 f"{self.fit.method} has no posterior draws: each pair drawn from its probabilities",
             )
-        return QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
+        drawn = QrelsSet.of_draws(self.pairs, np.array(self.scale.grades, np.int8)[codes], notes)
+        return replace(drawn, provenance=self.provenance)
+
+    def label_provenance(self, ties: str | None = None, seed: int = 0) -> Provenance | None:
+        """Where labels come from that are made of this, with these arguments of `grades`."""
+        if self.provenance is None:
+            return None
+        decided = ties is None and self.decided is not None  # by what the provenance says
+        return replace(
+            self.provenance,
+            grades=self.scale.grades,
+            relevant_from=self.scale.relevant_from,
+            ties=self.provenance.ties if decided else ties or "coin",
+            seed=self.provenance.seed if decided else seed,
+            given=self.pairs.select(self.given) if self.given.any() else None,
+        )
 
     def one_draw(self, random: np.random.Generator) -> Grades:
         """A code for every pair, drawn from its probabilities: on its own, unless the copula says

@@ -12,6 +12,7 @@ from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs, Pooled, encode_columns
+from qrowd.data.provenance import Provenance
 from qrowd.data.scale import BINARY, HIGHEST, LOWEST, Scale
 from qrowd.errors import InputError, ParameterError
 
@@ -23,10 +24,14 @@ NOT_JUDGED = -128
 
 @dataclass(frozen=True, eq=False)
 class Qrels(Pooled, Framed):
-    """One grade per pair. `grade` holds grades as files have them, not codes."""
+    """One grade per pair. `grade` holds grades as files have them, not codes.
+
+    `provenance` says where merged labels come from, where that is known.
+    """
 
     pairs: Pairs
     grade: Grades
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         grade = np.asarray(self.grade)
@@ -99,11 +104,12 @@ class Qrels(Pooled, Framed):
 
     def select(self, mask: Mask) -> Qrels:
         """The pairs where the mask is true."""
-        return Qrels(self.pairs.select(mask), self.grade[mask])
+        return replace(self, pairs=self.pairs.select(mask), grade=self.grade[mask])
 
     def binary(self, at_least: int) -> Qrels:
         """The same pairs with two grades: 1 from `at_least` on, else 0."""
-        return replace(self, grade=(self.grade >= at_least).astype(np.int8))
+        provenance = self.provenance and self.provenance.binary(at_least)
+        return Qrels(self.pairs, (self.grade >= at_least).astype(np.int8), provenance)
 
     def soft(self, p_rel: float = 1.0, p_nonrel: float = 0.0, at_least: int = 1) -> SoftQrels:
         """Random relevance: p_rel for grades from `at_least` on, p_nonrel for lower ones.
@@ -112,7 +118,7 @@ class Qrels(Pooled, Framed):
         """
         _check_chances(p_rel, p_nonrel)
         p = np.where(self.grade >= at_least, p_rel, p_nonrel)
-        return SoftQrels(self.pairs, BINARY, np.stack([1 - p, p], axis=1))
+        return SoftQrels(self.pairs, BINARY, np.stack([1 - p, p], axis=1), self.provenance)
 
 
 def _check_chances(p_rel: float, p_nonrel: float) -> None:
@@ -127,6 +133,7 @@ class SoftQrels(Pooled, Framed):
     pairs: Pairs
     scale: Scale
     p: Floats
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         arrays.freeze_fields(self, p=np.float64)
@@ -154,7 +161,7 @@ class SoftQrels(Pooled, Framed):
     def __getitem__(self, topics: Index) -> SoftQrels:
         """The soft qrels of these topics."""
         mask = self.pairs.of_topics(topics)
-        return SoftQrels(self.pairs.select(mask), self.scale, self.p[mask])
+        return replace(self, pairs=self.pairs.select(mask), p=self.p[mask])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +181,7 @@ class QrelsSet(Pooled):
     grade: Grades | None = None
     dense: Grades | None = None
     notes: tuple[str, ...] = ()
+    provenance: Provenance | None = None
 
     @classmethod
     def of_judgements(cls, judgements: Judgements) -> Self:

@@ -17,7 +17,7 @@ from qrowd.data.scale import BINARY
 from qrowd.data.scores import MEAN, Scores
 from qrowd.errors import InputError, ParameterError, UsageError
 from qrowd.evaluation.measure import Measure, measures_of
-from qrowd.evaluation.notes import Findings, expected_notes, notes_of
+from qrowd.evaluation.notes import Findings, expected_notes, notes_of, provenance_notes
 from qrowd.evaluation.relevance import Certain, Random, Ranked, Rankings
 from qrowd.kernel import in_blocks
 
@@ -115,6 +115,8 @@ def evaluate(
     else:
         many = QrelsSet.of_qrels(relevance) if isinstance(relevance, Qrels) else relevance
         scores = _certain(task, many, keep == "means")
+    labels = relevance.hard if isinstance(relevance, SoftQrelsSet) else relevance
+    scores = replace(scores, notes=(*provenance_notes(labels.provenance, runs), *scores.notes))
     return scores if keep == "topics" or scores.averaged else scores.averages()
 
 

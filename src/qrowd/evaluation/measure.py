@@ -170,6 +170,11 @@ def parse_measure(spec: str) -> Measure:
     match = _TREC.fullmatch(spec.strip())
     if match and match[1] in _TREC_NAMES:
         name, cutoff = match.groups()
+        if not cutoff and name in ("map_cut", "ndcg_cut"):
+            raise UsageError(
+                f"{name} needs a cutoff, as in {name}_10; trec_eval prints it at 5, 10, 15, 20, "
+                "30, 100, 200, 500 and 1000: name those that you want"
+            )
         if cutoff or name not in ("P", "recall", "success"):  # which need one: leave it to `get`
             spec = _TREC_NAMES[name] + (f"@{cutoff}" if cutoff else "")
     measure: Measure = get(spec, "measure")

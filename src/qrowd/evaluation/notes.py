@@ -11,11 +11,13 @@ import numpy as np
 
 from qrowd.data.arrays import Mask
 from qrowd.data.details import Caution
+from qrowd.data.provenance import Provenance
+from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import DataWarning
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.relevance import Certain, Random
-from qrowd.rendering import some_of
+from qrowd.rendering import counted, some_of
 
 if TYPE_CHECKING:
     from qrowd.evaluation.engine import Task
@@ -112,6 +114,32 @@ def topic_notes(task: Task) -> list[str]:
             f"no judgements for {some_of(extra.names, 'topic', _SHOWN)} of the runs: left out"
         )
     return notes
+
+
+def provenance_notes(provenance: Provenance | None, runs: RunSet) -> tuple[str, ...]:
+    """Where labels come from that were read from a file; what that means for scores under them."""
+    if provenance is None:
+        return ()
+    notes = list(provenance.notes)
+    method = provenance.method
+    if provenance.text:
+        notes.append(
+            f"{method} has read the documents, which favours systems that rank by words: do not "
+            "compare lexical with dense systems under these labels alone"
+        )
+    own = set(provenance.informed) & set(runs.runs)
+    if own:
+        notes.append(
+            f"{counted(len(own), 'run')} scored here informed the labels: what only one of them "
+            "finds gets less credit"
+        )
+    if provenance.informed and provenance.shares:
+        notes.append(
+            f"informed by runs, but the probabilities of {method} are shares of votes: the runs' "
+            "consensus outweighs them, and places come out worse; use a model such as ds, or do "
+            "not inform"
+        )
+    return tuple(notes)
 
 
 def score_table(scores: Scores) -> dict[str, list[Any]]:

@@ -31,12 +31,12 @@ from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSets
 from qrowd.experiments.run import Book, cells
-from qrowd.rendering import table_of
+from qrowd.rendering import percent, table_of
 from qrowd.simulation.trec21 import retrieved_share
 
 Table = dict[str, list[Any]]
 FACTORS = ("approach", "measure", "runs", "gold")
-LEVEL = 0.95
+LEVEL = 0.9  # of intervals, unless asked otherwise
 SINGLE = "single"  # what single assessors are called where approaches are compared with them
 
 
@@ -105,7 +105,7 @@ class Results:
         columns = {name: means[name].to_numpy() for name in ("size", *factors)}
         return anova(means[self.statistic].to_numpy(), columns, subject="size")
 
-    def anova_columns(self) -> Table:
+    def anova_columns(self, level: float = LEVEL) -> Table:
         """The analysis of variance as columns; strengths with their intervals, cut at 0 and 1."""
         whole = self.anova()
         columns = {name: np.asarray(c).tolist() for name, c in whole.frame_columns().items()}
@@ -116,7 +116,7 @@ class Results:
             strengths.append([term.strength for term in left.terms])
         if strengths:
             estimates = [
-                jackknifed(term.strength, np.array(without))
+                jackknifed(term.strength, np.array(without), level)
                 for term, without in zip(whole.terms, zip(*strengths, strict=True), strict=True)
             ]
             for name in ("low", "high"):
@@ -136,16 +136,16 @@ class Results:
         }
         return left if all(left.values()) else {}
 
-    def estimate(self, weights: dict[str, float], **where: Any) -> Estimate:
+    def estimate(self, weights: dict[str, float], level: float = LEVEL, **where: Any) -> Estimate:
         """A weighted sum of approaches' means, over the cells that `where` names, with an interval.
 
         `results.estimate({"mv": 1, "aware-uni": -1}, size=[2, 3])`: by how much `mv` is above.
         """
         by_set = self._by_set(weights, where)
         left = [by_set[np.array(sets) - 1].mean() for sets in self._without.values()]
-        return jackknifed(float(by_set.mean()), np.array(left))
+        return jackknifed(float(by_set.mean()), np.array(left), level)
 
-    def above(self, other: Results, approach: str, **where: Any) -> Estimate:
+    def above(self, other: Results, approach: str, level: float = LEVEL, **where: Any) -> Estimate:
         """An approach's mean on these topic sets less its mean on others', with an interval."""
         mine, theirs = (side._by_set({approach: 1.0}, where) for side in (self, other))
         left = [
@@ -153,7 +153,7 @@ class Results:
             for name, sets in self._without.items()
             if name in other._without
         ]
-        return jackknifed(float(mine.mean() - theirs.mean()), np.array(left))
+        return jackknifed(float(mine.mean() - theirs.mean()), np.array(left), level)
 
     def _by_set(self, weights: dict[str, float], where: dict[str, Any]) -> Floats:
         """The weighted sum on each topic set. Cells without a value of a column are in any case."""
@@ -184,34 +184,34 @@ def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
 
-def jackknifed(value: float, left: Floats) -> Estimate:
+def jackknifed(value: float, left: Floats, level: float = LEVEL) -> Estimate:
     """The jackknife's interval, from the values with each topic left out."""
     if len(left) < 2:
         return Estimate(value, np.nan, np.nan)
     from scipy.special import stdtrit
 
-    half = float(stdtrit(len(left) - 1, (1 + LEVEL) / 2)) * jackknife_error(left)
+    half = float(stdtrit(len(left) - 1, (1 + level) / 2)) * jackknife_error(left)
     return Estimate(value, value - half, value + half)
 
 
-def against(results: Results, baseline: str, **where: Any) -> Table:
+def against(results: Results, baseline: str, level: float = LEVEL, **where: Any) -> Table:
     """Every approach less a baseline, with intervals, as a table."""
     approaches = [*results.book.plan.grid.approaches, *results.extra]
     if baseline not in approaches:  # single assessors may be meant: `with_singles` adds them
         raise UnknownNameError.among("approach of this plan", baseline, [*approaches, SINGLE])
     rows = [
-        (name, *results.estimate({name: 1.0, baseline: -1.0}, **where))
+        (name, *results.estimate({name: 1.0, baseline: -1.0}, level, **where))
         for name in approaches
         if name != baseline
     ]
     return columns_of(("approach", f"less {baseline}", "low", "high"), rows)
 
 
-def against_topics(results: Results, group: str, **where: Any) -> Table:
+def against_topics(results: Results, group: str, level: float = LEVEL, **where: Any) -> Table:
     """Every approach on the results' topic sets less on another group of sets, as a table."""
     other = Results.of(results.book, results.statistic, group)
     approaches = results.book.plan.grid.approaches
-    rows = [(name, *results.above(other, name, **where)) for name in approaches]
+    rows = [(name, *results.above(other, name, level, **where)) for name in approaches]
     return columns_of(("approach", f"{results.group} less {group}", "low", "high"), rows)
 
 
@@ -251,7 +251,7 @@ def agreement(inputs: Inputs, depth: int = 20) -> Table:
     return columns | {"mean": np.nanmean(share, axis=0).tolist()}
 
 
-def significance(inputs: Inputs, level: float = 0.05) -> Table:
+def significance(inputs: Inputs, level: float = LEVEL, alpha: float = 0.05) -> Table:
     """How many differences between runs are significant under gold as it is, and as random.
 
     Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
@@ -268,23 +268,23 @@ def significance(inputs: Inputs, level: float = 0.05) -> Table:
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
         soft = evaluate(runs, blurred, inputs.measures).values[:, 0]
         for measure, *both in zip(inputs.measures, hard, soft, strict=True):
-            rows.append((name, measure, *_significant(both[0], both[1], level)))
+            rows.append((name, measure, *_significant(both[0], both[1], level, alpha)))
     return columns_of(columns, rows)
 
 
-def _significant(certain: Floats, random: Floats, level: float) -> list[float]:
+def _significant(certain: Floats, random: Floats, level: float, alpha: float) -> list[float]:
     """The counts of `significance`, of two kinds of values[topic, run]."""
     sides = [_pairwise(values) for values in (certain, random)]
-    plain = [int((p < level).sum()) for _, p in sides]
-    strict = [holm(p) < level for _, p in sides]
+    plain = [int((p < alpha).sum()) for _, p in sides]
+    strict = [holm(p) < alpha for _, p in sides]
     both = strict[0] & strict[1]
     turned = both & (np.sign(sides[0][0]) != np.sign(sides[1][0]))
     pairs = len(both)
     left = []  # the share that random gold adds, without each topic in turn
     for at in range(len(certain)):
         rest = [_pairwise(np.delete(values, at, 0))[1] for values in (certain, random)]
-        left.append((rest[1] < level).mean() - (rest[0] < level).mean())
-    added = jackknifed((plain[1] - plain[0]) / pairs, np.array(left))
+        left.append((rest[1] < alpha).mean() - (rest[0] < alpha).mean())
+    added = jackknifed((plain[1] - plain[0]) / pairs, np.array(left), level)
     return [pairs, *plain, *added, *(int(side.sum()) for side in (*strict, both, turned))]
 
 
@@ -307,15 +307,14 @@ class LabelResults:
         """The cells of a folder."""
         return cls(book, cells(book))
 
-    @property
-    def caption(self) -> str:
+    def caption(self, level: float = LEVEL) -> str:
         """What the figures are, and what of the data is real."""
         plan = self.book.plan
         pairs, topics = self.frame.n_unique(["topic", "doc"]), self.frame["topic"].n_unique()
         return (
             f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against gold, "
             f"each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
-            f"95 % interval over topics; {plan.legend}{self.book.caption}"
+            f"{percent(level)} interval over topics; {plan.legend}{self.book.caption}"
         )
 
     @cached_property
@@ -332,19 +331,19 @@ class LabelResults:
         gold = Qrels(pairs, own["gold"].to_numpy())
         return score_labels(merged, gold, ties=self.book.plan.labels.ties)
 
-    def table(self) -> Table:
+    def table(self, level: float = LEVEL) -> Table:
         """A row for every approach and way to answer, two columns for every figure."""
         rows = []
         for approach, answers in self._rows():
             row: dict[str, Any] = {"approach": approach, "answers": answers}
             for name in self.book.plan.grid.statistics:
                 scores, figure = self.scores[approach], self._figure(name, answers)
-                low, high = scores.interval(figure)
+                low, high = scores.interval(figure, level)
                 row |= {name: scores[figure], f"{name} +-": (high - low) / 2}
             rows.append(row)
         return table_of(rows)
 
-    def against(self, baseline: str, statistic: str = "") -> Table:
+    def against(self, baseline: str, statistic: str = "", level: float = LEVEL) -> Table:
         """Every approach less a baseline that answers likewise, with intervals."""
         grid = self.book.plan.grid
         statistic = statistic or grid.statistics[0]
@@ -354,7 +353,7 @@ class LabelResults:
         for name, answers in self._rows():
             if name != baseline:
                 figure = self._figure(statistic, answers)
-                difference = self.scores[name].less(self.scores[baseline], figure)
+                difference = self.scores[name].less(self.scores[baseline], figure, level)
                 rows.append((name, answers, *difference))
         return columns_of(("approach", "answers", f"less {baseline}", "low", "high"), rows)
 

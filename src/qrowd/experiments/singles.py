@@ -19,7 +19,15 @@ from qrowd.evaluation.engine import evaluate
 from qrowd.experiments.cells import STATISTIC
 from qrowd.experiments.inputs import Inputs
 from qrowd.experiments.plan import TopicSet
-from qrowd.experiments.results import SINGLE, Estimate, Results, Table, columns_of, jackknifed
+from qrowd.experiments.results import (
+    LEVEL,
+    SINGLE,
+    Estimate,
+    Results,
+    Table,
+    columns_of,
+    jackknifed,
+)
 
 KINDS = (("certain", "certain"), ("random", "certain"), ("random", "random"))
 Kind = tuple[str, str]
@@ -61,22 +69,22 @@ class Singles:
         return np.stack([STATISTIC[statistic](own, reference) for own, reference in pairs])
 
 
-def single_assessors(inputs: Inputs) -> Table:
-    """Means of tau and tau_AP over assessors, and half their 95 % intervals over assessors."""
+def single_assessors(inputs: Inputs, level: float = LEVEL) -> Table:
+    """Means of tau and tau_AP over assessors, and half their intervals over assessors."""
     columns = ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
     rows = []
     for name, singles in _all(inputs):
         for at, measure in enumerate(inputs.measures):
             for kind in KINDS:
                 tau, tau_ap = (
-                    _mean_and_half(singles.figures(statistic, kind)[at])
+                    _mean_and_half(singles.figures(statistic, kind)[at], level)
                     for statistic in ("tau", "tau_ap")
                 )
                 rows.append((name, measure, *kind, *tau, *tau_ap))
     return columns_of(columns, rows)
 
 
-def single_differences(inputs: Inputs) -> Table:
+def single_differences(inputs: Inputs, level: float = LEVEL) -> Table:
     """Random relevance less relevance as judged, of tau_AP and tau; intervals are over topics."""
     columns = ("runs", "measure", "assessors", "gold", "statistic", "less certain", "low", "high")
     rows = []
@@ -84,19 +92,21 @@ def single_differences(inputs: Inputs) -> Table:
         for at, measure in enumerate(inputs.measures):
             for kind in KINDS[1:]:
                 for statistic in ("tau_ap", "tau"):
-                    difference = _difference(singles, statistic, kind, at)
+                    difference = _difference(singles, statistic, kind, at, level)
                     rows.append((name, measure, *kind, statistic, *difference))
     return columns_of(columns, rows)
 
 
-def _difference(singles: Singles, statistic: str, kind: Kind, measure: int) -> Estimate:
+def _difference(
+    singles: Singles, statistic: str, kind: Kind, measure: int, level: float
+) -> Estimate:
     def value(topics: Sequence[str] = ()) -> float:
         own, certain = (singles.figures(statistic, k, topics)[measure] for k in (kind, KINDS[0]))
         return float(own.mean() - certain.mean())
 
     every = list(singles.topics)
     left = [value([name for name in every if name != out]) for out in every]
-    return jackknifed(value(), np.array(left))
+    return jackknifed(value(), np.array(left), level)
 
 
 def with_singles(results: Results, inputs: Inputs) -> Results:
@@ -132,9 +142,9 @@ def _all(inputs: Inputs) -> Iterator[tuple[str, Singles]]:
         yield name, Singles.of(inputs, name)
 
 
-def _mean_and_half(each: Floats) -> tuple[float, float]:
-    """A mean over assessors, and half its 95 % interval."""
+def _mean_and_half(each: Floats, level: float) -> tuple[float, float]:
+    """A mean over assessors, and half its interval."""
     from scipy.stats import t
 
-    half = t.ppf(0.975, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
+    half = t.ppf((1 + level) / 2, len(each) - 1) * each.std(ddof=1) / np.sqrt(len(each))
     return float(each.mean()), float(half)

@@ -12,6 +12,7 @@ from typing import Any
 from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
+from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels
 from qrowd.errors import DataWarning, FormatError, UnknownNameError
 from qrowd.io import documents, topics
@@ -19,10 +20,11 @@ from qrowd.io.documents import are_files, read_documents
 from qrowd.io.formats import format_of
 from qrowd.io.judgements import read_assessors, read_judgements
 from qrowd.io.orders import read_orders
+from qrowd.io.provenance import read_provenance_file
 from qrowd.io.qrels import read_probabilities, read_qrels
 from qrowd.io.roles import is_header, plain_name, recognised
 from qrowd.io.runs import read_runs, read_scores
-from qrowd.io.source import Source, is_folder, opened, sources
+from qrowd.io.source import PROVENANCE, Source, is_folder, opened, sources
 from qrowd.io.table import Words
 from qrowd.io.topics import read_topics
 
@@ -48,6 +50,8 @@ def kind_of(source: Source, format: str | None = None) -> str:
     Four columns without a header are `judgements`, also where they are qrels: who reads them finds
     out (`read_any` does).
     """
+    if source.name.endswith(PROVENANCE):
+        return "provenance"
     for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
         if looks_like(source):
             return kind
@@ -99,7 +103,7 @@ def read_any(
     *,
     format: str | None = None,
     grades: Words = None,
-) -> Framed:
+) -> Framed | Provenance:
     """The noun that a file holds, whichever it is.
 
     Judgements by one assessor only, with one grade for each pair, are taken for qrels.
@@ -120,7 +124,7 @@ def _judgements_or_qrels(
     return read_qrels(source, format=format, grades=grades)
 
 
-_READERS: dict[str, Callable[[Any, str | None, Words], Framed]] = {
+_READERS: dict[str, Callable[[Any, str | None, Words], Framed | Provenance]] = {
     "judgements": _judgements_or_qrels,
     "qrels": lambda source, format, grades: read_qrels(source, format=format, grades=grades),
     "runs": lambda source, format, _: read_runs(source, format=format),
@@ -130,27 +134,30 @@ _READERS: dict[str, Callable[[Any, str | None, Words], Framed]] = {
     "topics": lambda source, *_: read_topics(source),
     "documents": lambda source, *_: read_documents(source),
     "orders": lambda source, format, _: read_orders(source, format=format),
+    "provenance": lambda source, *_: read_provenance_file(source),
 }
 
 
 def read_ranked(
-    files: Sequence[str | Path], grades: Words = None
+    files: Sequence[str | Path], grades: Words = None, format: str | None = None
 ) -> tuple[Orders, Judgements | None]:
     """The orders and the judgements of these files; one with grades and ranks holds both.
 
     Without any order, there are none over the pool of the judgements.
     """
-    kinds = {file: kind_of_path(file) for file in map(opened, files)}
+    kinds = {file: kind_of_path(file, format) for file in map(opened, files)}
     for file, kind in kinds.items():
         if kind not in ("orders", "judgements", "qrels"):
             message = f"these are {kind}; expected orders, or judgements with a column rank"
             raise FormatError(message, file=getattr(file, "name", str(file)))
     graded = [file for file, kind in kinds.items() if kind != "orders"]
-    ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file)]
+    ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file, format)]
     with ranks_are_read():
-        judgements = read_judgements(_alone(graded), grades=grades) if graded else None
+        judgements = (
+            read_judgements(_alone(graded), format=format, grades=grades) if graded else None
+        )
     if ranked:
-        return read_orders(_alone(ranked)), judgements
+        return read_orders(_alone(ranked), format=format), judgements
     assert judgements is not None
     return Orders.none(judgements.pairs, judgements.assessors), judgements
 
@@ -160,9 +167,10 @@ def _alone(files: list[Any]) -> Any:
     return files[0] if len(files) == 1 else files
 
 
-def has_ranks(file: str | Path | Source) -> bool:
+def has_ranks(file: str | Path | Source, format: str | None = None) -> bool:
     """Whether a file of judgements has ranks, too."""
-    return any(recognised(format_of(each).fields(each), ("rank",)) for each in sources(file))
+    fields = (format_of(each, format).fields(each) for each in sources(file))
+    return any(recognised(names, ("rank",)) for names in fields)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from qrowd.io.formats import format_of
 from qrowd.io.nested import names_files, of_object
 from qrowd.io.origin import Origin, say
 from qrowd.io.roles import SYNONYMS, candidates, recognised
-from qrowd.io.source import Source, sources
+from qrowd.io.source import PROVENANCE, Source, sources
 from qrowd.io.table import Table, Words, meaning, with_meaning
 from qrowd.kernel import in_blocks
 
@@ -62,6 +62,8 @@ def tables(
 
 
 def _of_file(source: Source, wanted: Wanted, columns: Columns, format: str | None) -> Table:
+    if source.name.endswith(PROVENANCE):
+        raise source.error("this says where labels come from; name the labels themselves")
     form = format_of(source, format)
     if form.headed:
         return _by_names(*form.read(source), wanted, columns)

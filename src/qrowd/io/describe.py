@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import singledispatch
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.orders import Orders
+from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scale import LOWEST
@@ -67,6 +69,8 @@ def _(noun: Judgements) -> Findings:
     extras = [name for name in ("weight", "seconds", "time") if getattr(noun, name) is not None]
     if extras:
         findings.facts["also known"] = " ".join(extras)
+    if noun.kinds is not None:
+        findings.facts["kinds of assessors"] = noun.kind_counts
     _warn_of_scale(findings, noun.scale.grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
@@ -92,6 +96,7 @@ def _(noun: Qrels) -> Findings:
             "topics without a relevant document": int((per_topic == 0).sum()),
         },
     )
+    _made_by(findings, noun.provenance)
     _warn_of_scale(findings, tuple(set(noun.grade.tolist())), findings.facts["share relevant"])
     none = noun.topics.names[per_topic == 0]
     findings.warn(
@@ -138,7 +143,7 @@ def _(noun: Scores) -> Findings:
 @described.register
 def _(noun: Merged) -> Findings:
     top = np.sort(noun.posterior, axis=1)
-    return Findings(
+    findings = Findings(
         "probabilities",
         {
             "topics": len(noun.topics),
@@ -149,6 +154,33 @@ def _(noun: Merged) -> Findings:
             "undecided": int((top[:, -1] - top[:, -2] < 1e-9).sum()),
         },
     )
+    _made_by(findings, noun.provenance)
+    return findings
+
+
+def _made_by(findings: Findings, provenance: Provenance | None) -> None:
+    if provenance is not None:
+        findings.facts["made by"] = str(provenance)
+
+
+@described.register
+def _(noun: Provenance) -> Findings:
+    findings = Findings("provenance", {"labels": noun.file, "made by": str(noun)})
+    for name, source in noun.inputs.items():
+        for file, sha in source.files.items():
+            findings.facts[f"sha256 of {name} {file}"] = sha or "unknown"
+    if noun.ties:
+        findings.facts["ties"] = (
+            f"{noun.ties}, seed {noun.seed}" if noun.ties == "coin" else noun.ties
+        )
+    findings.facts |= {
+        "grades": " ".join(map(str, noun.grades)),
+        "relevant from": noun.relevant_from,
+        "pairs whose gold was given": 0 if noun.given is None else len(noun.given),
+        "documents were read": "yes" if noun.text else "no",
+    }
+    findings.warn(not Path(noun.file).is_file(), f"the labels, {noun.file}, are not there")
+    return findings
 
 
 @described.register
@@ -197,14 +229,27 @@ def _(noun: Orders) -> Findings:
     return findings
 
 
-def fitted(judgements: Judgements | None, gold: Qrels | None, runs: RunSet | None) -> Findings:
-    """How far judgements, gold and runs are about the same topics and documents."""
+def fitted(
+    judgements: Judgements | None,
+    gold: Qrels | None,
+    runs: RunSet | None,
+    topics: Topics | None = None,
+    documents: Documents | None = None,
+) -> Findings:
+    """How far judgements, gold, runs and texts are about the same topics and documents."""
     findings = Findings("overlap")
     if judgements is not None and gold is not None:
         _judgements_and_gold(findings, judgements, gold)
     for name, pairs in (("judgements", judgements), ("gold", gold)):
         if runs is not None and pairs is not None:
             _runs_and_pairs(findings, runs, pairs.pairs, name)
+    for name, judged in (("judgements", judgements), ("gold", gold)):
+        if judged is not None and topics is not None:
+            _topics(findings, judged.topics, topics.index, name, "queries")
+        if judged is not None and documents is not None:
+            bare = judged.pairs.documents.without(documents.index).names
+            findings.facts[f"documents of {name} without text"] = len(bare)
+            findings.warn(len(bare) > 0, f"no text of {some_of(bare, 'document')} of the {name}")
     return findings
 
 

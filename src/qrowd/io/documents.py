@@ -18,7 +18,17 @@ from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.errors import FormatError, InputError
 from qrowd.io import records
 from qrowd.io.formats.text import NOT_UTF8, text_of
-from qrowd.io.markup import Element, children, elements, escaped, plain, refuse_unclosed
+from qrowd.io.markup import (
+    Element,
+    children,
+    elements,
+    escaped,
+    first_inside,
+    plain,
+    refuse_unclosed,
+    without,
+    without_comments,
+)
 from qrowd.io.records import Record
 from qrowd.io.source import COMPRESSED, Source, sources
 
@@ -135,9 +145,7 @@ def _fields(element: Element) -> dict[str, str]:
 
 
 def _rest(element: Element) -> str:
-    apart = "|".join([*_APART, *_TAGS])
-    rest = re.sub(rf"<({apart})(\s[^<>]*)?>.*?</\1\s*>", " ", element.inside, flags=re.I | re.S)
-    return plain(re.sub(r"<(script|style)\b.*?</\1\s*>", " ", rest, flags=re.I | re.S))
+    return plain(without(without(element.inside, *_APART, *_TAGS), "script", "style"))
 
 
 # --- a folder of files, each of them a document ---------------------------------------------------
@@ -187,14 +195,12 @@ def _decoded(file: Source) -> str:
 
 
 def _title_of_html(page: str) -> str:
-    title = re.search(r"<title[^<>]*>(.*?)</title\s*>", page, re.IGNORECASE | re.DOTALL)
-    return html.unescape(" ".join(title[1].split())) if title else ""
+    return html.unescape(" ".join(first_inside(page, "title").split()))
 
 
 def _text_of_html(page: str) -> str:
     """What an HTML page says, without tags, scripts and styles."""
-    page = re.sub(r"<!--.*?-->", " ", page, flags=re.S)
-    page = re.sub(r"<(script|style|head)\b.*?</\1\s*>", " ", page, flags=re.I | re.S)
+    page = without(without_comments(page, blank=True), "script", "style", "head")
     lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")
     return "\n".join(" ".join(line.split()) for line in lines if line.strip())
 

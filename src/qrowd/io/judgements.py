@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import Array
-from qrowd.data.judgements import Judgements
+from qrowd.data.arrays import Array, Codes, Grades, Names
+from qrowd.data.index import Index
+from qrowd.data.judgements import KINDS, UNKNOWN, Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
+from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
@@ -20,10 +22,11 @@ from qrowd.io.table import Table, Words, encoded, extras, say_what_is_odd, stack
 
 ONE_TOPIC = "tasks"
 EXTRAS = ("weight", "seconds", "time")
+_KINDS = (UNKNOWN, *KINDS)
 JUDGEMENTS = Wanted(
     "judgements",
     needed=("doc", "grade"),
-    optional=("topic", "assessor", "rank", *EXTRAS),
+    optional=("topic", "assessor", "rank", *EXTRAS, "kind"),
     plain=("topic", "assessor", "doc", "grade"),
 )
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
@@ -41,11 +44,12 @@ def read_judgements(
     """Judgements from a file, a folder, a glob, `-` (stdin), several of these, or a data frame.
 
     TSV, CSV, JSON lines, JSON or Parquet with a header (`topic doc assessor grade`, optionally
-    `weight seconds time`; common synonyms are recognised, also crowd-kit's `task worker label`), or
-    TREC's four columns `topic assessor doc grade` without one. In a folder of TREC qrels each file
-    is one assessor, named after the file. `columns` states other headers (`"topic=q,grade=stars"`)
-    or the order without a header (`"doc,assessor,_,grade"`). `scale` is that of the grades that
-    occur, relevant from `relevant_from` on, if not given.
+    `weight seconds time`, and `kind` of the assessor: person, expert or machine; common synonyms
+    are recognised, also crowd-kit's `task worker label`), or TREC's four columns `topic assessor
+    doc grade` without one. In a folder of TREC qrels each file is one assessor, named after the
+    file. `columns` states other headers (`"topic=q,grade=stars"`) or the order without a header
+    (`"doc,assessor,_,grade"`). `scale` is that of the grades that occur, relevant from
+    `relevant_from` on, if not given.
     """
     parts = tables(source, JUDGEMENTS, columns, format, grades)
     for table in parts:
@@ -61,11 +65,13 @@ def read_judgements(
     origins = [table.origin for table in parts]
     say_what_is_odd(_where(origins), topics=topics, documents=documents, assessors=assessors)
     with located(origins):
+        kinds = _kinds(parts, assessors, assessor, stated=columns is not None)
         judgements = Judgements.from_codes(
             (topics, documents, assessors),
             (topic, document, assessor),
             values,
             scale=scale or Scale.of(values, relevant_from),
+            kinds=kinds,
             **extras(parts, EXTRAS),
         )
     if not any("assessor" in table for table in parts):
@@ -89,6 +95,49 @@ def _say_of_contradictions(crowd: Judgements, where: str) -> None:
             "no column for the assessor: all are taken as one assessor's; if a column says who "
             "judged, name it: --columns assessor=NAME,..."
         )
+
+
+def _kinds(parts: Sequence[Table], assessors: Index, assessor: Codes, stated: bool) -> Names | None:
+    """What each assessor is; one row that says so is enough, and no other may contradict it."""
+    if not any("kind" in table for table in parts):
+        return None
+    row = np.concatenate([_kind_codes(table, stated) for table in parts])
+    says = np.flatnonzero(row)
+    kind = np.zeros(len(assessors), np.int8)
+    kind[assessor[says[::-1]]] = row[says[::-1]]  # the first row that says it stays
+    contrary = says[row[says] != kind[assessor[says]]]
+    if len(contrary):
+        at = contrary[0]
+        one, other = _KINDS[row[at]], _KINDS[kind[assessor[at]]]
+        name = assessors.names[assessor[at]]
+        message = f"the kind of assessor {name} is {one} here and {other} before; keep one of them"
+        raise InputError(message, row=int(at))
+    return np.array(_KINDS, object)[kind]
+
+
+def _kind_codes(table: Table, stated: bool) -> Grades:
+    """The kind in each row, 0 where there is none.
+
+    A column of that name may mean something else (check questions, repeats): it is used only where
+    all of it is about assessors, unless somebody `stated` that it is.
+    """
+    import polars as pl
+
+    if "kind" not in table:
+        return np.zeros(len(table), np.int8)
+    column = table.column("kind", filled=False).cast(pl.String)
+    plain = column.str.strip_chars().str.to_lowercase().replace("", UNKNOWN).fill_null(UNKNOWN)
+    odd = (~plain.is_in(_KINDS)).arg_true()
+    if not len(odd):
+        return plain.replace_strict(_KINDS, range(4), return_dtype=pl.Int8).to_numpy()
+    message = f"kind must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {column[odd[0]]!r}"
+    if stated:
+        raise table.origin.error(message, odd[0])
+    say(
+        f"{table.origin.name}: the column {table.columns['kind']} is left alone, since it is not "
+        f"about assessors: {message}"
+    )
+    return np.zeros(len(table), np.int8)
 
 
 def _assessing_files(parts: list[Table], several: bool) -> list[str | None]:

@@ -35,6 +35,9 @@ def parsed_toml(text: str, file: str) -> dict[str, Any]:
         line = re.search(r"line (\d+)", str(error))
         at = int(line.group(1)) if line else text.count("\n") + 1
         raise FormatError(f"is not TOML: {error}", file=file, line=at) from None
+    except (ValueError, RecursionError):
+        message = "is not a plan: nested too deep, or too long a number"
+        raise FormatError(message, file=file) from None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Qrels, probabilities of grades, samples of labels, lists of topics: from files and frames."""
+"""Qrels, probabilities of grades, samples of labels: from files and frames."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import numpy as np
 
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
+from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels
 from qrowd.data.sample import BY, Sample
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Wanted, tables
 from qrowd.io.origin import located
-from qrowd.io.source import sources
+from qrowd.io.provenance import read_provenance
 from qrowd.io.table import Table, Words, coded, say_what_is_odd
 
 _TREC = ("topic", "assessor", "doc", "grade")
@@ -51,9 +53,11 @@ def read_qrels(
 ) -> Qrels:
     """Qrels (gold) from TREC's four columns, a table with a header, or a data frame.
 
-    The second column of TREC's form is ignored. A pair may repeat only with the same grade.
+    The second column of TREC's form is ignored. A pair may repeat only with the same grade. Where
+    labels come from is read too, if a file beside them says it (`.provenance`).
     """
-    return _qrels_of(tables(source, QRELS, columns, format, grades))
+    qrels = _qrels_of(tables(source, QRELS, columns, format, grades))
+    return replace(qrels, provenance=read_provenance(source))
 
 
 def _qrels_of(parts: Sequence[Table]) -> Qrels:
@@ -78,7 +82,7 @@ def read_probabilities(
     The assessors' table is empty; `grades()` gives the grades of the file.
     """
     (table,) = tables(source, PROBABILITIES, None, format)
-    return _of_table(table, relevant_from)
+    return _of_table(table, relevant_from, read_provenance(source))
 
 
 def read_labels(
@@ -86,14 +90,15 @@ def read_labels(
 ) -> Merged | Qrels:
     """Merged labels from a file of probabilities, or of qrels: whichever it is."""
     (table,) = tables(source, LABELS, None, format, grades)
+    provenance = read_provenance(source)
     if any(_P.fullmatch(name) for name in table.columns):
-        return _of_table(table, 1)
+        return _of_table(table, 1, provenance)
     if "grade" not in table:
         raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
-    return _qrels_of([table])
+    return replace(_qrels_of([table]), provenance=provenance)
 
 
-def _of_table(table: Table, relevant_from: int) -> Merged:
+def _of_table(table: Table, relevant_from: int, provenance: Provenance | None) -> Merged:
     matches = (_P.fullmatch(name) for name in table.columns)
     grades = sorted(int(match[1]) for match in matches if match)
     if len(grades) < 2:
@@ -109,16 +114,20 @@ def _of_table(table: Table, relevant_from: int) -> Merged:
     if len(pairs) < len(pair):
         raise table.origin.error("a pair appears twice; keep one of its rows")
     order = np.argsort(pair)
+    given = np.zeros(len(pairs), np.bool_)
+    if "given" in table:
+        given = table.whole_numbers("given")[order] > 0
+    elif provenance is not None:
+        given = provenance.gave(pairs)
     return Merged(
         pairs,
         Scale(tuple(grades), relevant_from),
         posterior[order],
         AssessorTable(Index.of([])),
         Fit(table.origin.name),
-        given=table.whole_numbers("given")[order] > 0
-        if "given" in table
-        else np.zeros(len(pairs), np.bool_),
+        given,
         decided=table.whole_numbers("grade")[order] if "grade" in table else None,
+        provenance=provenance,
     )
 
 
@@ -153,13 +162,3 @@ def _by(table: Table) -> str:
             f"got {', '.join(sorted(values)[:4])}"
         )
     return str(values[0])
-
-
-def read_topic_list(file: str | Path) -> Index:
-    """The topics of a file: the first word of each line; lines that begin with # are comments."""
-    (source,) = sources(str(file))
-    lines = source.read().decode("utf-8", errors="replace").splitlines()
-    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
-    if not names:
-        raise source.error("no topics; write one on each line")
-    return Index.of(names)

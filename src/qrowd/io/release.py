@@ -5,11 +5,12 @@
 | topics.jsonl | the topics |
 | pool.tsv | the pairs to judge: topic, doc |
 | documents.tsv, or documents.jsonl | the documents' ids; with their texts where that is allowed |
-| judgements.tsv | topic, doc, assessor, grade: no times; assessors are numbers drawn at random |
+| judgements.tsv | topic, doc, assessor (a number drawn at random), grade, kind: no times |
 | ratings.tsv | numbers from 0 to 100, where people gave some: topic, doc, assessor, value |
 | orders.tsv | rankings, preferences, and orders by numbers: ballot, topic, doc, assessor, place |
 | gold.qrels | the experts' grades, given to the merging method |
 | merged.qrels, probabilities.tsv | what the merging method made of the judgements |
+| merged.qrels.provenance.json, ... | where these labels come from |
 | runs/ | the systems' runs |
 | consent.txt, datasheet.md | what people agreed to; what the data are |
 | manifest.json, SHA256SUMS | what there is, with checksums |
@@ -17,7 +18,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 import zipfile
@@ -38,7 +38,7 @@ from qrowd.io.judgements import read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
-from qrowd.io.source import BROKEN_ZIP, opened_zip
+from qrowd.io.source import BROKEN_ZIP, opened_zip, sha256_of
 from qrowd.io.topics import read_topics
 
 FORMAT = "qrowd release"
@@ -155,12 +155,6 @@ def _refuse_incomplete(about: dict[str, Any], shown: str) -> None:
         lost += [] if all(isinstance(grade, int) for grade in about["scale"]) else ["scale"]
     if lost:
         raise FormatError(f"{MANIFEST} lacks {lost[0]}; get the release again", file=shown)
-
-
-def sha256_of(path: Path) -> str:
-    """The checksum of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(folder: Path, about: dict[str, Any]) -> Release:

@@ -30,6 +30,7 @@ SYNONYMS = {
         "time timestamp datetime created created_at submitted submitted_at submit_time submittime"
     ),
     "weight": "weight",
+    "kind": "kind assessor_kind",
     "run": "run run_id runid tag system system_id",
     "human_low": "human_low",
     "score": "score sim similarity",

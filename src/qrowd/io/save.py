@@ -24,7 +24,8 @@ from qrowd.io.formats import FORMATS, format_to_write
 from qrowd.io.formats.format import Format
 from qrowd.io.orders import frame_of
 from qrowd.io.origin import say
-from qrowd.io.source import COMPRESSED, zstd
+from qrowd.io.provenance import encoded_provenance
+from qrowd.io.source import COMPRESSED, provenance_path, zstd
 from qrowd.io.topics import encoded_topics
 
 TEXT_LIMIT = 5_000_000
@@ -42,12 +43,20 @@ def save(
     .trec` TREC's form; without one it is TREC's form for qrels and runs, else TSV. `.gz .xz .bz2
     .zst` after it compress. `ties` and `seed` decide equal grades of a `Merged`. Topics and
     documents have `.xml` and TREC's SGML too (`.sgml`, `.trec`); a folder (`documents/`) gets a
-    file for each document.
+    file for each document. Beside labels whose provenance is known goes a file that says it,
+    `merged.qrels.provenance.json`; one that was there before goes away with what it was about.
     """
     if isinstance(noun, Documents) and (str(path).endswith("/") or Path(path).is_dir()):
         save_files(noun, path)
         return
-    write(path, encoded_noun(noun, str(path), ties=ties, seed=seed, format=format))
+    content = encoded_noun(noun, str(path), ties=ties, seed=seed, format=format)
+    write(path, content)
+    if isinstance(noun, Merged):
+        provenance = noun.label_provenance(ties, seed)
+    else:
+        provenance = getattr(noun, "provenance", None)
+    if provenance is not None and Path(path).is_file():  # not /dev/null, nor a pipe
+        write(provenance_path(Path(path)), encoded_provenance(provenance, content))
 
 
 def encoded_noun(
@@ -109,11 +118,21 @@ def _compression(name: str) -> tuple[str, Callable[[bytes], bytes]]:
     return plain_name, module.compress
 
 
-def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
-    """Write a table of named columns: all of it, or nothing; the suffix says how (else TSV)."""
+def format_of_table(name: str) -> Format:
+    """The format that a file's suffix names, compressed or not; else TSV."""
+    return _table_format(_compression(name)[0], "", "tsv")
+
+
+def encoded_table(columns: Mapping[str, Sequence[Any]], name: str) -> bytes:
+    """The bytes that `save_table` writes to a file of this name."""
     import polars as pl
 
-    plain_name, squeeze = _compression(str(path))
-    form = _table_format(plain_name, "", "tsv")
     frame = pl.DataFrame({name: list(column) for name, column in columns.items()}, strict=False)
-    write(path, squeeze(form.write(frame, str(path))))
+    text = pl.col(pl.String)
+    frame = frame.with_columns(pl.when(text != "").then(text))  # an empty cell is no value
+    return _compression(name)[1](format_of_table(name).write(frame, name))
+
+
+def save_table(columns: Mapping[str, Sequence[Any]], path: str | Path) -> None:
+    """Write a table of named columns: all of it, or nothing; the suffix says how (else TSV)."""
+    write(path, encoded_table(columns, str(path)))

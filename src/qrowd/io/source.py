@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import hashlib
 import importlib
 import lzma
 import sys
@@ -19,8 +20,10 @@ from typing import Any, BinaryIO, TextIO
 from qrowd.errors import FormatError, InputError, MissingExtraError
 
 STDIN = "-"
+PROVENANCE = ".provenance.json"  # after the name of labels: the file that says where they come from
 START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
+MOST_ROWS = 20_000_000
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # RuntimeError: a password; NotImplementedError (one of them): a way of packing that we do not know
@@ -149,6 +152,18 @@ def stem(name: str) -> str:
     return result
 
 
+def provenance_path(labels: Path) -> Path:
+    """The file that says where the labels of a file come from, if it is there."""
+    real = labels.resolve() if labels.is_symlink() else labels
+    return real.with_name(f"{real.name}{PROVENANCE}")
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 Sources = str | Path | Source | Sequence[str | Path | Source]
 
 
@@ -156,6 +171,8 @@ def sources(paths: Sources) -> list[Source]:
     """The files meant by a path, a folder, a glob, `-`, or a sequence of these; sorted by name."""
     several = [paths] if isinstance(paths, str | Path | Source) else list(paths)
     files = [source for path in several for source in _meant(path)]
+    # beside data, those that say where labels come from are none
+    files = [source for source in files if not source.name.endswith(PROVENANCE)] or files
     if not files:
         raise InputError("no file was named; give at least one")
     if sum(source.path is None for source in files) > 1:
@@ -225,8 +242,17 @@ def opened_zip(source: Path | BinaryIO, problem: str, *, file: str) -> Iterator[
 
 
 def refuse_bomb(path: Path) -> None:
-    """An error if a compressed file is too large once unpacked; it is read in parts, none kept."""
+    """An error if a compressed file is too large once unpacked; it is read in parts, none kept.
+
+    Of Parquet, which packs any number of equal rows into nothing, the rows are counted.
+    """
     source = Source(path.name, path)
+    if source.start.startswith(b"PAR1"):
+        import polars as pl
+
+        with contextlib.suppress(pl.exceptions.PolarsError):  # whatever reads it says what is wrong
+            if pl.scan_parquet(path, glob=False).select(pl.len()).collect().item() > MOST_ROWS:
+                raise source.error(f"this has more than {MOST_ROWS // 10**6} million rows")
     kind = source.compression
     if not kind:
         return

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from qrowd.data.index import Index
 from qrowd.data.topics import TOPIC_TEXTS, Topics
 from qrowd.io import records
 from qrowd.io.formats.text import text_of
@@ -69,6 +70,21 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     texts = records.distinct(_all(sources(source)), "topic")
     index, columns = records.columns(texts, TOPIC_TEXTS)
     return Topics(index, **columns)
+
+
+def read_topic_list(file: str | Path) -> Index:
+    """The names of topics: of a file of topics, else the first word of each line.
+
+    Lines that begin with # are comments; qrels will do.
+    """
+    (source,) = sources(str(file))
+    if matches(source):
+        return read_topics(file).index
+    lines = source.read().decode("utf-8", errors="replace").splitlines()
+    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
+    if not names:
+        raise source.error("no topics; write one on each line")
+    return Index.of(names)
 
 
 def _all(files: Sequence[Source]) -> Iterator[tuple[str, Record, Source]]:

@@ -49,7 +49,7 @@ class Agreement(Readable):
     per_topic: Mapping[str, Mapping[str, Coefficient]] = field(default_factory=dict)
     pairs: int = 0
     compared: int = 0
-    level: float = 0.95
+    level: float = 0.9
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Coefficient:
@@ -79,7 +79,7 @@ def agreement(
     coefficients: tuple[str, ...] = COEFFICIENTS,
     per_topic: bool = False,
     bootstrap: int = 1000,
-    level: float = 0.95,
+    level: float = 0.9,
     resample: str = "pairs",
     seed: int = 0,
 ) -> Agreement:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 
 from qrowd.comparison.significance import wilson
@@ -16,13 +18,14 @@ from qrowd.quality.suspicion import ENOUGH, suspect
 ABOUT = {
     "judgements": "how many judgements were made",
     "topics": "in how many topics",
+    "kind": "person, expert, machine or unknown",
     "type": "suspected type",
-    "informedness": "sensitivity + specificity - 1 against the best reference there is",
-    "reference": "what the type rests on: gold, merged or others",
+    "informedness": "sensitivity + specificity - 1, against gold or what the others say",
+    "reference": "what the type rests on: gold, others or both",
     "agreement": "mean share of the others who gave the same grade",
     "says_relevant": "share of the judgements that say relevant",
     "gold": "judgements of pairs with gold",
-    "accuracy": "share that is right on gold (_low, _high: Wilson's 95 % interval)",
+    "accuracy": "share that is right on gold (_low, _high: Wilson's interval, of 90 %)",
     "sensitivity": "share of the relevant gold pairs said to be relevant",
     "specificity": "share of the non-relevant gold pairs said to be non-relevant",
     "est_accuracy": "accuracy by the merging method's belief",
@@ -46,6 +49,7 @@ ABOUT = {
 
 MAIN = (
     "judgements",
+    "kind",
     "type",
     "agreement",
     "accuracy",
@@ -69,11 +73,12 @@ def assessors(
     merge: Merger | None = None,
     gold_rel: int = 1,
     enough: int = ENOUGH,
+    level: float = 0.9,
 ) -> AssessorTable:
     """One row per assessor with everything that can be said of the quality; see `ABOUT`.
 
-    Columns that need gold, seconds or a merging method (`merge=q.DawidSkene()`) are there if these
-    are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
+    Columns that need gold, seconds, kinds or a merging method (`merge=q.DawidSkene()`) are there if
+    these are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
 
     >>> import qrowd as q
     >>> c = q.simulate(seed=1)
@@ -84,21 +89,22 @@ def assessors(
     given, merged = as_given(given), None
     if merge is not None:
         merged = merge.fit(judgements, given_on_scale(judgements, given, gold_rel))
-    return table_of(Evidence(judgements, given, gold_rel, merged), enough)
+    return table_of(Evidence(judgements, given, gold_rel, merged), enough, level)
 
 
-def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
+def table_of(evidence: Evidence, enough: int = ENOUGH, level: float = 0.9) -> AssessorTable:
     """The table of what is known."""
     judgements, suspicion = evidence.judgements, suspect(evidence, enough)
     columns: dict[str, Array] = {
         "judgements": judgements.per_assessor,
         "topics": behaviour.topics_judged(evidence.single),
+        **({} if judgements.kinds is None else {"kind": judgements.kinds}),
         "type": suspicion.type,
         "informedness": suspicion.informedness,
         "reference": suspicion.reference,
         "agreement": evidence.agreement,
         "says_relevant": evidence.says_relevant,
-        **_gold_columns(evidence),
+        **_gold_columns(evidence, level),
     }
     if evidence.by_merged is not None:
         for name in ("accuracy", "sensitivity", "specificity"):
@@ -118,7 +124,7 @@ def table_of(evidence: Evidence, enough: int = ENOUGH) -> AssessorTable:
     return AssessorTable(judgements.assessors, columns)
 
 
-def _gold_columns(evidence: Evidence) -> dict[str, Array]:
+def _gold_columns(evidence: Evidence, level: float) -> dict[str, Array]:
     if evidence.given.gold is None:
         return {}
     held = evidence.by_gold
@@ -130,6 +136,8 @@ def _gold_columns(evidence: Evidence) -> dict[str, Array]:
     }
     for name, (hits, n) in parts.items():
         columns[name] = getattr(held, name)
-        columns[f"{name}_low"], columns[f"{name}_high"] = wilson(hits, n)
+        columns[f"{name}_low"], columns[f"{name}_high"] = wilson(
+            hits, n, NormalDist().inv_cdf((1 + level) / 2)
+        )
     score, best = evidence.ndcg
     return columns | {"binary_score": evidence.binary_score, "ndcg_score": score, "ndcg_best": best}

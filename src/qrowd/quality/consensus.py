@@ -37,7 +37,7 @@ def consensus_gain(
     *,
     gold_rel: int = 1,
     draws: int = 1000,
-    level: float = 0.95,
+    level: float = 0.9,
     seed: int = 0,
 ) -> ConsensusGain | None:
     """How much better merged labels are than single answers, where gold is known; else None.

@@ -23,18 +23,15 @@ class Reference:
     """A belief about the pairs that an assessor is held against: soft counts per assessor.
 
     `right` of `n` judgements agree; of `relevant_n` relevant ones `relevant_right` were said to
-    be relevant, of `other_n` others `other_right` not. `chance` is the agreement that the same mix
-    of answers has with the same mix of references by chance.
+    be relevant, of `other_n` others `other_right` not.
     """
 
-    name: str
     n: Floats
     right: Floats
     relevant_n: Floats
     relevant_right: Floats
     other_n: Floats
     other_right: Floats
-    chance: Floats
 
     @property
     def accuracy(self) -> Floats:
@@ -125,12 +122,9 @@ class Evidence:
         if self.same_scale:
             answers, truth = self.single.grade[rows], self.single.scale.codes(grade)
         right = answers == truth
-        shape = (self.size, len(self.single.scale) if self.same_scale else 2)
-        counts = [behaviour.crossed(assessor, column, shape) for column in (answers, truth)]
-        n = counts[0].sum(axis=1)
-        chance = over((counts[0] * counts[1]).sum(axis=1), n**2)
+        n = np.bincount(assessor, minlength=self.size).astype(np.float64)
         sums = (right, relevant, relevant & yes, ~relevant, ~relevant & ~yes)
-        return Reference("gold", n.astype(np.float64), *_sums(assessor, sums, self.size), chance)
+        return Reference(n, *_sums(assessor, sums, self.size))
 
     @cached_property
     def gold_topics(self) -> Array:
@@ -169,32 +163,19 @@ class Evidence:
         return over(total, np.bincount(assessor, minlength=self.size))
 
     @cached_property
-    def by_others(self) -> Reference:
-        """Answers against the votes of the others, as shares."""
-        return self._against("others", self.others)
-
-    @cached_property
     def by_merged(self) -> Reference | None:
         """Answers against the belief of the merging method, its probabilities as they are."""
         if self.merged is None:
             return None
         if self.merged.scale.grades != self.single.scale.grades:
             raise UsageError("the merged result has other grades than the judgements")
-        at = self.merged.pairs.locate(self.single.pairs)[self.single.pair]
-        return self._against("merged", self.merged.posterior[at])
-
-    def _against(self, name: str, belief: Floats) -> Reference:
-        held = ~np.isnan(belief[:, 0])
-        belief, assessor = belief[held], self.single.assessor[held]
-        grade, yes = self.single.grade[held], self.said_relevant[held]
-        relevant = belief[:, self.single.scale.relevant].sum(axis=1)
-        right = belief[np.arange(len(belief)), grade]
-        truth = np.stack([np.bincount(assessor, part, self.size) for part in belief.T], axis=1)
-        answers = behaviour.crossed(assessor, grade, (self.size, belief.shape[1]))
-        n = answers.sum(axis=1).astype(np.float64)
-        chance = over((truth * answers).sum(axis=1), n**2)
+        rows, at = self.single, self.merged.pairs.locate(self.single.pairs)
+        belief, yes = self.merged.posterior[at[rows.pair]], self.said_relevant
+        relevant = belief[:, rows.scale.relevant].sum(axis=1)
+        right = belief[np.arange(len(belief)), rows.grade]
+        n = np.bincount(rows.assessor, minlength=self.size).astype(np.float64)
         sums = (right, relevant, relevant * yes, 1 - relevant, (1 - relevant) * ~yes)
-        return Reference(name, n, *_sums(assessor, sums, self.size), chance)
+        return Reference(n, *_sums(rows.assessor, sums, self.size))
 
     @cached_property
     def distances(self) -> spam.Distances:

@@ -14,6 +14,7 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError
+from qrowd.quality.detection import Detection, detection, made_up, matrices, sampled
 from qrowd.rendering import Readable
 
 TOGETHER = 0.05
@@ -43,9 +44,10 @@ class Couple:
 class Independence(Readable):
     """How far assessors err together: `rho`, its interval over topics, and who with whom.
 
-    They do from .05 on, if the interval leaves 0 out; `together` is None where the check has no
-    degrees of freedom. `by_topic` has each topic's figure before the allowance for degrees of
-    freedom (NaN without pairs that two judged).
+    Whether they do tells `detection`, a test that knows what it can see. Without it, they do from
+    a `rho` of .05 on, if the interval leaves 0 out: that finds the strongest dependence only.
+    `together` is None where the check has no degrees of freedom. `by_topic` has each topic's
+    figure before the allowance for degrees of freedom (NaN without pairs that two judged).
     """
 
     rho: float = np.nan
@@ -60,11 +62,22 @@ class Independence(Readable):
     couples: tuple[Couple, ...] = ()
     method: str = ""
     level: float = 0.95
+    detection: Detection | None = None
 
     @property
     def together(self) -> bool | None:
-        """Whether the assessors err together; None: it cannot be told."""
-        return None if self.freedom < 1 else bool(self.rho >= TOGETHER and self.low > 0)
+        """Whether the assessors are found to err together; None: it cannot be told."""
+        if self.freedom < 1:
+            return None
+        if self.detection is not None:
+            return self.detection.found
+        return bool(self.rho >= TOGETHER and self.low > 0)
+
+    @property
+    def cleared(self) -> bool:
+        """Whether nothing was found where copying and common difficulty both could have been."""
+        found = self.detection
+        return found is not None and bool(np.isfinite([found.copying, found.difficulty]).all())
 
     @property
     def verdict(self) -> str:
@@ -75,17 +88,25 @@ class Independence(Readable):
                 "so few who share pairs) the check has no degrees of freedom"
             )
         figure = f"correlation of errors {self.rho:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        if self.detection is not None:
+            p = f"p {self.detection.p:.3f}" if self.detection.p >= 0.001 else "p < .001"
+            figure = f"{p}, {figure}"
         if self.together:
+            sign = f": {self.detection.sign}" if self.detection is not None else ""
             return (
-                f"these assessors err together ({figure}): methods that multiply their votes are "
-                "too sure, and may be wrong; use auto, with gold for some topics if there is any"
+                f"these assessors err together{sign} ({figure}): methods that multiply their "
+                "votes are too sure, and may be wrong; use auto, with gold for some topics if "
+                "there is any"
             )
-        if self.high >= TOGETHER:
+        if self.detection is not None:
             return (
-                f"no sign is strong enough that assessors err together, nor that they do not "
-                f"({figure}, together from {TOGETHER:g} on): more pairs or topics would tell"
+                f"no sign that assessors err together ({figure}): {self.detection.limits}; an "
+                "error that all share is found by gold only"
             )
-        return f"assessors err nearly independently ({figure}, together from {TOGETHER:g} on)"
+        return (
+            f"no strong sign that assessors err together ({figure}, together from {TOGETHER:g} "
+            "on); what this leaves open: qrowd quality --independence"
+        )
 
     def __str__(self) -> str:
         lines = [self.verdict]
@@ -106,6 +127,7 @@ def independence(
     merged: Merged | None = None,
     replicates: int = 5,
     most: int | None = None,
+    bound: bool = False,
     level: float = 0.95,
     seed: int = 0,
 ) -> Independence:
@@ -113,13 +135,15 @@ def independence(
 
     `merge` is that method (`q.DawidSkene(smoothing=1)`); `merged` its fit to these judgements,
     where there is one already. `most` looks at so many judgements only, of pairs drawn by a hash.
-    Two judgements of one assessor on one pair count as one. The interval is over topics (over
-    pairs, where there is one topic).
+    `bound` adds the `detection`: a test that finds weaker dependence, and how much it would have
+    found (in a second or a few, on at most 20,000 judgements). Two judgements of one assessor on
+    one pair count as one. The interval is over topics (over pairs, where there is one topic).
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=5, documents=80, assessors=10, votes=5, seed=1)
-    >>> q.independence(made.judgements, q.DawidSkene(smoothing=1)).together
-    False
+    >>> check = q.independence(made.judgements, q.DawidSkene(smoothing=1), bound=True)
+    >>> check.together, check.detection.copying, check.detection.difficulty
+    (False, 0.57, 2.3)
     >>> shared = q.simulate(topics=5, documents=80, assessors=10, votes=10, difficulty=0.95, seed=1)
     >>> q.independence(shared.judgements, q.DawidSkene(smoothing=1)).together
     True
@@ -129,8 +153,8 @@ def independence(
             f"replicates must be at least 1 and level between 0 and 1, got {replicates}, {level}"
         )
     rows = judgements.one_each()
-    if most is not None and len(rows) > most:
-        rows = _sampled(rows, most)
+    if most is not None:
+        rows = sampled(rows, most)
     if sharing(rows).freedom[1] < 1:  # nothing can be told
         return Independence(
             assessors=int((rows.per_assessor > 0).sum()),
@@ -145,8 +169,9 @@ def independence(
             merged = merge.fit(rows, quiet)
         rows = rows.with_pool(merged.pairs)
         random = np.random.default_rng(seed)
-        made_up = [_again(rows, merged, merge, quiet, random) for _ in range(replicates)]
-    return _compared(rows, merged, _Products.of(rows, merged), made_up, level)
+        crowds = [_again(rows, merged, merge, quiet, random) for _ in range(replicates)]
+    found = _compared(rows, merged, _Products.of(rows, merged), crowds, level)
+    return replace(found, detection=detection(rows, merge, given, seed=seed)) if bound else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +186,7 @@ class _Products:
     @classmethod
     def of(cls, rows: Judgements, merged: Merged) -> _Products:
         pairs, size = len(rows.pairs), len(rows.scale)
-        chance = _matrices(merged)
+        chance = matrices(merged)
         true = merged.posterior[rows.pair]
         expected = (chance[rows.assessor] * true[:, None, :]).sum(axis=2)  # [judgement, said]
         width = np.sqrt(np.maximum((expected * (1 - expected)).sum(axis=1), 1e-6))
@@ -190,46 +215,22 @@ class _Products:
         return float(self.agreeing.sum() / max(self.couples.sum(), 1))
 
 
-def _sampled(rows: Judgements, most: int) -> Judgements:
-    """About so many judgements: those of pairs with the smallest hashes."""
-    coin = rows.pairs.hashes(np.arange(len(rows.pairs), dtype=np.int32), 0)
-    kept = coin < np.uint64(int(2**64 * min(most / len(rows), 1.0)) - 1)
-    return rows.select(kept[rows.pair])
-
-
-def _matrices(merged: Merged) -> Floats:
-    """P(said | true): [assessor, said, true]."""
-    grades, table = merged.scale.grades, merged.assessors
-    if f"p({grades[0]}|{grades[0]})" not in table.columns:
-        raise UsageError(
-            f"the check of independence needs a method with confusion matrices, such as ds; "
-            f"{merged.fit.method} has none"
-        )
-    columns = [[table[f"p({answer}|{true})"] for true in grades] for answer in grades]
-    return np.nan_to_num(np.moveaxis(np.array(columns), 2, 0), nan=1.0 / len(grades))
-
-
 def _again(
     rows: Judgements, merged: Merged, merge: Merger, given: Given, random: np.random.Generator
 ) -> _Products:
     """A crowd that the fitted model makes up, fitted again."""
-    ends = np.cumsum(merged.posterior, axis=1)[:, :-1]
-    truth = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
-    chance = _matrices(merged)[rows.assessor, :, truth[rows.pair]]
-    ends = np.cumsum(chance, axis=1)[:, :-1]
-    grade = (random.random(len(ends))[:, None] >= ends).sum(axis=1)
-    made = replace(rows, grade=grade.astype(np.int8))
+    made = made_up(rows, merged, random)
     return _Products.of(made, merge.fit(made, given))
 
 
 def _compared(
-    rows: Judgements, merged: Merged, seen: _Products, made_up: list[_Products], level: float
+    rows: Judgements, merged: Merged, seen: _Products, crowds: list[_Products], level: float
 ) -> Independence:
     """What is seen against what made-up crowds of independent assessors show."""
     couples, freedom = seen.sharing.freedom
     factor = couples / freedom if freedom > 0 else 1.0
-    usual = np.mean([crowd.products for crowd in made_up], axis=0)
-    rho = (seen.correlation - float(np.mean([crowd.correlation for crowd in made_up]))) * factor
+    usual = np.mean([crowd.products for crowd in crowds], axis=0)
+    rho = (seen.correlation - float(np.mean([crowd.correlation for crowd in crowds]))) * factor
     excess, weight = seen.products - usual, seen.couples
     topic = rows.pairs.topic
     groups = topic if len(rows.topics) > 1 else np.arange(len(topic))
@@ -241,12 +242,12 @@ def _compared(
         low=rho - margin,
         high=rho + margin,
         agreement=seen.agreement,
-        expected=float(np.mean([crowd.agreement for crowd in made_up])),
+        expected=float(np.mean([crowd.agreement for crowd in crowds])),
         freedom=freedom,
         assessors=int((rows.per_assessor > 0).sum()),
         topics=tuple(rows.topics),
         by_topic=by_topic,
-        couples=_couples(rows, seen, made_up),
+        couples=_couples(rows, seen, crowds),
         method=merged.fit.method,
         level=level,
     )
@@ -265,16 +266,16 @@ def _half_width(groups: Array, excess: Floats, weight: Array, level: float) -> f
     return float(stdtrit(used - 1, (1 + level) / 2) * error)
 
 
-def _couples(rows: Judgements, seen: _Products, made_up: list[_Products]) -> tuple[Couple, ...]:
+def _couples(rows: Judgements, seen: _Products, crowds: list[_Products]) -> tuple[Couple, ...]:
     """The couples who agree more than expected, beyond chance for so many couples."""
     from scipy.special import ndtri
 
     kept = np.flatnonzero(seen.sharing.shared >= _ENOUGH)
     shared = seen.sharing.shared[kept]
-    expected = np.mean([crowd.sharing.same[kept] for crowd in made_up], axis=0) / shared
+    expected = np.mean([crowd.sharing.same[kept] for crowd in crowds], axis=0) / shared
     share = seen.sharing.same[kept] / shared
     spread = np.sqrt(np.maximum(expected * (1 - expected), 0.01) / shared)
-    z = (share - expected) / (spread * np.sqrt(1 + 1 / len(made_up)))
+    z = (share - expected) / (spread * np.sqrt(1 + 1 / len(crowds)))
     limit = -ndtri(0.05 / max(len(z), 1)) if len(z) else np.inf
     order = np.argsort(-z, kind="stable")[: int((z > limit).sum())]
     one, other = seen.sharing.one[kept], seen.sharing.other[kept]

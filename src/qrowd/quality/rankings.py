@@ -19,7 +19,7 @@ NAMES = ("kendall_w", "mean_tau", "cyclic")
 
 
 def order_agreement(
-    orders: Orders, *, bootstrap: int = 1000, level: float = 0.95, seed: int = 0
+    orders: Orders, *, bootstrap: int = 1000, level: float = 0.9, seed: int = 0
 ) -> Agreement:
     """How far ballots agree, with bootstrap intervals over topics.
 

@@ -14,6 +14,7 @@ from qrowd.data.arrays import Array, Floats
 from qrowd.data.chains import Chains
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
+from qrowd.rendering import percent
 from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn, panel_grid
 from qrowd.reporting.figures import assessors, skilled
 from qrowd.reporting.parts import Figure
@@ -344,8 +345,8 @@ def accuracy_by_votes(curves: Curves, methods: Sequence[str]) -> Figure:
     ends = ", ".join(f"{name} {means[row, -1]:.3f}" for name, row in rows.items())
     alt = f"Curves of accuracy; at {curves.votes[-1]:g} votes per document: {ends}."
     caption = (
-        f"Accuracy by votes per document, mean of {len(curves.topics)} topics; bands: 95 % "
-        "intervals over topics."
+        f"Accuracy by votes per document, mean of {len(curves.topics)} topics; bands: "
+        f"{percent(curves.level)} intervals over topics."
     )
     return Figure(drawn("loop", 6.4, 3.6, draw), alt, caption)
 

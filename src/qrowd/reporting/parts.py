@@ -73,7 +73,7 @@ class Table(Part):
     """Columns by name; the first one names the rows.
 
     `best` says which end of a column is good (`max` or `min`): the best cell is set bold.
-    `words` explain columns. Only the first `limit` rows are open to view at once.
+    `words` explain columns. `command` prints the same numbers.
     """
 
     caption: str
@@ -81,6 +81,7 @@ class Table(Part):
     digits: int = DIGITS
     best: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
 
     def rows(self) -> list[list[Any]]:
         """The cells, row by row."""
@@ -119,6 +120,7 @@ class Matrix(Part):
     names: list[str]
     values: list[list[float]]
     words: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,12 @@ class Group(Part):
 
 @dataclass(frozen=True)
 class Fact:
-    """A figure for the head of the page: a number, and what it is."""
+    """A figure for the head of the page: a number, what it is, and the section that has it."""
 
     value: str
     name: str
     about: str = ""
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,12 @@ class Section:
     @property
     def anchor(self) -> str:
         """The heading as the target of a link."""
-        return "-".join(word for word in self.title.lower().split() if word.isalnum())
+        return anchor_of(self.title)
+
+
+def anchor_of(title: str) -> str:
+    """The target of links to the section of this title."""
+    return "-".join(word for word in title.lower().split() if word.isalnum())
 
 
 def sort_key(value: Any) -> float:
@@ -235,5 +243,6 @@ def _template() -> Any:
     surroundings = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    surroundings.filters |= {"worded": worded, "sort_key": sort_key, "cell": cell_text}
+    filters = {"worded": worded, "sort_key": sort_key, "cell": cell_text, "anchor": anchor_of}
+    surroundings.filters |= filters
     return surroundings.from_string(_resource("report.html.j2"))

@@ -22,10 +22,28 @@ from qrowd.errors import InputError, UsageError
 from qrowd.io.release import Release
 from qrowd.quality.agreement import agreement
 from qrowd.quality.screening import Screened
+from qrowd.quality.suspicion import UNTOLD
 from qrowd.rendering import grouped, percent
-from qrowd.reporting.parts import Code, Fact, Items, Note, Part, Prose, Report, Section, Table
+from qrowd.reporting.commands import NAMELESS, Commands, Files
+from qrowd.reporting.parts import (
+    Code,
+    Fact,
+    Items,
+    Note,
+    Part,
+    Prose,
+    Report,
+    Section,
+    Table,
+    sentence,
+)
 from qrowd.reporting.sections import systems
-from qrowd.reporting.sections.judgements import assessor_section, data_section, screening_section
+from qrowd.reporting.sections.judgements import (
+    assessor_section,
+    data_section,
+    kinds_said,
+    screening_section,
+)
 from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
 from qrowd.reporting.study import Study, study
 from qrowd.reporting.verdicts import verdicts_of
@@ -34,13 +52,17 @@ _MOST = 200  # rows of a table
 
 
 def report(
-    *nouns: Any, title: str = "Judgements of a crowd", commands: Sequence[str] = ()
+    *nouns: Any,
+    title: str = "Judgements of a crowd",
+    commands: Sequence[str] = (),
+    files: Files | None = NAMELESS,
 ) -> Report:
     """A report on these nouns: a `study` gives the whole page, other nouns a section each.
 
     Judgements, `Screened`, `Merged`, `LabelScores`, `Comparison`, `Intervals`, `Scores` (over
     draws, or corrected by human labels: with intervals), and whatever can be laid out as a table.
-    `commands` are shown as the way to make it again.
+    `commands` are shown as the way to make it again; `files` are named in the commands beside a
+    study's tables (None: no such commands).
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=4, documents=20, assessors=8, votes=3, runs=3, seed=1)
@@ -50,7 +72,7 @@ def report(
     if not nouns:
         raise UsageError("a report needs something to report on, got nothing")
     studies = [noun for noun in nouns if isinstance(noun, Study)]
-    sections = [section for noun in nouns for section in sections_of(noun)]
+    sections = [section for noun in nouns for section in sections_of(noun, files)]
     notes = dict.fromkeys(note for noun in nouns for note in getattr(noun, "notes", ()))
     if notes:
         sections.append(Section("Notes", tuple(Note(note) for note in notes)))
@@ -63,11 +85,11 @@ def report(
     return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts_of(first))
 
 
-def sections_of(noun: Any) -> list[Section]:
-    """The sections of one noun."""
+def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
+    """The sections of one noun; a study's with the commands that read these files."""
     match noun:
         case Study():
-            return _study_sections(noun)
+            return _study_sections(noun, files)
         case Section():
             return [noun]
         case Judgements():
@@ -101,23 +123,28 @@ def sections_of(noun: Any) -> list[Section]:
     raise UsageError(f"cannot report on a {type(noun).__name__}")
 
 
-def _study_sections(done: Study) -> list[Section]:
+def _study_sections(done: Study, files: Files | None) -> list[Section]:
+    by = Commands(done, files) if files is not None else Commands
+    skilled = assessor_section(
+        done.assessors, done.chosen, done.known, done.independence, by.assessors
+    )
     sections = [
         _what_was_done(done),
         data_section(done.judgements, done.runs, done.gold),
-        assessor_section(done.assessors, done.chosen, done.known, done.independence),
-        *([screening_section(done.screened)] if done.screened else []),
-        label_section(done.merged, done.labels),
+        skilled,
+        *([screening_section(done.screened, by.screening)] if done.screened else []),
+        label_section(done.merged, done.labels, by.labels),
     ]
     for merged in done.merged.values():
         sections += posterior_sections(merged, done.judgements)
     if done.intervals is not None:
-        gold = None if done.by_gold is None else done.by_gold.means()[0, 0]
         sections.append(
-            systems.system_section(done.intervals, done.chosen, done.wide, gold, done.informed)
+            systems.system_section(
+                done.intervals, done.chosen, done.wide, done.gold_means, done.informed, by.systems
+            )
         )
     if done.comparison is not None:
-        sections.append(systems.ranking_section(done.comparison))
+        sections.append(systems.ranking_section(done.comparison, by.comparison))
     return sections
 
 
@@ -129,8 +156,9 @@ def lead_of(done: Study) -> str:
     crowd = done.judgements
     ways = f"{len(done.merged)} ways" if len(done.merged) > 1 else "one way"
     text = (
-        f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors of "
-        f"{grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, merged in {ways}"
+        f"{grouped(len(crowd))} judgements by {grouped(len(crowd.assessors))} assessors"
+        f"{kinds_said(crowd)} of {grouped(len(crowd.pairs))} pairs in {len(crowd.topics)} topics, "
+        f"merged in {ways}"
     )
     scored = f"; {len(done.runs)} systems scored under the result" if done.runs else ""
     held = ", and everything compared with gold" if done.gold else ""
@@ -143,16 +171,19 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
     if done.labels:
         accuracy = {name: f"{scores['accuracy']:.3f}" for name, scores in done.labels.items()}
         mv = f"mv {accuracy['mv']}" if "mv" in accuracy and way != "mv" else ""
-        facts.append(Fact(accuracy[way], f"of {way}'s merged grades agree with gold", mv))
+        about = f"of {way}'s merged grades agree with gold"
+        facts.append(Fact(accuracy[way], about, mv, "Merged judgements"))
     if done.comparison is not None:
         tau, measure = done.comparison.value(way), done.comparison.measures[0]
         name = f"τ_AP of {way} with gold's ranking"
-        facts.append(Fact(f"{tau:.3f}", name, f"systems by mean {measure}"))
+        about = f"systems by mean {measure}"
+        facts.append(Fact(f"{tau:.3f}", name, about, "Rankings against gold"))
     kinds = [str(kind) for kind in done.assessors["type"]]
-    judged = sum(kind != "too little data" for kind in kinds)
+    judged = sum(kind != UNTOLD for kind in kinds)
     if judged:
         about = f"of {judged} about whom enough is known"
-        facts.append(Fact(grouped(kinds.count("good")), "assessors are good", about))
+        good = grouped(kinds.count("good"))
+        facts.append(Fact(good, "assessors are good", about, "Assessors"))
     return tuple(facts)
 
 
@@ -168,6 +199,8 @@ def _what_was_done(done: Study) -> Section:
         )
     if done.comparison is not None:
         steps.append("The rankings of systems were compared with the ranking under gold.")
+    if done.partial_gold:
+        steps.append(sentence(done.partial_gold))
     if done.gold is None:
         steps.append("There is no gold, so how accurate the results are is unknown.")
     merged = Prose("The judgements of each pair were merged into a probability for each grade, by:")
@@ -220,7 +253,8 @@ def report_on(
     caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
     section = Section("Agreement", (Table(caption, agreed.table()),))
     nouns = (done, _release_section(release), section)
-    return report(*nouns, title=title or release.title, commands=commands)
+    # no file names: what a release holds is read whole
+    return report(*nouns, title=title or release.title, commands=commands, files=None)
 
 
 def _release_section(release: Release) -> Section:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from qrowd import registry
 from qrowd.aggregation.judgements.ds import DawidSkene
@@ -12,7 +14,9 @@ from qrowd.aggregation.revision import inform
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
+from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
+from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels, QrelsSet
@@ -21,6 +25,7 @@ from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
 from qrowd.quality.assessors import table_of
+from qrowd.quality.detection import detection
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.independence import Independence, independence
 from qrowd.quality.screening import Screened, screen
@@ -34,6 +39,7 @@ _METHODS = ("mv", "ds", "auto")
 _GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
 _STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 _CELLS = 100_000_000  # scores that are kept topic by topic
+_WHOLE = 0.95  # share of a topic's judged pairs that gold must have to rank systems
 _CHECKED = 200_000  # judgements at most whose independence is checked
 
 
@@ -43,8 +49,9 @@ class Study:
 
     Ways of merging are named by their spec strings; `chosen` is the one whose draws are behind
     `intervals` (over draws of relevance) and `wide` (over draws and topics), and whose estimates
-    are in `assessors`, the table that `qrowd.assessors` makes. `known` is the truth about the
-    assessors where the crowd is simulated.
+    are in `assessors`, the table that `qrowd.assessors` makes. `by_gold` is on topics where gold
+    has nearly every judged pair; `given` if methods learned from some gold. `known` is the truth
+    about the assessors where the crowd is simulated.
     """
 
     judgements: Judgements
@@ -61,12 +68,36 @@ class Study:
     informed: bool
     seed: int
     assessors: AssessorTable
+    given: bool = False
     screened: Screened | None = None
     known: AssessorTable | None = None
     independence: Independence | None = None
 
     def __repr__(self) -> str:
         return f"Study({', '.join(self.merged)} of {self.judgements!r})"
+
+    @property
+    def gold_means(self) -> Floats | None:
+        """The systems' means under gold, where it is whole on all topics; by the first measure."""
+        if self.by_gold is None or len(self.judgements.topics.without(self.by_gold.topics)):
+            return None
+        means: Floats = self.by_gold.means()[0, 0]
+        return means
+
+    @property
+    def partial_gold(self) -> str:
+        """A sentence where gold has a part of the judged pairs only; empty otherwise."""
+        if self.gold is None or self.runs is None or self.gold_means is not None:
+            return ""
+        pairs = self.judgements.pairs
+        has = int((self.gold.pairs.locate(pairs) >= 0).sum())
+        topics = 0 if self.by_gold is None else len(self.by_gold.topics)
+        ranked = f"only on the {topics} topics where it has all" if topics else "not"
+        return (
+            f"gold has {has} of {len(pairs)} judged pairs: labels are compared with it pair by "
+            f"pair, systems are {ranked} ranked under it; if these pairs were chosen at random, "
+            "`qrowd evaluate --human GOLD --sampled random --correct ppi` scores systems by them"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -80,7 +111,8 @@ class Study:
         scores = [self.by_gold, *self.by_merged.values()]
         stations = [self.screened, *self.labels.values(), *scores, self.comparison, self.intervals]
         others = [note for station in stations if station is not None for note in station.notes]
-        return tuple(dict.fromkeys([*unsettled, *fits, *others]))
+        partial = [self.partial_gold] if self.partial_gold else []
+        return tuple(dict.fromkeys([*partial, *unsettled, *fits, *others]))
 
 
 def study(
@@ -121,7 +153,8 @@ def study(
     merged = {repr(maker): maker.fit(kept, given) for maker in makers}
     chosen = _chosen(chosen, list(merged))
     labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
-    by_gold = None if gold is None or runs is None else evaluate(runs, gold, measures)
+    whole = None if gold is None else _whole(gold, judgements)
+    by_gold = None if whole is None or runs is None else evaluate(runs, whole, measures)
     by_merged, narrow, wide = {}, None, None
     if runs is not None:
         by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
@@ -142,18 +175,33 @@ def study(
         informed=informed,
         seed=seed,
         assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
+        given=given.gold is not None,
         screened=screened,
         independence=_independence(kept, merged, seed),
     )
 
 
+def _whole(gold: Qrels, judgements: Judgements) -> Qrels | None:
+    """The gold on topics where it has nearly every judged pair: what it lacks counts as not
+    relevant, so that elsewhere it would rank systems by chance.
+    """
+    pairs = judgements.pairs
+    has = np.bincount(pairs.topic, gold.pairs.locate(pairs) >= 0, len(pairs.topics))
+    whole = has >= _WHOLE * np.bincount(pairs.topic, minlength=len(pairs.topics))
+    kept = gold.topics.intersection(Index(pairs.topics.names[whole]))
+    return gold[kept] if len(kept) else None
+
+
 def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:
-    """The check of independence: as a method has made it already, or made now."""
+    """The check of independence, as a method has made it already or made now, with its bound."""
+    model = DawidSkene(smoothing=1)
     for fitted in merged.values():
         if "independence" in fitted.details.named:
             check: Independence = fitted.details["independence"]
-            return check
-    return independence(judgements, DawidSkene(smoothing=1), most=_CHECKED, seed=seed)
+            if check.freedom < 1:
+                return check
+            return replace(check, detection=detection(judgements, model, seed=seed))
+    return independence(judgements, model, most=_CHECKED, bound=True, seed=seed)
 
 
 def _chosen(wanted: str | None, names: list[str]) -> str:

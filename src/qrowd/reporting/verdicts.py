@@ -10,6 +10,7 @@ import numpy as np
 
 from qrowd.comparison.intervals import Intervals
 from qrowd.quality.agreement import krippendorff_alpha
+from qrowd.quality.suspicion import UNTOLD
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Verdict, sentence
 from qrowd.reporting.sections.systems import Coverage
@@ -18,6 +19,7 @@ from qrowd.reporting.study import Study
 _DOUBTED = ("adversarial", "uniform", "random", "biased")
 _NAMED = 3
 _CALIBRATED = 0.1  # expected calibration error
+_MODERATE = 0.4  # agreement beyond chance, from which on it counts as moderate
 _TRUST = {
     "good": "Yes, as far as can be seen",
     "caution": "With caution",
@@ -28,8 +30,8 @@ _TRUST = {
 def verdicts_of(done: Study) -> tuple[Verdict, ...]:
     """Three answers, or two where there are no systems."""
     held = None  # how well intervals hold what gold says, where both are there
-    if done.intervals is not None and done.by_gold is not None:
-        held = Coverage.of(done.intervals, done.by_gold.means()[0, 0])
+    if done.intervals is not None and done.gold_means is not None:
+        held = Coverage.of(done.intervals, done.gold_means)
     estimate = done.wide or done.intervals
     best = [_best(estimate, held)] if estimate is not None else []
     return (_trust(done, held), *best, _next(done, held))
@@ -39,33 +41,47 @@ def verdicts_of(done: Study) -> tuple[Verdict, ...]:
 
 
 def _trust(done: Study, held: Coverage | None) -> Verdict:
-    reasons, level = [_agreement(done)], "good"
+    """The reasons, and the colour of the worst of them."""
+    reasons = [_agreement(done), _good(done)]
     if done.independence is not None:
-        reasons.append(sentence(done.independence.verdict))
-        level = "good" if done.independence.together is False else "caution"
+        reasons.append((sentence(done.independence.verdict), done.independence.cleared))
     if not done.labels:
-        level = "caution"
-        reasons.append("There is no gold, so how accurate the merged grades are is unknown.")
+        gold = "There is no gold, so how accurate the merged grades are is unknown."
+        reasons.append((gold, False))
     else:
         scores = done.labels[done.chosen]
         error = scores.calibration.expected_error
-        reasons.append(
+        right = (
             f"Of the grades merged by `{done.chosen}`, {percent(scores['accuracy'])} agree with "
-            f"gold; its probabilities are off by {error:.2f} on average."
+            f"gold (kappa {scores['kappa']:.2f}); its probabilities are off by {error:.2f} on "
+            "average."
         )
-        level = "caution" if error > _CALIBRATED else level
+        reasons.append((right, error <= _CALIBRATED and scores["kappa"] >= _MODERATE))
+    level = "good" if all(fine for _, fine in reasons) else "caution"
     if held is not None:
-        reasons.append(held.sentence)
+        reasons.append((held.sentence, held.holds))
         level = level if held.holds else "bad"
-    return Verdict("Can these judgements be trusted?", level, _TRUST[level], " ".join(reasons))
+    text = " ".join(words for words, _ in reasons if words)
+    return Verdict("Can these judgements be trusted?", level, _TRUST[level], text)
 
 
-def _agreement(done: Study) -> str:
+def _agreement(done: Study) -> tuple[str, bool]:
     alpha = krippendorff_alpha(done.judgements)
     if np.isnan(alpha):
-        return "Agreement cannot be told: hardly a pair has two judgements."
-    how = "hardly agree" if alpha < 0.2 else "agree moderately" if alpha < 0.667 else "agree well"
-    return f"Assessors {how} (Krippendorff's alpha {alpha:.2f})."
+        return "Agreement cannot be told: hardly a pair has two judgements.", False
+    words = {0.2: "hardly agree", _MODERATE: "agree little", 0.667: "agree moderately"}
+    how = next((word for bound, word in words.items() if alpha < bound), "agree well")
+    said = f"Assessors {how} (Krippendorff's alpha {alpha:.2f}, `qrowd quality --agreement`)."
+    return said, alpha >= _MODERATE
+
+
+def _good(done: Study) -> tuple[str, bool]:
+    kinds = [str(kind) for kind in done.assessors["type"]]
+    told = len(kinds) - kinds.count(UNTOLD)
+    if not told:
+        return "How good single assessors are cannot be told.", False
+    good = kinds.count("good")
+    return f"{good} of {told} assessors about whom enough is known are good.", 2 * good >= told
 
 
 # --- which system is best? ------------------------------------------------------------------------
@@ -109,25 +125,26 @@ def sure(probability: float) -> str:
 def _next(done: Study, held: Coverage | None) -> Verdict:
     steps = []
     weight = " --by weight --runs RUNS" if done.runs is not None else ""
+    if done.partial_gold:
+        steps.append(sentence(done.partial_gold))
     if done.gold is None or (held is not None and not held.holds):
         steps.append(
-            f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS --pairs 300{weight}` "
+            f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS -n 300{weight}` "
             "says which; then `qrowd evaluate --human FILE --correct ppi` corrects the scores."
         )
     elif done.intervals is not None and len((done.wide or done.intervals).contenders()) > 1:
         steps.append(
             "To tell the leading systems apart, judge more topics, or more of the pairs that they "
-            "rank high: `qrowd sample JUDGEMENTS --pairs 300 --by weight --runs RUNS`."
+            "rank high: `qrowd sample JUDGEMENTS -n 300 --by weight --runs RUNS`."
         )
     doubted = _doubted(done)
     steps += [doubted] if doubted else []
-    level = "caution" if steps else "good"
-    return Verdict(
-        "What to do next?",
-        level,
-        "Before you rely on this" if steps else "Nothing has to be done",
-        " ".join(steps) or "No assessor is doubted on enough evidence, and one system is ahead.",
-    )
+    asked = "What to do next?"
+    if steps:
+        return Verdict(asked, "caution", "Before you rely on this", " ".join(steps))
+    ahead = ", and one system is ahead" if done.intervals is not None else ""
+    text = f"No assessor is doubted on enough evidence{ahead}."
+    return Verdict(asked, "good", "Nothing stands out", text)
 
 
 def _doubted(done: Study) -> str:

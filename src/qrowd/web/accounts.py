@@ -6,31 +6,40 @@ since it names the login, once.
 
 from __future__ import annotations
 
+import hmac
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from threading import Semaphore
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from itsdangerous import BadSignature
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import account, campaign, member_role, rate, token
+from qrowd.collection.database.schema import account, campaign, member_role, token
 from qrowd.collection.database.store import Store, Work, new_id
 from qrowd.collection.people import workers
+from qrowd.collection.plan.platforms import is_plain
 from qrowd.errors import RuleError
-from qrowd.web.access import MEMBERS, Membership, new_token, roles_of
+from qrowd.web.access import MEMBERS, Bearer, Membership, new_token, roles_of
+from qrowd.web.limits import (
+    WRONG_INVITATIONS,
+    WRONG_PASSWORDS,
+    WRONG_SET_UPS,
+    WRONG_SIGN_INS,
+    Caller,
+)
 from qrowd.web.settings import Settings, set_up_code
 
 LEAST_PASSWORD = 10
 INVITATION_DAYS = 7
 ROLES = ("organiser", "expert")
-LONGEST_NAME = 200  # of what is counted
-MINUTE = 60_000
-DAY = 86_400_000  # no period that is counted is longer
+LONGEST_NAME = 200  # of a login
 _hasher = PasswordHasher()
-_hashing = Semaphore(2)  # it takes much memory
+_hashing, _waiting = Semaphore(2), Semaphore(10)
 _NOBODY = _hasher.hash("nobody has this password")
 
 
@@ -65,40 +74,59 @@ class Session:
 # --- coming in ------------------------------------------------------------------------------------
 
 
-def set_up(store: Store, settings: Settings, code: str, login: str, password: str) -> Session:
+def set_up(caller: Caller, code: str, login: str, password: str) -> Session:
     """Make the first account, an administrator's; `code` is in the link that was printed."""
-    with store.transaction() as db:
-        limit(db, store.clock(), "set-up", 20)
-    with store.transaction() as db:
+    store = caller.store
+    with caller.wrong(WRONG_SET_UPS), store.transaction() as db:
         if not no_account_yet(db):
             raise RuleError("conflict", "this server has an account already; sign in with it")
-        if code != set_up_code(settings):
+        if not hmac.compare_digest(code.encode(), set_up_code(caller.settings).encode()):
             raise RuleError("no-access", "open the link that `qrowd serve` printed")
         number = new_account(db, store.clock(), login, password, administrator=True)
         return _session(db, store.clock(), number, administrator=True)
 
 
-def sign_in(store: Store, login: str, password: str) -> Session:
-    """Come in with a password; at most ten tries a minute for a login."""
-    with store.transaction() as db:
-        limit(db, store.clock(), f"sign-in {login}", 10)
-    number, administrator = check_password(store, login, password)
+def sign_in(caller: Caller, login: str, password: str) -> Session:
+    """Come in with a password; wrong ones are slowed down, by address and login."""
+    store = caller.store
+    with caller.wrong(WRONG_SIGN_INS), caller.wrong(WRONG_PASSWORDS, login):
+        number, administrator = check_password(store, login, password)
     with store.transaction() as db:
         return _session(db, store.clock(), number, administrator=administrator)
 
 
-def join(store: Store, settings: Settings, invitation: str, password: str) -> Session:
+def join(caller: Caller, invitation: str, password: str) -> Session:
     """Make the account that an invitation is for, and come in."""
-    with store.transaction() as db:
-        limit(db, store.clock(), "join", 60)
-    guest = guest_of(settings, invitation)
-    chief = guest.administrator
-    with store.transaction() as db:
-        number = new_account(db, store.clock(), guest.login, password, administrator=chief)
-    if not chief:
+    store = caller.store
+    with caller.wrong(WRONG_INVITATIONS):
+        guest = guest_of(caller.settings, invitation)
+        with store.transaction() as db:
+            number = new_account(
+                db, store.clock(), guest.login, password, administrator=guest.administrator
+            )
+    if not guest.administrator:
         give_role(store, guest.login, guest.campaign, guest.role)
     with store.transaction() as db:
-        return _session(db, store.clock(), number, administrator=chief)
+        return _session(db, store.clock(), number, administrator=guest.administrator)
+
+
+def change_password(caller: Caller, bearer: Bearer, old: str, new: str) -> Session:
+    """Another password; all sessions and tokens of the account end, and a new one begins.
+
+    Whoever knew the old one may have made some of them.
+    """
+    store = caller.store
+    if bearer.account is None:
+        raise RuleError("bad-value", "this token has no account, and so no password")
+    with caller.wrong(WRONG_SIGN_INS), caller.wrong(WRONG_PASSWORDS, bearer.name):
+        number, administrator = check_password(store, bearer.name, old)
+    _refuse_short(new)
+    hashed = _hashed(new)
+    with store.transaction() as db:
+        db.execute(update(account).where(account.c.id == number).values(password=hashed))
+        theirs = (token.c.account_id == number) & token.c.revoked_at.is_(None)
+        db.execute(update(token).where(theirs).values(revoked_at=store.clock()))
+        return _session(db, store.clock(), number, administrator=administrator)
 
 
 def _session(db: Connection, now: int, number: int, *, administrator: bool) -> Session:
@@ -116,27 +144,47 @@ def new_account(
     db: Connection, now: int, login: str, password: str, *, administrator: bool = False
 ) -> int:
     """A new account; its number."""
-    if not login.strip() or "\0" in login:
-        raise RuleError("bad-value", "a login needs at least one character")
-    if len(password) < LEAST_PASSWORD:
-        raise RuleError("bad-value", f"a password needs at least {LEAST_PASSWORD} characters")
+    _refuse_odd_login(login)
+    _refuse_short(password)
     if _number(db, login) is not None:
         raise RuleError("conflict", "this login is taken; choose another")
     row = insert(account).values(
-        login=login, password=_hasher.hash(password), made_at=now, administrator=int(administrator)
+        login=login, password=_hashed(password), made_at=now, administrator=int(administrator)
     )
     return new_id(db.execute(row))
+
+
+def _refuse_short(password: str) -> None:
+    if len(password) < LEAST_PASSWORD:
+        raise RuleError("bad-value", f"a password needs at least {LEAST_PASSWORD} characters")
+
+
+def _hashed(password: str) -> str:
+    with _one_of_few():
+        return _hasher.hash(password)
+
+
+@contextmanager
+def _one_of_few() -> Iterator[None]:
+    """Hashing takes long and much memory: two at a time, and few wait, each with a thread."""
+    if not _waiting.acquire(blocking=False):
+        raise RuleError("too-many", "many people sign in right now; please try again")
+    try:
+        with _hashing:
+            yield
+    finally:
+        _waiting.release()
 
 
 def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
     """The account's number and whether it is an administrator's; the same time if it is unknown.
 
-    Hashing takes long and much memory: no transaction waits for it, and few are made at a time.
+    No transaction waits for it.
     """
     with store.snapshot() as db:
         row = schema.Account.row(db, select(account).where(account.c.login == login))
     try:
-        with _hashing:
+        with _one_of_few():
             _hasher.verify(row.password if row else _NOBODY, password)
     except VerifyMismatchError:
         row = None
@@ -157,19 +205,6 @@ def accounts(db: Connection) -> list[Account]:
         roles[role.account_id].append(role)
     rows = schema.Account.rows(db, select(account).order_by(account.c.login))
     return [Account(row.login, bool(row.administrator), row.made_at, roles[row.id]) for row in rows]
-
-
-def limit(db: Connection, now: int, act: str, times: int, minutes: float = 1) -> None:
-    """Count a try of `act`; an error where there were more than `times` in this period."""
-    act = act[:LONGEST_NAME]
-    since = now - now % round(minutes * MINUTE)
-    mine = (rate.c.what == act) & (rate.c.since == since)
-    old = ((rate.c.what == act) & (rate.c.since < since)) | (rate.c.since < now - DAY)
-    db.execute(delete(rate).where(old))
-    if not db.execute(update(rate).where(mine).values(times=rate.c.times + 1)).rowcount:
-        db.execute(insert(rate).values(what=act, since=since, times=1))
-    if int(db.scalar(select(rate.c.times).where(mine)) or 0) > times:
-        raise RuleError("too-many", "too many tries; please wait a few minutes and try again")
 
 
 # --- invitations and roles ------------------------------------------------------------------------
@@ -230,9 +265,14 @@ def take_role(store: Store, login: str, name: str, role: str) -> None:
         work.update(token, theirs & token.c.revoked_at.is_(None), revoked_at=work.now)
 
 
+def _refuse_odd_login(login: str) -> None:
+    if not login.strip() or not is_plain(login, LONGEST_NAME):
+        message = f"a login has 1 to {LONGEST_NAME} characters, and no control characters"
+        raise RuleError("bad-value", message)
+
+
 def _refuse_odd(guest: Guest) -> None:
-    if not guest.login.strip() or len(guest.login) > 200 or "\0" in guest.login:
-        raise RuleError("bad-value", "an invitation needs a name to sign in with")
+    _refuse_odd_login(guest.login)
     if not guest.administrator and guest.role not in ROLES:
         raise RuleError("bad-value", f"a role is one of {', '.join(ROLES)}, in a campaign")
     if not guest.administrator and not guest.campaign:

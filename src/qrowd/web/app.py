@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import qrowd
@@ -18,7 +20,7 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError
 from qrowd.texts import Text
-from qrowd.web import access, problems
+from qrowd.web import access, limits, problems
 from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work
 from qrowd.web.api import workers as api_workers
 from qrowd.web.pages import (
@@ -73,9 +75,6 @@ people. One that nobody foresaw (500, `unforeseen`) also has the `id` of the req
 header `X-Request-Id` of every response and in the server's log. Times are milliseconds since 1970,
 money is in minor units (cents).
 """
-SMALL_BODY = 2**20  # of somebody who is not signed in
-LARGEST_BODY = 64 * 2**20
-LARGEST_UPLOAD = 2**30  # of a draft's files
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; "
     "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -83,6 +82,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",  # what is not private says so itself
 }
 
 
@@ -144,7 +144,7 @@ class Guard:
 
         try:
             answer = await _refused(Request(scope)) or self.app
-            await answer(scope, receive, send_safely)
+            await answer(scope, _in_time(scope, receive), send_safely)
         except Exception:
             failure = {"id": request_id, "route": _route(scope)}
             _log.error("unforeseen error", exc_info=True, extra=failure)
@@ -183,23 +183,54 @@ def _unforeseen(request: Request, request_id: str) -> Response:
     return problems.refusal("unforeseen", str(text), 500, id=request_id)
 
 
+def _in_time(scope: Scope, receive: Receive) -> Receive:
+    """What is received, as long as the body comes in time: it holds a task, and its connection."""
+    length = _length(Request(scope))
+    if not length:
+        return receive
+    until = time.monotonic() + limits.BODY_SECONDS + length / limits.BODY_SPEED
+    whole = False
+
+    async def receive_soon() -> Message:
+        nonlocal whole
+        if whole:  # what comes now is that somebody went away
+            return await receive()
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                message = await receive()
+        except TimeoutError:
+            late = "the request did not come in time; send it again"
+            raise HTTPException(408, late, headers={"Connection": "close"}) from None
+        whole = not message.get("more_body", False)
+        return message
+
+    return receive_soon
+
+
+def _length(request: Request) -> int:
+    stated = request.headers.get("Content-Length", "0")
+    readable = stated.isdecimal() and len(stated) < 20
+    return int(stated) if readable else limits.LARGEST_UPLOAD + 1
+
+
 async def _refused(request: Request) -> Response | None:
     """Why this request is not even read, if it is not."""
     if "Transfer-Encoding" in request.headers:
         message = "say how long the body is (Content-Length)"
         return problems.refusal("length-required", message, 411)
-    stated = request.headers.get("Content-Length", "0")
-    length = int(stated) if stated.isdecimal() and len(stated) < 20 else LARGEST_UPLOAD + 1
-    if length > SMALL_BODY:
-        most = await run_in_threadpool(_most, request)
+    length, most = _length(request), limits.SMALL_BODY
+    if length > most:
+        at_most = limits.most_bytes(request.url.path)
+        if at_most > most:
+            most = await run_in_threadpool(_most, request, at_most)
         if length > most:
-            hint = "; sign in to send more" if most == SMALL_BODY else ""
-            message = f"a request has at most {most // 2**20} MB{hint}"
-            return problems.refusal("too-large", message, 413)
+            hint = "; sign in to send more" if most < at_most else ""
+            message = f"this request has at most {most // 2**10} kB{hint}"
+            return problems.refusal("too-large", message, 413, {"Connection": "close"})
     return None
 
 
-def _most(request: Request) -> int:
+def _most(request: Request, at_most: int) -> int:
     """The largest body that whoever asks may send; it is read before the routes know who asks."""
     plain = access.header_token(request)
     try:
@@ -207,6 +238,7 @@ def _most(request: Request) -> int:
             request.app.state.store, access.cookie_token(request) if plain is None else plain
         )
     except QrowdError:
-        return SMALL_BODY
-    drafts = bearer.administrator and request.url.path.startswith("/drafts")
-    return LARGEST_UPLOAD if drafts else LARGEST_BODY
+        return limits.SMALL_BODY
+    if bearer.administrator:
+        return at_most
+    return min(at_most, limits.LARGEST_BODY) if bearer.role == "organiser" else limits.SMALL_BODY

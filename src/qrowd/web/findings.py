@@ -25,7 +25,7 @@ from qrowd.web.judgements import Snapshot, grades_of, qrels_of
 CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
 MARKS = 1000  # assessors in a picture: a page must stay light
-LEVEL = 0.95  # of intervals around what decisions move
+LEVEL = 0.9  # of intervals around what decisions move
 MOST_DECISIONS = 200  # that are looked at one by one
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,8 +15,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from qrowd.errors import QrowdError, RuleError, StoreError
+from qrowd.errors import InputError, QrowdError, RuleError, StoreError
 
+_log = logging.getLogger(__name__)
+_FOLDERS = re.compile(
+    r"(?<![\w:/.])/([^\s/:;,'\"()]+/)+"
+)  # the part of a path before the last name
+WAIT = {"Retry-After": "5"}  # seconds
 # the codes of rules that are not a conflict (409)
 STATUS_OF_RULE = {
     "not-found": 404,
@@ -41,7 +49,7 @@ class Refusal(BaseModel):
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": HTTPStatus(status).phrase}
-    for status in (400, 401, 403, 404, 409, 413, 422, 429, 500, 503)
+    for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 }
 
 
@@ -53,8 +61,14 @@ def status_of(error: QrowdError) -> int:
 
 
 def sentence_of(error: QrowdError) -> str:
-    """An error for people; what a database says of itself is not for everybody."""
-    return error.message if isinstance(error, StoreError) else str(error)
+    """An error for people, without folders of the server: files are known by their names."""
+    text = str(error)
+    if isinstance(error, InputError):
+        text = error.message
+        if error.file and not isinstance(error, StoreError):
+            line = f":{error.line}" if error.line else ""
+            text = f"{Path(error.file).name}{line}: {text}"
+    return _FOLDERS.sub("", text)
 
 
 def refusal(
@@ -63,6 +77,8 @@ def refusal(
     """An error as a response."""
     if status == 401:
         headers = {"WWW-Authenticate": "Bearer"}
+    if status in (429, 503):
+        headers = WAIT
     return JSONResponse({"error": {"code": code, "message": message, **more}}, status, headers)
 
 
@@ -74,6 +90,8 @@ def install(app: FastAPI) -> None:
         code = "store" if isinstance(error, StoreError) else "bad-input"
         if isinstance(error, RuleError):
             code = error.code
+        if isinstance(error, StoreError):
+            _log.error("database cannot be used", exc_info=error)
         return refusal(code, sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)

@@ -15,6 +15,8 @@ from functools import cache
 
 import nh3
 
+from qrowd.io.markup import first_inside
+
 LARGEST = 4 * 2**20  # bytes of a document that are shown
 DEEPEST = 500  # elements inside of one another, as in browsers
 LONGEST_TAG = 20_000  # characters of an element's attributes, without their quoted values
@@ -55,8 +57,8 @@ unicode-bidi vertical-align visibility white-space width word-break word-spacing
 """
 _SVG = re.compile(rb"\s*(<\?xml|<!--|<!doctype|<svg)", re.I)
 _REPEATS = re.compile(rb"<!ENTITY|<([\w.-]+:)?(use|pattern|filter|image|feImage)\b", re.I)
+_LINK = re.compile(rb"<(/?(?:[\w.-]+:)?)(?:a|area)(?=[\s/>])")
 _HEADING = re.compile(r"<(/?)h([1-6])(?=[ >])")
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
 
 
 def text_of(content: bytes, *, marked_up: bool = False) -> str:
@@ -99,8 +101,7 @@ def reader_of_html(page: str) -> str:
 
 def original_of_html(page: str) -> str:
     """A web page as it looks, as far as that needs nothing from anywhere and runs nothing."""
-    title = _TITLE.search(page[:100_000])
-    shown = html.escape(html.unescape(title[1]).strip()) if title else ""
+    shown = html.escape(html.unescape(first_inside(page[:100_000], "title")).strip())
     head = f'<!doctype html><html><head><meta charset="utf-8"><title>{shown}</title>'
     head += f"<style>{_STILL}</style></head>"
     return f"{head}<body>{_original().clean(flatter(page))}</body></html>"
@@ -143,6 +144,11 @@ def can_be_shown(image: bytes) -> bool:
             return picture.width * picture.height * getattr(picture, "n_frames", 1) <= MOST_PIXELS
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError):
         return False
+
+
+def without_links(svg: bytes) -> bytes:
+    """A vector picture whose links are groups: opened by itself, they would lead outside."""
+    return _LINK.sub(rb"<\1g", svg)
 
 
 @cache

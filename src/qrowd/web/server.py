@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from qrowd.collection.database.opening import open_store
@@ -22,6 +23,7 @@ from qrowd.web import logs
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
+HEADER_SECONDS = 30.0  # a request's headers come within these, or twice as many
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
 # settings that several processes learn from the environment: QROWD_FOLDER, ...
 _SHARED = ("folder", "database", "address", "log_level", "log_format")
@@ -36,7 +38,7 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
     open_store(settings.database, new=True).close()  # made once, before anybody asks
     # what uvicorn logs of requests, and of sockets that stay open, has their whole addresses
     quiet = {"log_config": None, "access_log": False, "ws": "none", "server_header": False}
-    options: dict[str, Any] = {"host": host, "port": port, **quiet}
+    options: dict[str, Any] = {"host": host, "port": port, "http": PatientProtocol, **quiet}
     with JobsProcess(settings):
         if processes == 1:
             uvicorn.run(make_app(settings), **options)
@@ -46,6 +48,30 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
         name = "qrowd.web.server:app_of_environment"
         config = uvicorn.Config(name, factory=True, workers=processes, **options)
         Multiprocess(config, sockets=[listening_socket(config)]).run()
+
+
+class PatientProtocol(H11Protocol):
+    """A connection that is closed when no request comes whole: uvicorn would wait for ever for the
+    end of a request's headers (and, once it has replied, of its body).
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Look after it from now on."""
+        super().connection_made(transport)
+        self._look_again(None)
+
+    def _look_again(self, seen: object) -> None:
+        self.loop.call_later(HEADER_SECONDS, self._look, seen)
+
+    def _look(self, seen: object) -> None:
+        """Close it if nothing was answered since the last look and nothing is being answered."""
+        if self.transport.is_closing():
+            return
+        waits = self.cycle is None or self.cycle.response_complete
+        if waits and self.cycle is seen:
+            self.transport.close()
+        else:
+            self._look_again(self.cycle)
 
 
 def listening_socket(config: uvicorn.Config) -> socket.socket:

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from tests.collection.campaign_files import write_files
 from tests.collection.making import Choice, Clock, Site, material, wrong
 
@@ -50,7 +50,7 @@ from qrowd.collection.adjudication import appeals, cases, expert_sample
 from qrowd.collection.books import ledger, notices, progress
 from qrowd.collection.database import opening, transfer
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import metadata, worker
+from qrowd.collection.database.schema import metadata, rate, worker
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
@@ -559,7 +559,7 @@ def server(store: Store, folder: Path) -> dict[str, str]:
     with store.transaction() as db, salts:
         accounts.new_account(db, now, "ada", PASSWORD, administrator=True)
         number = accounts.new_account(db, now, "eva", PASSWORD)
-        accounts.limit(db, now, "sign-in ada", 10)
+        db.execute(insert(rate).values(what="sign-in ada", since=now, times=1))
     accounts.give_role(store, "eva", "panel", "expert")
     accounts.give_role(store, "eva", "prolific", "organiser")
     with store.write("panel") as work:
@@ -613,6 +613,11 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         export(work, folder)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         del manifest["qrowd"]
+        # a column that came later: the kind of the assessor
+        rows = (folder / "judgements.tsv").read_text(encoding="utf-8").splitlines()
+        body = "".join(row.rpartition("\t")[0] + "\n" for row in rows)
+        sha = hashlib.sha256(body.encode()).hexdigest()
+        manifest["files"]["judgements.tsv"]["sha256"] = sha
         own = select(worker.c.id).where(worker.c.campaign_id == work.campaign).order_by(worker.c.id)
         mine = [erasure.my_data(work, number) for number in work.db.scalars(own)]
         for data in mine:  # a column that came later, in rows that were there before

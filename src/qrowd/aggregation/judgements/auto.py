@@ -29,7 +29,7 @@ REPLICATES = 5
 MODEL = DawidSkene(smoothing=1.0)
 
 
-@method("auto", paper="qrowd", uses=("gold",), draws_rank=4)
+@method("auto", paper="qrowd", uses=("gold",), draws_rank=4, shares=True)
 class Automatic:
     r"""The method to begin with: chosen by gold where there is enough, else by a check.
 

@@ -18,7 +18,7 @@ SOFT = Details(soft=True)
 """What these methods tell `evaluate`: their result is random relevance."""
 
 
-@method("binmv", paper="Ferrante, Ferro & Losiouk 2019", uses=("gold",))
+@method("binmv", paper="Ferrante, Ferro & Losiouk 2019", uses=("gold",), shares=True)
 class BinomialVote:
     r"""Binomial majority vote: the share of votes kept as a probability of relevance.
 
@@ -83,7 +83,7 @@ def _votes_with_missing(rows: Judgements) -> Floats:
     return votes
 
 
-@method("qbinmv", paper="Ferrante, Ferro & Losiouk 2019", uses=("gold",))
+@method("qbinmv", paper="Ferrante, Ferro & Losiouk 2019", uses=("gold",), shares=True)
 class QuantisedBinomialVote:
     r"""Quantised binomial majority vote: `binmv` sharpened towards relevant or not.
 

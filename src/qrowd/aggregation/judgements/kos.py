@@ -13,7 +13,7 @@ from qrowd.kernel import BLOCKS, in_blocks
 from qrowd.registry import method, param
 
 
-@method("kos", paper="Karger, Oh & Shah 2014", uses=("gold",), grades="binary")
+@method("kos", paper="Karger, Oh & Shah 2014", uses=("gold",), grades="binary", shares=True)
 class KOS:
     r"""KOS: messages between pairs and assessors, for two grades.
 

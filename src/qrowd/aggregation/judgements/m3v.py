@@ -25,7 +25,7 @@ TIED = 1e-3
 """A lead of a grade below this is a tie: weights are known up to the solution's error only."""
 
 
-@method("m3v", paper="Tian & Zhu 2015", uses=("gold",))
+@method("m3v", paper="Tian & Zhu 2015", uses=("gold",), shares=True)
 class MaxMarginVote:
     r"""Max-margin majority vote: weights that keep the winning grade well ahead.
 

@@ -15,7 +15,7 @@ from qrowd.data.merged import Merged
 from qrowd.registry import method, param
 
 
-@method("mv", paper="Davtyan, Eickhoff & Hofmann 2015; Piazzon 2019", uses=("gold",))
+@method("mv", paper="Davtyan, Eickhoff & Hofmann 2015; Piazzon 2019", uses=("gold",), shares=True)
 class MajorityVote:
     r"""Majority vote: the share of votes is the probability.
 

@@ -17,7 +17,13 @@ from qrowd.data.merged import Merged
 from qrowd.registry import method, param
 
 
-@method("mvnn", paper="Davtyan, Eickhoff & Hofmann 2015", needs=("documents",), uses=("gold",))
+@method(
+    "mvnn",
+    paper="Davtyan, Eickhoff & Hofmann 2015",
+    needs=("documents",),
+    uses=("gold",),
+    shares=True,
+)
 class NearestNeighbourVote:
     r"""Majority vote with the votes of the nearest neighbour, where that is near enough.
 
@@ -88,7 +94,13 @@ class _NeighbourSteps(Counted):
         return np.asarray(shares_of(self.votes + extra * own)[..., 1])
 
 
-@method("mev", paper="Davtyan, Eickhoff & Hofmann 2015", needs=("documents",), uses=("gold",))
+@method(
+    "mev",
+    paper="Davtyan, Eickhoff & Hofmann 2015",
+    needs=("documents",),
+    uses=("gold",),
+    shares=True,
+)
 class EnoughVotes:
     r"""Merge enough votes: a document with too few votes takes those of its neighbours.
 

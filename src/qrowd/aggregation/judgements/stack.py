@@ -88,9 +88,11 @@ class Stacking:
             )
         odds = _odds(votes, best.x)
         weight = best.x[1] + best.x[2:]
+        seen = fitting.gold != UNKNOWN  # it has taught the weights, also where it fixes nothing
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
-        return fitting.merged(expit(np.column_stack([-odds, odds])), {"weight": weight})
+        posterior = expit(np.column_stack([-odds, odds]))
+        return fitting.merged(posterior, {"weight": weight}, given_pairs=seen)
 
 
 @dataclass(frozen=True, eq=False)

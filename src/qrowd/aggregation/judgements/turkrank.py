@@ -13,7 +13,7 @@ from qrowd.quality.trust import Network
 from qrowd.registry import method, param
 
 
-@method("turkrank", paper="Whiting et al. 2011; Piazzon 2019", uses=("gold",))
+@method("turkrank", paper="Whiting et al. 2011; Piazzon 2019", uses=("gold",), shares=True)
 class TurkRank:
     r"""TurkRank: trust flows along agreement, and is the weight of a vote.
 

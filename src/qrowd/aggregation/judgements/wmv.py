@@ -17,7 +17,7 @@ from qrowd.errors import UsageError
 from qrowd.registry import method, param
 
 
-@method("wmv-iter", paper="Li & Yu 2014; Piazzon 2019", uses=("gold",))
+@method("wmv-iter", paper="Li & Yu 2014; Piazzon 2019", uses=("gold",), shares=True)
 class IterativeWeightedVote:
     r"""Iterative weighted majority vote: who agrees with the outcome gets more weight.
 
@@ -74,7 +74,11 @@ class IterativeWeightedVote:
 
 
 @method(
-    "wmv-da", paper="Piazzon 2019, section 2.5.1", needs=("documents",), uses=("gold", "priors")
+    "wmv-da",
+    paper="Piazzon 2019, section 2.5.1",
+    needs=("documents",),
+    uses=("gold", "priors"),
+    shares=True,
 )
 class DomainAdaptedVote:
     r"""Weighted majority vote: weights by how an assessor's labelling function fits everybody's.

@@ -120,7 +120,7 @@ def _started(method: GaussRank, orders: Orders, given: Given) -> tuple[Fitting, 
     rows = rows.with_pool(orders.pairs)
     everybody = rows.assessors.union(orders.assessors)
     assessor = everybody.find(rows.assessors)[rows.assessor]
-    rows = replace(rows, assessors=everybody, assessor=assessor)
+    rows = replace(rows, assessors=everybody, assessor=assessor, kinds=None)
     fitting = Fitting.of(method, rows, given)
     pool = fitting.judgements.pairs
     moved = replace(

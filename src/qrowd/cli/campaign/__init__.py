@@ -39,10 +39,10 @@ from qrowd.errors import MissingExtraError
     ],
 )
 def command() -> None:
-    """Collect judgements: campaigns on SQLite or PostgreSQL.
+    """Collect judgements: campaigns in a database.
 
     A plan file says what is judged, by how many, with which checks and at what pay; `check` tells
-    what that comes to before anybody is asked. DATABASE is a file, or a PostgreSQL URL.
+    what that comes to before anybody is asked. DATABASE is a file (SQLite), or a PostgreSQL URL.
     """
     if find_spec("sqlalchemy") is None and not {"-h", "--help"} & set(sys.argv):
         raise MissingExtraError.needed("campaigns", "serve")

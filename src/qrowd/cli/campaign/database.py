@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from qrowd.cli import options as opt
-from qrowd.cli.output import say
+from qrowd.cli.output import say, show_json
 from qrowd.errors import UnknownNameError, UsageError
 from qrowd.rendering import thousands
 
@@ -44,10 +44,12 @@ def confirmed(question: str, yes: bool) -> bool:
 # --- verbs ----------------------------------------------------------------------------------------
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.target("FILE", "The copy: one SQLite file, from either engine.")
-def backup(database: str, output: str) -> None:
+@opt.as_json
+@opt.quiet
+def backup(database: str, output: str, as_json: bool) -> None:
     """Copy a database as it is at one moment, while others go on working.
 
     \b
@@ -57,13 +59,18 @@ def backup(database: str, output: str) -> None:
     from qrowd.collection.database import transfer
 
     with opened(database) as store:
-        say(f"backup in {transfer.backup(store, output)}")
+        copy = transfer.backup(store, output)
+    say(f"backup in {copy}")
+    if as_json:
+        show_json({"backup": str(copy)})
 
 
-@click.command()
-@click.argument("backup")
+@opt.command()
+@opt.file("backup")
 @opt.target("DATABASE", "A new file, or the URL of an empty PostgreSQL database.", "database")
-def restore(backup: str, database: str) -> None:
+@opt.as_json
+@opt.quiet
+def restore(backup: str, database: str, as_json: bool) -> None:
     """Put a backup into a new database; its rules are checked row by row.
 
     \b
@@ -75,12 +82,16 @@ def restore(backup: str, database: str) -> None:
     with opened(database, new=True) as store:
         rows = transfer.restore(backup, store)
     say(f"{thousands(sum(rows.values()))} rows restored into {database}")
+    if as_json:
+        show_json({"database": database, "rows": rows})
 
 
-@click.command()
-@click.argument("source")
-@click.argument("target")
-def move(source: str, target: str) -> None:
+@opt.command()
+@opt.file("source")
+@opt.file("target")
+@opt.as_json
+@opt.quiet
+def move(source: str, target: str, as_json: bool) -> None:
     """Copy a database into an empty one: SQLite to PostgreSQL, or back.
 
     Exports of both are the same, byte for byte. Stop the server first: what is said meanwhile
@@ -95,13 +106,17 @@ def move(source: str, target: str) -> None:
     with opened(source) as old, opened(target, new=True) as new:
         rows = transfer.move(old, new)
     say(f"{thousands(sum(rows.values()))} rows moved")
+    if as_json:
+        show_json({"database": target, "rows": rows})
 
 
-@click.command()
+@opt.command()
 @opt.database
-@click.option("--to", metavar="VERSION", help="Another version than the newest; it may be older.")
+@opt.option("--to", metavar="VERSION", help="Another version than the newest; it may be older.")
 @opt.yes
-def upgrade(database: str, to: str | None, yes: bool) -> None:
+@opt.as_json
+@opt.quiet
+def upgrade(database: str, to: str | None, yes: bool, as_json: bool) -> None:
     """Bring a database to the schema of this version of qrowd; all of it, or nothing.
 
     Going back to an older version may lose what only the newer one has; you are asked first.
@@ -127,5 +142,8 @@ def upgrade(database: str, to: str | None, yes: bool) -> None:
         opening.downgrade(store, str(to))
     elif not back:
         opening.upgrade(store, to or "head")
-    say(f"version {opening.version(store)} (was {before or 'none'})")
+    now = opening.version(store)
+    say(f"version {now} (was {before or 'none'})")
+    if as_json:
+        show_json({"version": now, "before": before})
     store.close()

@@ -12,20 +12,21 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
-from qrowd.cli.output import say, show, show_json
+from qrowd.cli.output import say, show, show_json, show_people
+from qrowd.cli.verbs import Command
 from qrowd.errors import MissingExtraError, RuleError, UsageError
-from qrowd.rendering import percent, thousands
+from qrowd.rendering import Table, percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
     from qrowd.collection.plan.sections import Plan
 
 
-@click.command()
+@opt.command(old={"--topics": "--per-topic"})
 @opt.database
 @opt.campaign
-@opt.switch("--topics", "per_topic", help="Also one line per topic.")
-@opt.switch("--acts", help="Also what organisers did, with the numbers to undo.")
+@opt.switch("--per-topic", part="out", help="Also one line per topic.")
+@opt.switch("--acts", part="out", help="Also what organisers did, with the numbers to undo.")
 @opt.as_json
 def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json: bool) -> None:
     """Show how a campaign is going: coverage, money, batches, workers, what needs a decision.
@@ -33,7 +34,7 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
     \b
     Examples:
       qrowd campaign status campaign.db
-      qrowd campaign status campaign.db --topics --acts
+      qrowd campaign status campaign.db --per-topic --acts
       qrowd campaign status campaign.db --json
     """
     from qrowd.collection.books import progress
@@ -49,7 +50,11 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         decisions = [str(need.text) for need in needs(work, pace)]
     if as_json:
         ahead = {"per_day": pace.per_day, "ready_at": pace.ready_at, "expected": pace.expected}
-        show_json({**asdict(state), **ahead, "notices": decisions})
+        shown = {**asdict(state), **ahead, "notices": decisions}
+        if acts:
+            keys = ("id", "at", "who", "act", "details")
+            shown["acts"] = [{key: getattr(row, key) for key in keys} for row in history]
+        show_json(shown)
         return
     click.echo(pace.sentence(plan.pay))
     click.echo(_status_text(plan, state))
@@ -79,7 +84,7 @@ def _status_text(plan: Plan, state: Status) -> str:
     )
 
 
-class ActCommand(click.Command):
+class ActCommand(Command):
     """Its help lists the acts, which are imported when it is asked for."""
 
     def acts(self) -> list[tuple[str, str]]:
@@ -105,8 +110,10 @@ class ActCommand(click.Command):
 @click.argument("act", required=False)
 @click.argument("details", nargs=-1, metavar="[KEY=VALUE]...")
 @opt.campaign
-@click.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
+@opt.option("--undo", "undone", type=int, metavar="NUMBER", help="Take back this act instead.")
 @opt.yes
+@opt.as_json
+@opt.quiet
 def act(
     database: str,
     act: str | None,
@@ -114,6 +121,7 @@ def act(
     name: str | None,
     undone: int | None,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Launch, pause, resume or close a campaign, raise a target, send a bonus, and more.
 
@@ -140,13 +148,16 @@ def act(
     with opened(database) as store, store.write(store.only(name)) as work:
         if wanted is None:
             number = audit.undo(work, user(), int(undone or 0))
-            say(f"act {number}: act {undone} is undone")
-            return
-        number = audit.perform(work, user(), wanted, sure=True)
-    say(f"act {number}: {act}" + ("" if wanted.final else f"; undo it with --undo {number}"))
+            outcome = f"act {undone} is undone"
+        else:
+            number = audit.perform(work, user(), wanted, sure=True)
+            outcome = str(act) + ("" if wanted.final else f"; undo it with --undo {number}")
+    say(f"act {number}: {outcome}")
+    if as_json:
+        show_json({"number": number, "act": act, "undone": undone})
 
 
-@click.command()
+@opt.command()
 @opt.database
 @click.argument("people", nargs=-1, required=True, metavar="PERSON...")
 @opt.campaign
@@ -163,6 +174,8 @@ def act(
     help="How long a link lets its person in.",
 )
 @opt.output
+@opt.as_json
+@opt.quiet
 def links(
     database: str,
     people: tuple[str, ...],
@@ -170,6 +183,7 @@ def links(
     address: str,
     days: float,
     output: str | None,
+    as_json: bool,
 ) -> None:
     """Make a signed link for each person of your own panel; links expire.
 
@@ -184,16 +198,26 @@ def links(
     with opened(database) as store, store.read(store.only(name)) as work:
         signed = [make_link(work, person, days) for person in people]
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
-    show({"person": list(people), "link": [page + quote(link, safe="") for link in signed]}, output)
+    addresses = [page + quote(link, safe="") for link in signed]
+    show_people({"person": list(people), "link": addresses}, output, as_json)
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.campaign
 @opt.switch("--settle", help="Mark all of it as paid; this cannot be undone.")
-@opt.output
 @opt.yes
-def pay(database: str, name: str | None, settle: bool, output: str | None, yes: bool) -> None:
+@opt.output
+@opt.as_json
+@opt.quiet
+def pay(
+    database: str,
+    name: str | None,
+    settle: bool,
+    yes: bool,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """List what each worker is owed, with the platform's id, and mark it as paid.
 
     \b
@@ -217,33 +241,34 @@ def pay(database: str, name: str | None, settle: bool, output: str | None, yes: 
                 workers = {"workers": [debt.number for debt in debts]}
                 audit.perform(work, user(), "settle", workers, sure=True)
             say(f"{terms.shown(total)} settled")
-    table = {
+    table: Table = {
         "worker": [f"w{debt.number}" for debt in debts],
-        "platform": [debt.platform or "" for debt in debts],
-        "id": [debt.platform_id or "" for debt in debts],
+        "platform": [debt.platform for debt in debts],
+        "id": [debt.platform_id for debt in debts],
         "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
         "currency": [terms.currency for _ in debts],
     }
-    show(table, output)
+    show_people(table, output, as_json)
     if not debts:
         say("nothing is owed")
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.campaign
-@click.option(
+@opt.option(
     "--sample",
     type=click.IntRange(min=1),
     metavar="N",
     help="Draw this many judgements at random for experts to judge again.",
 )
 @opt.switch("--disputed", help="List what judges disagree on instead.")
-@click.option(
-    "--decide", metavar="FILE", help="Decisions: TSV with topic, doc, grade, and optionally reason."
-)
+@opt.input_file("--decide", help="Decisions: TSV with topic, doc, grade, and optionally reason.")
 @opt.with_default("--expert", default="expert", help="Who decided.")
+@opt.level
 @opt.output
+@opt.as_json
+@opt.quiet
 def review(
     database: str,
     name: str | None,
@@ -251,12 +276,14 @@ def review(
     disputed: bool,
     decide: str | None,
     expert: str,
+    level: float,
     output: str | None,
+    as_json: bool,
 ) -> None:
     """List what an expert should judge, take the decisions, and estimate the error rate.
 
     The list shows nobody's grades: experts judge blind. The error rate is that of the random
-    sample, with a 95 % interval; disputed documents are no sample and are left out of it.
+    sample, with its interval; disputed documents are no sample and are left out of it.
 
     \b
     Examples:
@@ -281,9 +308,13 @@ def review(
                 pair = expert_sample.pair_named(work, row.topic, row.document)
                 expert_sample.decide(work, expert, pair, row.grade, row.reason)
         rows = expert_sample.disputed(work) if disputed else expert_sample.to_judge(work)
-        rate = expert_sample.error_rate(work)
+        rate = expert_sample.error_rate(work, level)
     names = ("topic", "doc", "votes", "relevant") if disputed else ("topic", "doc")
-    show({key: [getattr(row, key) for row in rows] for key in names}, output)
+    table = {key: [getattr(row, key) for row in rows] for key in names}
+    if as_json:
+        show_json({"pairs": records(table), "error_rate": asdict(rate)})
+    if output or not as_json:
+        show(table, output)
     if rate.judged:
         say(
             f"error rate {percent(rate.rate, 1)} ({percent(rate.low, 1)} to "
@@ -292,15 +323,23 @@ def review(
         )
 
 
-@click.command()
+@opt.command()
 @opt.database
 @click.argument("worker", required=False, metavar="[WORKER]")
 @opt.campaign
 @opt.switch("--void", help="Take the answers out of the results, too.")
 @opt.switch("--despite-release", "despite", help="Void answers that a release holds, too.")
 @opt.yes
+@opt.as_json
+@opt.quiet
 def forget(
-    database: str, worker: str | None, name: str | None, void: bool, despite: bool, yes: bool
+    database: str,
+    worker: str | None,
+    name: str | None,
+    void: bool,
+    despite: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Erase the person behind WORKER (as in w7); without it, list those who asked for it.
 
@@ -319,7 +358,7 @@ def forget(
         if worker is None:
             with store.read(campaign) as work:
                 waiting = erasure.waiting(work)
-            show({"worker": [f"w{row.number}" for row in waiting]})
+            show({"worker": [f"w{row.number}" for row in waiting]}, None, as_json)
             return
         if not worker.removeprefix("w").isdecimal():
             raise UsageError(f"a worker is named like w7, got {worker!r}")
@@ -332,3 +371,5 @@ def forget(
         if confirmed(f"Erase the person behind {worker}? This cannot be undone.", yes):
             erasure.forget(store, campaign, number, who=user(), void=void, despite=despite)
             say(f"{worker} is forgotten")
+            if as_json:
+                show_json({"forgotten": worker})

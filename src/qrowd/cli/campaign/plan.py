@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from qrowd.collection.plan.sections import Plan
 
 
-@click.command()
-@click.argument("plan")
+@opt.command()
+@opt.file("plan")
 @opt.as_json
+@opt.quiet
 def check(plan: str, as_json: bool) -> None:
     """Show what a plan costs, takes and pays, and how often good and bad workers would pass.
 
@@ -47,11 +48,13 @@ def check(plan: str, as_json: bool) -> None:
         click.echo(_forecast_text(read, outcome, exposed))
 
 
-@click.command()
-@click.argument("plan")
-@opt.target("DATABASE", "A file, made if it is not there, or a PostgreSQL URL.", "database")
+@opt.command()
+@opt.file("plan")
 @opt.switch("--launch", help="Start it at once; otherwise it is a draft.")
-def new(plan: str, database: str, launch: bool) -> None:
+@opt.target("DATABASE", "A file, made if it is not there, or a PostgreSQL URL.", "database")
+@opt.as_json
+@opt.quiet
+def new(plan: str, database: str, launch: bool, as_json: bool) -> None:
     """Make a campaign from a plan file and the files that it names.
 
     What cannot be met (too little gold, a target above the workers, a gold set that nobody can
@@ -79,28 +82,32 @@ def new(plan: str, database: str, launch: bool) -> None:
     )
     for warning in outcome.warnings:
         say(f"warning: {warning.message}")
+    if as_json:
+        show_json({"campaign": read.campaign.name, "database": database, **asdict(outcome)})
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.campaign
-@click.option("--topics", metavar="FILE", help="More topics.")
-@click.option("--documents", metavar="FILE", help="More documents.")
-@click.option("--pool", metavar="FILE", help="More pairs to judge.")
-@opt.repeated("--runs", metavar="FILE", help="Runs whose top documents to judge.")
+@opt.input_file("--topics", help="More topics.")
+@opt.input_file("--documents", help="More documents.")
+@opt.input_file("--pool", help="More pairs to judge.")
+@opt.input_file("--runs", multiple=True, help="Runs whose top documents to judge. Repeatable.")
 @opt.with_default(
     "--depth", type=click.IntRange(min=1), default=20, help="How many documents of each run."
 )
-@click.option("--gold", metavar="FILE", help="More gold sets.")
-@click.option("--priorities", metavar="FILE", help="Priorities of pairs; higher comes first.")
-@click.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
-@click.option(
+@opt.input_file("--gold", help="More gold sets.")
+@opt.input_file("--priorities", help="Priorities of pairs; higher comes first.")
+@opt.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
+@opt.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True, max=1e12),
     metavar="AMOUNT",
     help="Money to add.",
 )
 @opt.yes
+@opt.as_json
+@opt.quiet
 def extend(
     database: str,
     name: str | None,
@@ -114,6 +121,7 @@ def extend(
     target: int | None,
     budget: float | None,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Add to a campaign while it runs; shows the cost and asks before doing it.
 
@@ -152,21 +160,21 @@ def extend(
                 )
             if not confirmed("Add this?", yes):
                 return
+        acts: dict[str, Any] = {}
+        if budget is not None:
+            acts["fund"] = {"amount": plan.pay.minor(budget)}
+        if grows:
+            acts["extend"] = {"rows": rows}
+        if target is not None:
+            acts["raise target"] = {"target": target}
+        if ranks:
+            acts["prioritise"] = {"priorities": [[*pair, value] for pair, value in ranks]}
         with store.write(campaign) as work:
-            if budget is not None:
-                amount = plan.pay.minor(budget)
-                number = audit.perform(work, user(), "fund", {"amount": amount})
-                say(f"act {number}: {plan.pay.shown(amount)} added")
-            if grows:
-                number = audit.perform(work, user(), "extend", {"rows": rows})
+            done = {name: audit.perform(work, user(), name, acts[name]) for name in acts}
+            for number in done.values():
                 say(f"act {number}: {audit.said_of(work, number)}")
-            if target is not None:
-                number = audit.perform(work, user(), "raise target", {"target": target})
-                say(f"act {number}: target {target}")
-            if ranks:
-                listed = [[*pair, value] for pair, value in ranks]
-                audit.perform(work, user(), "prioritise", {"priorities": listed})
-                say(f"{thousands(len(ranks))} priorities set")
+    if as_json:
+        show_json({"acts": done})
 
 
 def _read(file: str) -> tuple[Plan, CampaignRows]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
-from qrowd.cli.output import say, show
+from qrowd.cli.output import say, show, show_json
 from qrowd.errors import InputError, UsageError
 from qrowd.rendering import thousands
 
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
 
 
-@click.command()
+@opt.command(old={"--merge": "--method"})
 @opt.database
 @opt.target("FOLDER", "The folder to write to; made if it is not there.", "folder")
 @opt.campaign
-@opt.with_default(
-    "--merge",
-    metavar="METHOD",
+@opt.method(
     default="mv",
+    show_default=True,
     help="The method that makes qrels and probabilities; none for no such files.",
 )
-@opt.switch("--parquet", help="Tables as Parquet, too.")
+@opt.switch("--parquet", part="out", help="Tables as Parquet, too.")
 @opt.as_json
+@opt.quiet
 def export(
-    database: str, folder: str, name: str | None, merge: str, parquet: bool, as_json: bool
+    database: str, folder: str, name: str | None, method: str, parquet: bool, as_json: bool
 ) -> None:
     """Write judgements, orders, gold, qrels and a manifest with checksums; at any time.
 
@@ -39,34 +40,44 @@ def export(
     \b
     Examples:
       qrowd campaign export campaign.db -o results
-      qrowd campaign export campaign.db -o results --merge ds --parquet
+      qrowd campaign export campaign.db -o results --method ds --parquet
     """
     from qrowd.collection.publishing import export
     from qrowd.registry import get
 
-    method = None if merge == "none" else get(merge)
-    if method is not None and method.card.level != "judgements":
-        raise UsageError(f"--merge: {merge} does not merge judgements; see `qrowd methods`")
+    merger = None if method == "none" else get(method)
+    if merger is not None and merger.card.level != "judgements":
+        raise UsageError(f"--method: {method} does not merge judgements; see `qrowd methods`")
     with opened(database) as store, store.read(store.only(name)) as work:
-        files = export.export(work, folder, parquet=parquet, merge=method)
+        files = export.export(work, folder, parquet=parquet, merge=merger)
     columns = {key: [getattr(file, key) for file in files] for key in ("name", "rows", "sha256")}
     show(columns, None, as_json)
 
 
-@click.command("import")
+@opt.command("import")
 @opt.database
-@click.argument("file")
+@opt.file("file")
 @opt.campaign
-@opt.choice("--as", "kind", choices=("machine", "expert"), help="Whose judgements they are.")
-def import_(database: str, file: str, name: str | None, kind: str) -> None:
+@opt.option(
+    "--as",
+    "kind",
+    type=click.Choice(("machine", "expert")),
+    help="Whose judgements they are, whatever FILE says.  [default: as its column kind says, "
+    "machine where it says nothing]",
+)
+@opt.as_json
+@opt.quiet
+def import_(database: str, file: str, name: str | None, kind: str | None, as_json: bool) -> None:
     """Import judgements made elsewhere, such as those of machine judges or experts.
 
-    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds and time. They
-    are exported with the others and never count towards a target. All of it comes in, or nothing.
+    FILE is TSV with a header: topic, doc, assessor, grade and, if known, seconds, time and kind
+    (machine or expert). They are exported with the others and never count towards a target. All of
+    it comes in, or nothing.
 
     \b
     Examples:
       qrowd campaign import campaign.db machine.tsv
+      qrowd campaign import campaign.db earlier.tsv --as expert
     """
     from qrowd.collection.publishing.imports import import_judgements
 
@@ -75,23 +86,24 @@ def import_(database: str, file: str, name: str | None, kind: str) -> None:
     say(f"{thousands(counts.judgements)} judgements of {thousands(counts.assessors)} assessors")
     if counts.unknown:
         say(f"note: {thousands(counts.unknown)} rows are of pairs that the campaign does not have")
+    if as_json:
+        show_json(asdict(counts))
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.target("FOLDER", "A new folder to write to, or a file that ends in .zip.")
 @opt.campaign
-@opt.with_default(
-    "--method", default="mv", metavar="METHOD", help="The method that makes the qrels."
-)
-@opt.repeated(
+@opt.method(default="mv", show_default=True, help="The method that makes the qrels.")
+@opt.input_file(
     "--runs",
-    metavar="FILE",
+    multiple=True,
     help="A run to include; repeatable.  [default: the runs that were uploaded to the "
     "server of this database]",
 )
 @opt.yes
 @opt.as_json
+@opt.quiet
 def release(
     database: str,
     output: str,

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from qrowd.web.robots.rehearsal import Rehearsal
 
 
-@click.command()
+@opt.command()
 @opt.database
 @opt.campaign
 @opt.with_default(
     "--robots", "number", default=40, type=click.IntRange(1, 100_000), help="How many come."
 )
-@click.option(
+@opt.input_file(
     "--truth",
     metavar="QRELS",
     help="The true grades. Default: those of gold; other pairs get random ones.",
 )
-@opt.with_default("--method", default="mv", help="How their answers are merged.")
+@opt.method(default="mv", show_default=True, help="How their answers are merged.")
 @opt.switch("--storm", help="Many double clicks, lost networks, abandoned and late batches.")
-@click.option(
+@opt.option(
     "--address", metavar="URL", help="Send the robots to a running server instead: a load test."
 )
 @opt.with_default(
@@ -56,7 +56,6 @@ def robots(
     speed: float,
     seed: int,
     as_json: bool,
-    quiet: bool,
 ) -> None:
     """Let robots judge: what a campaign would cost, how long it takes, how accurate it gets.
 
@@ -75,7 +74,7 @@ def robots(
 
     def progress(requests: int) -> None:
         if requests % 500 == 0:
-            say(f"{thousands(requests)} requests", quiet)
+            say(f"{thousands(requests)} requests")
 
     crowd = Crowd(
         robots=number,
@@ -113,7 +112,7 @@ def _text(plan: Plan, rehearsal: Rehearsal) -> str:
             f"for {thousands(rehearsal.judgements)} judgements that count",
             f"time      {thousands(rehearsal.hours, 1)} hours",
             f"accuracy  {rehearsal.labels['accuracy']:.3f} of merged grades "
-            f"(95 % over topics: {low:.3f} to {high:.3f})",
+            f"(90 % over topics: {low:.3f} to {high:.3f})",
         ]
     )
 

@@ -174,7 +174,7 @@ def decide(
     )
 
 
-def error_rate(work: Work, level: float = 0.95) -> ErrorRate:
+def error_rate(work: Work, level: float = 0.9) -> ErrorRate:
     """How often the sampled judgements differ (relevant or not) from the experts' decisions."""
     size = work.count(with_pairs(sampled), work.own(pair))
     same = and_(sampled.c.place_id == answer.c.place_id, sampled.c.position == answer.c.position)

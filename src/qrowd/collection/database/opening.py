@@ -11,9 +11,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import func, inspect, select
+from sqlalchemy import event, func, inspect, select
 from sqlalchemy.engine import make_url
 
+from qrowd.collection.database.file import DatabaseFile, make_private
 from qrowd.collection.database.store import UPGRADING, Store, clock, engine_of
 from qrowd.collection.database.triggers import create_triggers, drop_triggers
 from qrowd.errors import QrowdError, StoreError, UsageError
@@ -46,11 +47,17 @@ def open_store(
 
     `seed` makes all random names repeatable; without it they come from the system's secure source.
     """
-    url = url_of(where)
+    url, file = url_of(where), None
     if url.startswith("sqlite"):
-        _refuse_unusable(Path(str(make_url(url).database)), new)
+        path = Path(str(make_url(url).database))
+        _refuse_unusable(path, new)
+        make_private(path)
+        file = DatabaseFile(path)
     chance = random.SystemRandom() if seed is None else random.Random(seed)
-    store = Store(engine_of(url), url, clock, chance)
+    engine = engine_of(url)
+    if file:
+        event.listen(engine, "engine_disposed", lambda _: file.forget())
+    store = Store(engine, url, clock, chance, file=file)
     if check_version:
         try:
             refuse_other_version(store)

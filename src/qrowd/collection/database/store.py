@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from qrowd.collection.database import schema
+from qrowd.collection.database.file import DatabaseFile
 from qrowd.collection.database.schema import assignment, campaign, judging_set, pair
 from qrowd.collection.database.states import VALID
 from qrowd.collection.plan.sections import Plan
@@ -151,6 +152,7 @@ class Store:
     clock: Callable[[], int] = clock
     random: random.Random = field(default_factory=random.SystemRandom)
     turn: threading.Lock = field(default_factory=threading.Lock)
+    file: DatabaseFile | None = None  # of SQLite
 
     def __enter__(self) -> Store:
         return self
@@ -188,8 +190,20 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
         """A transaction on the whole database; errors of the engine become one line."""
-        with _plainly(self), self._in_turn(), self.engine.connect() as db, db.begin():
+        with _plainly(self), self._in_turn(), self._connected() as db:
+            with db.begin():
+                yield db
+            self._refuse_other_file()  # committed into a file that is gone is not stored
+
+    @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        with self.engine.connect() as db:
+            self._refuse_other_file()
             yield db
+
+    def _refuse_other_file(self) -> None:
+        if self.file is not None:
+            self.file.refuse_other()
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
@@ -209,7 +223,7 @@ class Store:
             with self.transaction() as db:
                 yield db
             return
-        with _plainly(self), self.engine.connect() as db:
+        with _plainly(self), self._connected() as db:
             raw: Any = db.connection.driver_connection
             raw.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
             try:
@@ -223,7 +237,7 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
         """A consistent view of the whole database, without any lock that others wait for."""
-        with _plainly(self), self.engine.connect() as db:
+        with _plainly(self), self._connected() as db:
             db = db.execution_options(**{READ_ONLY: True})
             if not self.is_sqlite:
                 db = db.execution_options(
@@ -265,7 +279,8 @@ _ADVICE = {
     "disk I/O error": "nothing of this step was stored; is the disk full or failing?",
     "No space left": "nothing of this step was stored; make room and try again",
     "locked": "somebody else is writing; nothing of this step was stored; try again",
-    "readonly": "make the file and its folder writable",
+    "readonly": "nothing of this step was stored; make the file and its folder writable",
+    "read-only": "nothing of this step was stored; make the database writable",
     "not a database": "give a database made by `qrowd campaign new`",
     "malformed": "restore a backup: `qrowd campaign restore`",
     "connect": "is the server running, and is the URL right?",

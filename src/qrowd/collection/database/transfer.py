@@ -64,7 +64,7 @@ def backup(store: Store, path: str | Path) -> Path:
     target = Path(path)
     if target.exists():
         raise StoreError("there is a file already; give another name", file=str(target))
-    with written(target) as beside:
+    with written(target, private=True) as beside:  # it has people, too
         if store.is_sqlite:
             _backup_sqlite(Path(str(store.engine.url.database)), beside)
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from qrowd.collection.drafts.draft import Draft
@@ -125,7 +124,7 @@ def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
     """The documents of a file: those with a text, and those without one."""
     full: set[str] = set()
     empty: set[str] = set()
-    for row in plan_files.document_rows(path, within=Path(path).parent):
+    for row in plan_files.document_rows(path):
         (full if row.body.strip() else empty).add(row.name)
     return frozenset(full), frozenset(empty)
 

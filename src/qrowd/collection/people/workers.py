@@ -28,7 +28,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Work
-from qrowd.collection.plan.platforms import Arrival, Departure, provider_of
+from qrowd.collection.plan.platforms import LONGEST, Arrival, Departure, is_plain, provider_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 
@@ -47,11 +47,12 @@ def enter(
     parameters: Mapping[str, str] | None = None,
 ) -> schema.Worker:
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
-    if not platform_id or "\0" in platform_id + name + address:
-        raise RuleError("malformed", "a person needs an id, without the character 0")
+    if "\0" in platform_id + name + address:
+        raise RuleError("malformed", "nothing about a person can hold the character 0")
     same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
     worker_id = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
     if worker_id is None:
+        refuse_odd_id(platform_id)  # whoever is known by an odd one goes on
         worker_id = _recognised(work, platform, platform_id) or new_worker(work)
         work.insert(
             person,
@@ -65,6 +66,13 @@ def enter(
         text = json.dumps(dict(parameters), sort_keys=True)
         work.insert(visit, worker_id=worker_id, at=work.now, parameters=text)
     return worker_of(work, worker_id)
+
+
+def refuse_odd_id(text: str) -> None:
+    """An error unless this can be a person's id: it goes into lists and files, a line each."""
+    if not text.strip() or not is_plain(text):
+        message = f"an id has 1 to {LONGEST} characters, and no tab, line end or other control"
+        raise RuleError("malformed", message)
 
 
 def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
@@ -95,6 +103,7 @@ def secret_of(work: Work) -> str:
 
 def make_link(work: Work, person: str, days: float = 30) -> str:
     """The signed text that lets `person` in for so many days."""
+    refuse_odd_id(person)
     until = work.now + round(days * DAY)
     return str(_signer(work).dumps({"person": person, "until": until}))
 
@@ -135,6 +144,7 @@ def new_worker(work: Work, kind: str = "human", name: str | None = None) -> int:
 
 def expert(work: Work, name: str) -> int:
     """The expert (or organiser who judges) of this name; made at first use."""
+    refuse_odd_id(name)  # exports have it in a column
     return known_expert(work, name) or new_worker(work, "expert", name)
 
 

@@ -6,8 +6,9 @@ A file that is missing or cannot be used is reported at the line of the plan tha
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from qrowd.io.records import strict_rows
 from qrowd.io.runs import read_runs
 from qrowd.io.topics import read_topics
 
+LONGEST_MEDIA = 200
+_MEDIA = re.compile(r"[!-~]+/[!-~]+(;[ -~]*)?")  # it becomes a header
 OPTIONAL = ("gold", "qualification", "questions", "priorities")
 
 
@@ -37,8 +40,11 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
     if within is not None:
         single = [name for name in vars(files).values() if isinstance(name, str)]
         named = [Path(file).parent / name for name in (*single, *files.runs) if name]
-        _refuse_outside(named, within)
-    topics, documents = topic_rows(path_of("topics")), document_rows(path_of("documents"), within)
+        for path in named:
+            if not path.resolve().is_relative_to(within.resolve()):
+                message = f"{path.name} is not among the files that were sent; send it too"
+                raise InputError(message)
+    topics, documents = topic_rows(path_of("topics")), document_rows(path_of("documents"))
     if files.pool:
         pool = pool_rows(path_of("pool"))
     elif files.runs:
@@ -80,7 +86,6 @@ def read_extension(
     runs: Sequence[str | Path] = (),
     depth: int = 20,
     gold: str | Path | None = None,
-    within: Path | None = None,
 ) -> CampaignRows:
     """What files add to a campaign; of the documents only those that the pool and gold use."""
     pairs = pool_rows(pool) if pool else []
@@ -88,7 +93,7 @@ def read_extension(
         pairs += pool_of_runs(read_runs(list(runs)), depth)
     golds = gold_rows(gold) if gold else []
     used = {document for _, document in pairs} | {row.document for row in golds}
-    read = document_rows(documents, within) if documents else iter(())
+    read = document_rows(documents) if documents else iter(())
     return CampaignRows(
         topics=topic_rows(topics) if topics else [],
         documents=[row for row in read if row.name in used],
@@ -97,35 +102,55 @@ def read_extension(
     )
 
 
-def _refuse_outside(files: Iterable[str | Path], within: Path) -> None:
-    root = within.resolve()
-    for file in files:
-        if not Path(file).resolve().is_relative_to(root):
-            name = Path(file).name
-            raise InputError(f"{name} is not among the files that were sent; send it too")
-
-
 # --- single files ---------------------------------------------------------------------------------
 
 
 def topic_rows(path: str | Path) -> list[Topic]:
     """The topics of a file."""
     topics = read_topics(path)
+    for name in topics.index:
+        _refuse_odd_name(name, path)
     return [topics[name] for name in topics.index]
 
 
-def document_rows(path: str | Path, within: Path | None = None) -> Iterator[DocumentRow]:
+def _refuse_odd_name(name: str, path: str | Path) -> None:
+    """Exports have names in columns, a line for each answer."""
+    if re.search(r"[\0\t\r\n]", name):
+        message = f"{name[:60]!r} cannot be a name: it holds a tab or a line end; rename it"
+        raise InputError(message, file=str(path))
+
+
+def document_rows(path: str | Path) -> Iterator[DocumentRow]:
     """The documents of a file or folder; their bytes are read one at a time."""
-    documents = read_documents(path)
-    if within is not None:
-        _refuse_outside((file for file in documents.file if file), within)
-    return (_document_row(documents, name) for name in documents.index)
+    documents = documents_beside(path)
+    return (_document_row(documents, name, path) for name in documents.index)
 
 
-def _document_row(documents: Documents, name: str) -> DocumentRow:
+def documents_beside(path: str | Path) -> Documents:
+    """The documents of a file or folder; an error where one's bytes are in another folder.
+
+    What is in a campaign is shown to strangers: a table from elsewhere must not name our files,
+    nor a folder hold links to them.
+    """
+    documents, is_folder = read_documents(path), Path(path).is_dir()
+    root = (Path(path) if is_folder else Path(path).parent).resolve()
+    named = [Path(file) for file in documents.file if file]
+    for file in [*named, *(Path(path).iterdir() if is_folder else ())]:
+        if not file.resolve().is_relative_to(root):
+            where = "that folder" if is_folder else f"the folder of {Path(path).name}"
+            message = f"{file.name} is not among the files in {where}; copy it there"
+            raise InputError(message, file=str(path))
+    return documents
+
+
+def _document_row(documents: Documents, name: str, path: str | Path) -> DocumentRow:
     """A document; the text that comes with a picture describes it."""
+    _refuse_odd_name(name, path)
     document = documents[name]
     media = document.media or "text/plain"
+    if len(media) > LONGEST_MEDIA or not _MEDIA.fullmatch(media):
+        message = f"document {name!r}: media must be like text/html, got {media[:60]!r}"
+        raise InputError(message, file=str(path))
     title = document.title.strip()
     if media.startswith("image/"):
         title = ": ".join(filter(None, (title, document.text.strip())))
@@ -208,7 +233,7 @@ def question_rows(path: str | Path) -> list[QuestionRow]:
             row = QuestionRow(
                 str(fields["topic"]), str(fields["question"]), choices, int(fields["right"])
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             message = 'expected {"topic": ..., "question": ..., "choices": [...], "right": 0}'
             raise FormatError(message, file=str(path), line=line) from None
         if not 0 <= row.right < len(choices):

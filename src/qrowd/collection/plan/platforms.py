@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,14 @@ from qrowd.errors import RuleError, UsageError
 
 OUTCOMES = ("completed", "failed", "screened-out", "no-work")
 LONGEST = 400
+_CONTROLS = ("Cc", "Cs", "Zl", "Zp")  # characters that are none: control, half, line ends
+_TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of the writing's direction
+
+
+def is_plain(text: str, longest: int = LONGEST) -> bool:
+    """Whether a text is short enough to be an id or a login, and shows all that it holds."""
+    odd = (unicodedata.category(sign) in _CONTROLS or sign in _TURNS for sign in text)
+    return len(text) <= longest and not any(odd)
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class Provider:
         person = values.get(self.person, "")
         kept = {name: values[name] for name in self.keep if values.get(name)}
         for name, value in {**kept, self.person: person}.items():
-            if len(value) > LONGEST or any(ord(sign) < 32 for sign in value):
+            if not is_plain(value):
                 raise RuleError("bad-value", f"the address's {name} is too long or not plain text")
         name, sign = self.preview
         if name and values.get(name) == sign:

@@ -161,14 +161,14 @@ def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
         cells = {name: str(cell) for name, cell in overall.items() if not math.isnan(cell.value)}
         if cells:
             lines = [
-                "Agreement of assessors, with 95 % intervals over topics:",
+                "Agreement of assessors, with 90 % intervals over topics:",
                 _table("coefficient", "value", cells),
             ]
     rate = expert_sample.error_rate(work)
     if rate.judged and not math.isnan(rate.rate):
         lines.append(
             f"Experts judged {thousands(rate.judged)} randomly drawn judgements again: "
-            f"{thousands(rate.wrong)} were wrong about relevance, {percent(rate.rate, 1)} (95 %: "
+            f"{thousands(rate.wrong)} were wrong about relevance, {percent(rate.rate, 1)} (90 %: "
             f"{percent(rate.low, 1)} to {percent(rate.high, 1)})."
         )
     return lines or ["Nothing was measured."]

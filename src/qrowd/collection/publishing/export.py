@@ -1,8 +1,8 @@
 """A campaign's results as files, at any time: one snapshot, the same bytes from either engine.
 
-judgements.tsv     grades that count
+judgements.tsv     grades that count, machines' too, with the kind of each assessor
 surplus.tsv        grades beyond a target
-controls.tsv       grades of check questions, repeats, reviews, experts and machines
+controls.tsv       grades of check questions, repeats, reviews and experts
 other.tsv          "cannot tell" and "broken" instead of a grade
 ratings.tsv        numbers that count, as they were given, where the way of judging asks for them
 orders.tsv         rankings that count; of numbers, one order of each assessor and topic
@@ -50,8 +50,8 @@ from qrowd.data.scale import Scale
 from qrowd.io.atomic import write, written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
-from qrowd.io.release import sha256_of
 from qrowd.io.save import save
+from qrowd.io.source import PROVENANCE, sha256_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,9 +61,10 @@ if TYPE_CHECKING:
 CHUNK = 50_000  # rows in memory at a time
 CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 SAID = ("cannot-tell", "broken")
+_KINDS = {"human": "person", "expert": "expert", "machine": "machine"}  # of assessors
 _NAMES = ("topic", "doc", "assessor")
 _ANSWERS = {
-    "judgements.tsv": (*_NAMES, "grade", "seconds", "time"),
+    "judgements.tsv": (*_NAMES, "grade", "seconds", "time", "kind"),
     "surplus.tsv": (*_NAMES, "grade", "seconds", "time"),
     "controls.tsv": (*_NAMES, "grade", "seconds", "time", "kind"),
     "other.tsv": (*_NAMES, "said", "seconds", "time"),
@@ -144,7 +145,9 @@ def _merged(folder: Path, merge: Merger, scale: Scale) -> dict[str, int]:
     merged = merge.fit(crowd, given)
     save(merged.qrels(), folder / "merged.qrels")
     save(merged, folder / "probabilities.tsv")
-    return dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
+    rows = dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
+    told = [f"{name}{PROVENANCE}" for name in rows if merged.provenance is not None]
+    return rows | dict.fromkeys(told, 1)
 
 
 def _as_parquet(path: Path) -> str:
@@ -244,6 +247,7 @@ class _Names:
     doc: pl.Series
     worker: Offsets
     assessor: pl.Series
+    kind: pl.Series
 
 
 def _names(work: Work) -> _Names:
@@ -258,20 +262,29 @@ def _names(work: Work) -> _Names:
     )
     rows = work.db.execute(query.order_by(m.set_id, m.position)).all()
     keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
-    people = sorted(_assessors(work).items())
+    assessors = sorted(_assessors(work).items())
     return _Names(
         key=np.array(keys, np.int64),
         topic=pl.Series(topics, dtype=pl.String),
         doc=pl.Series(documents, dtype=pl.String),
-        worker=np.array([number for number, _ in people], np.int64),
-        assessor=pl.Series([name for _, name in people], dtype=pl.String),
+        worker=np.array([number for number, _ in assessors], np.int64),
+        assessor=pl.Series([name for _, (name, _) in assessors], dtype=pl.String),
+        kind=pl.Series([kind for _, (_, kind) in assessors], dtype=pl.String),
     )
 
 
-def _assessors(work: Work) -> dict[int, str]:
-    """What exports call each worker."""
-    query = select(worker.c.id, worker.c.name, worker.c.number).where(work.own(worker))
-    return {worker_id: name or f"w{number}" for worker_id, name, number in work.db.execute(query)}
+def _assessors(work: Work) -> dict[int, tuple[str, str]]:
+    """What exports call each worker, and the kind of it."""
+    w = worker.c
+    workers = work.db.execute(select(w.id, w.name, w.number, w.kind).where(work.own(worker))).all()
+    taken = {row.name for row in workers}
+    assessors = {}
+    for row in workers:
+        name = row.name or f"w{row.number}"
+        while not row.name and name in taken:  # a machine may be called w1
+            name = f"w{name}"
+        assessors[row.id] = name, _KINDS[row.kind]
+    return assessors
 
 
 def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
@@ -282,6 +295,7 @@ def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
         np.int64
     )
     at = np.searchsorted(names.key, set_id * _SPAN + position)
+    who = np.searchsorted(names.worker, worker_id)
     answers: Any = grade
     if file == "other.tsv":
         answers = [SAID[code] for code in said.tolist()]
@@ -290,12 +304,14 @@ def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
     columns = {
         "topic": names.topic[at],
         "doc": names.doc[at],
-        "assessor": names.assessor[np.searchsorted(names.worker, worker_id)],
+        "assessor": names.assessor[who],
         "said": answers,
         "seconds": _plain(pl.Series(milliseconds) / 1000),
         "time": time,
     }
-    if file == "controls.tsv":
+    if file == "judgements.tsv":
+        columns["kind"] = names.kind[who]
+    elif file == "controls.tsv":
         columns["kind"] = [CONTROLS[code] for code in kind.tolist()]
     return pl.DataFrame(columns)
 
@@ -327,7 +343,7 @@ def _ballots(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
                 f"b{row.ballot}",
                 row.topic,
                 row.doc,
-                assessors[row.worker_id],
+                assessors[row.worker_id][0],
                 row.ranking.split()[row.position - 1] if rankings else row.place,
             )
             for row in part

@@ -7,7 +7,7 @@ per assessor, one assignment each, a place per set, an event per row. All of it,
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -16,12 +16,15 @@ from typing import Any
 from sqlalchemy import select, text
 
 from qrowd.collection.database.schema import assignment, worker
+from qrowd.collection.database.states import IMPORTED
 from qrowd.collection.database.store import Work, analyze
 from qrowd.collection.people.workers import new_worker
+from qrowd.data.judgements import UNKNOWN
 from qrowd.errors import FormatError, InputError, RuleError
 
 CHUNK = 20_000
-_COLUMNS = ["topic", "doc", "assessor", "grade"]  # seconds and time may follow
+_COLUMNS = ["topic", "doc", "assessor", "grade"]  # seconds, time and kind may follow
+_SAY = "say what they are: --as machine, or --as expert"
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,13 @@ class Imported:
     unknown: int
 
 
-def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Imported:
-    """Judgements of a TSV file with a header (topic, doc, assessor, grade, seconds, time)."""
-    if kind not in ("machine", "expert"):
+def import_judgements(work: Work, path: str | Path, kind: str | None = None) -> Imported:
+    """Judgements of a TSV file with a header (topic, doc, assessor, grade, seconds, time, kind).
+
+    `kind` is what all assessors are, machine or expert; without it, what the file says of each of
+    them, and a machine where it says nothing.
+    """
+    if kind not in (None, *IMPORTED):
         raise RuleError("malformed", "judgements are a machine's or an expert's")
     db = work.db
     db.exec_driver_sql(
@@ -45,26 +52,30 @@ def import_judgements(work: Work, path: str | Path, kind: str = "machine") -> Im
     stage = text(
         "INSERT INTO incoming VALUES (:line, :topic, :doc, :assessor, :grade, :milliseconds, :at)"
     )
-    total, rows = 0, _rows(work, Path(path))
+    kinds: dict[str, str] = {}  # as the file says them
+    total, rows = 0, _rows(work, Path(path), None if kind else kinds)
     while chunk := list(islice(rows, CHUNK)):
         db.execute(stage, chunk)
         total += len(chunk)
     twice = "assessor {assessor} judges {topic} {doc} twice; keep one line"
-    _refuse(work, _TWICE, kind, path, twice)
-    assessors = _workers(work, kind)
-    analyze(db, "incoming", "worker", "assignment")
+    _refuse(work, _TWICE, path, twice)
+    names = list(db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
+    _add_judges(work, {name: kind or kinds.get(name, "machine") for name in names})
+    analyze(db, "incoming", "judge", "worker", "assignment")
     imported = (  # what came in before is not changed by another file
         "{assessor} judged {topic} {doc} in an earlier import; leave this line out, or give the "
         "assessor another name"
     )
-    _refuse(work, _IMPORTED, kind, path, imported)
-    stored = _store(work, kind)
-    _close(work, kind)
-    db.exec_driver_sql("DROP TABLE incoming")  # an error takes it back with everything else
-    return Imported(stored, assessors, total - stored)
+    _refuse(work, _IMPORTED, path, imported)
+    stored = _store(work)
+    _close(work)
+    for table in ("incoming", "judge"):  # an error takes them back with everything else
+        db.exec_driver_sql(f"DROP TABLE {table}")
+    return Imported(stored, len(names), total - stored)
 
 
-def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
+def _rows(work: Work, path: Path, kinds: dict[str, str] | None) -> Iterator[dict[str, Any]]:
+    """The rows of a file; `kinds` gets what it says of assessors, if that matters."""
     try:
         file = path.open(encoding="utf-8", newline="")
     except OSError as error:
@@ -74,7 +85,9 @@ def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
         header = next(lines, [])
         if header[:4] != _COLUMNS:
             message = f"the first line must name the columns: {', '.join(_COLUMNS)}"
-            raise FormatError(f"{message}; seconds and time may follow", file=str(path), line=1)
+            raise FormatError(
+                f"{message}; seconds, time and kind may follow", file=str(path), line=1
+            )
         for line, row in enumerate(lines, 2):
             if len(row) != len(header):
                 message = f"has {len(row)} columns, the header {len(header)}; fix this line"
@@ -92,7 +105,25 @@ def _rows(work: Work, path: Path) -> Iterator[dict[str, Any]]:
                 message = f"grade {grade} is not on the scale {listed}"
                 raise InputError(message, file=str(path), line=line)
             numbers = {"grade": grade, "milliseconds": max(0, milliseconds), "at": at}
+            kind = values.get("kind", "").strip().lower()
+            if kinds is not None and kind not in ("", UNKNOWN):
+                problem = _problem(values["assessor"], kind, kinds)
+                if problem:
+                    raise InputError(problem, file=str(path), line=line)
+                kinds[values["assessor"]] = kind
             yield {**values, **numbers, "line": line}
+
+
+def _problem(assessor: str, kind: str, kinds: Mapping[str, str]) -> str:
+    """What is wrong with a kind, by what earlier rows say of the assessor; "" if nothing is."""
+    if kind == "person":
+        return f"{assessor} is a person, and people judge in the campaign itself; else {_SAY}"
+    if kind not in IMPORTED:
+        return f"kind must be machine or expert, got {kind!r}; or {_SAY}"
+    before = kinds.get(assessor, kind)
+    if before == kind:
+        return ""
+    return f"the kind of assessor {assessor} is {kind} here and {before} before; keep one of them"
 
 
 _TWICE = """
@@ -101,67 +132,73 @@ _TWICE = """
 """
 
 
-def _refuse(work: Work, query: str, kind: str, path: str | Path, message: str) -> None:
+def _refuse(work: Work, query: str, path: str | Path, message: str) -> None:
     """An error at the line of the file that a query gives, if it gives one."""
-    values = {"campaign": work.campaign, "kind": kind}
-    row = work.db.execute(text(query), values).one_or_none()
+    row = work.db.execute(text(query), {"campaign": work.campaign}).one_or_none()
     if row is not None:
         raise InputError(message.format_map(row._mapping), file=str(path), line=row.line)
 
 
-def _workers(work: Work, kind: str) -> int:
-    """A worker and an open assignment for each assessor of the file; how many."""
-    names = list(work.db.scalars(text("SELECT DISTINCT assessor FROM incoming ORDER BY assessor")))
-    a = assignment.c
-    query = select(worker.c.name, worker.c.id).where(work.own(worker), worker.c.kind == kind)
-    ids: dict[str | None, int] = dict(work.db.execute(query).all())
-    for name in names:
-        number = ids.get(name) or new_worker(work, kind, name)
-        if not work.count(assignment, a.worker_id == number, a.kind == kind, a.state == "active"):
-            work.insert(
-                assignment,
-                worker_id=number,
-                key=work.key(),
-                kind=kind,
-                leased_at=work.now,
-                expires_at=work.now,
-                latest_end=work.now,
-            )
-    return len(names)
+def _add_judges(work: Work, kinds: Mapping[str, str]) -> None:
+    """A table of assessors by name, each with a worker and an open assignment of its kind."""
+    work.db.exec_driver_sql(
+        "CREATE TEMPORARY TABLE judge (assessor TEXT PRIMARY KEY, kind TEXT, worker_id BIGINT, "
+        "assignment_id BIGINT)"
+    )
+    w, a = worker.c, assignment.c
+    query = select(w.name, w.kind, w.id).where(work.own(worker), w.kind.in_(IMPORTED))
+    ids = {(name, kind): number for name, kind, number in work.db.execute(query)}
+    add = text("INSERT INTO judge VALUES (:assessor, :kind, :worker, :assignment)")
+    for name, kind in kinds.items():
+        number = ids.get((name, kind)) or new_worker(work, kind, name)
+        mine = (a.worker_id == number) & (a.kind == kind) & (a.state == "active")
+        assigned = work.db.scalar(select(a.id).where(mine)) or work.insert(
+            assignment,
+            worker_id=number,
+            key=work.key(),
+            kind=kind,
+            leased_at=work.now,
+            expires_at=work.now,
+            latest_end=work.now,
+        )
+        row = {"assessor": name, "kind": kind, "worker": number, "assignment": assigned}
+        work.db.execute(add, row)
 
 
+# SQLite takes CROSS JOINs in the order in which they stand here. It does not count a table that was
+# just filled, and in another order goes through all rows of a topic for each of its pairs.
 _PAIRS = """
-    incoming i
-    JOIN topic t ON t.campaign_id = :campaign AND t.name = i.topic
-    JOIN document d ON d.campaign_id = :campaign AND d.name = i.doc
-    JOIN pair x ON x.topic_id = t.id AND x.document_id = d.id
-    JOIN member m ON m.pair_id = x.id
-    JOIN worker w ON w.campaign_id = :campaign AND w.kind = :kind AND w.name = i.assessor
-    JOIN assignment a ON a.worker_id = w.id AND a.kind = :kind AND a.state = 'active'
+    incoming i CROSS JOIN judge j CROSS JOIN topic t CROSS JOIN document d CROSS JOIN pair x
+    CROSS JOIN member m
 """
+_FIT = """
+    j.assessor = i.assessor AND t.campaign_id = :campaign AND t.name = i.topic
+    AND d.campaign_id = :campaign AND d.name = i.doc
+    AND x.topic_id = t.id AND x.document_id = d.id AND m.pair_id = x.id
+"""
+_PLACE = "p.worker_id = j.worker_id AND p.set_id = m.set_id AND p.kind = j.kind"
 
 
 _IMPORTED = f"""
-    SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS}
-    JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
-    JOIN answer s ON s.place_id = p.id AND s.position = m.position
+    SELECT i.line, i.topic, i.doc, i.assessor FROM {_PAIRS} CROSS JOIN place p CROSS JOIN answer s
+    WHERE {_FIT} AND {_PLACE} AND s.place_id = p.id AND s.position = m.position
     ORDER BY i.line LIMIT 1
 """
 
 
-def _store(work: Work, kind: str) -> int:
+def _store(work: Work) -> int:
     """Places and events of all rows whose pair is known; how many events."""
-    names = {"campaign": work.campaign, "kind": kind}
-    unseen = "NOT EXISTS (SELECT 1 FROM place p WHERE p.worker_id = w.id AND p.set_id = m.set_id"
+    names = {"campaign": work.campaign}
     places = f"""
         INSERT INTO place
             (assignment_id, worker_id, set_id, kind, ordinal, key, shown, held, surplus)
-        SELECT q.assignment_id, q.worker_id, q.set_id, :kind,
+        SELECT q.assignment_id, q.worker_id, q.set_id, q.kind,
             coalesce(z.last, 0)
                 + row_number() OVER (PARTITION BY q.assignment_id ORDER BY q.set_id),
             'm' || q.worker_id || '-' || q.set_id, '', 0, 0
-        FROM (SELECT DISTINCT a.id AS assignment_id, w.id AS worker_id, m.set_id AS set_id
-              FROM {_PAIRS} WHERE {unseen} AND p.kind = :kind)) q
+        FROM (SELECT DISTINCT j.assignment_id, j.worker_id, m.set_id, j.kind
+              FROM {_PAIRS}
+              WHERE {_FIT} AND NOT EXISTS (SELECT 1 FROM place p WHERE {_PLACE})) q
         LEFT JOIN (SELECT assignment_id, max(ordinal) AS last FROM place GROUP BY assignment_id) z
             ON z.assignment_id = q.assignment_id
     """
@@ -169,22 +206,22 @@ def _store(work: Work, kind: str) -> int:
     analyze(work.db, "place")
     done = text(f"""
         INSERT INTO event (worker_id, place_id, position, kind, grade, milliseconds, at, key, stale)
-        SELECT w.id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
+        SELECT j.worker_id, p.id, m.position, 'grade', i.grade, i.ms, i.said_at,
             'import ' || p.id || ' ' || m.position, 0
-        FROM {_PAIRS} JOIN place p ON p.worker_id = w.id AND p.set_id = m.set_id AND p.kind = :kind
+        FROM {_PAIRS} CROSS JOIN place p WHERE {_FIT} AND {_PLACE}
         ORDER BY i.line, m.set_id
     """)
     return work.db.execute(done, names).rowcount
 
 
-def _close(work: Work, kind: str) -> None:
+def _close(work: Work) -> None:
     """Imported assignments end as accepted: nothing more is said in them."""
     for source, target in pairwise(("active", "finished", "submitted", "accepted")):
         finished = ", finished_at = :now" if target == "finished" else ""
         work.db.execute(
             text(
                 f"UPDATE assignment SET state = '{target}'{finished} WHERE campaign_id = :campaign "
-                f"AND kind = :kind AND state = '{source}' AND latest_end = leased_at"
+                f"AND kind IN {IMPORTED} AND state = '{source}' AND latest_end = leased_at"
             ),
-            {"campaign": work.campaign, "kind": kind, "now": work.now},
+            {"campaign": work.campaign, "now": work.now},
         )

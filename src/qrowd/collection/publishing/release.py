@@ -26,7 +26,8 @@ from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
-from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION, sha256_of
+from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION
+from qrowd.io.source import PROVENANCE, sha256_of
 from qrowd.rendering import thousands
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
@@ -109,8 +110,8 @@ def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> 
         if not exported["judgements.tsv"] and not exported["orders.tsv"]:
             raise RuleError("no-judgements", "there are no judgements to release yet")
         rows = _without_people(work, inside, folder)
-        for name in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
-            if name in exported:
+        for name in exported:
+            if name.removesuffix(PROVENANCE) in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
                 shutil.move(inside / name, folder / name)  # perhaps to another disk
                 rows[name] = exported[name]
     rows |= _material(work, folder) | _copied_runs(work, folder, runs)

@@ -6,7 +6,7 @@ import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
-from qrowd.data.scale import HIGHEST, LOWEST
+from qrowd.data.scale import HIGHEST
 from qrowd.errors import ParameterError
 from qrowd.evaluation.measure import Measure
 from qrowd.evaluation.measures.gain import gains_of
@@ -71,8 +71,9 @@ class RBP(Measure):
 
     $$\mathrm{RBP} = (1 - p) \sum_n p^{n-1} x_n$$
 
-    `part='residual'` is the weight of all ranks whose documents are not judged, those below the end
-    of the list included: RBP would lie between RBP and RBP + residual if everything were judged.
+    `part='residual'` is the weight of all ranks whose documents are not judged (a negative grade is
+    no judgement), those below the end of the list included: RBP would lie between RBP and RBP +
+    residual if everything were judged.
     `gains={1: 0.5, 2: 1}` makes it graded: gains lie between 0 and 1, so that RBP does too; a grade
     that is not named has 1 if it is relevant, else 0. Under random relevance the expectation has
     $p(x_n = 1)$ in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
@@ -102,7 +103,7 @@ class RBP(Measure):
 
     def _gain(self) -> Floats:
         """By grade - NOT_JUDGED."""
-        lowest = self.level if self.part == "base" else LOWEST
+        lowest = self.level if self.part == "base" else 0
         gain = (np.arange(NOT_JUDGED, HIGHEST + 1) >= lowest).astype(np.float64)
         if self.part == "base":
             for grade, own in (self.gains or {}).items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.data.arrays import Floats
-from qrowd.data.scale import LOWEST
 from qrowd.evaluation.expectation import Quadrature, precision_at_recall_base
 from qrowd.evaluation.measure import Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
@@ -131,7 +130,7 @@ class RR(OfFirst):
 
 @measure("Judged", paper="ir_measures")
 class Judged(Measure):
-    """Judged at k: the share of the first k documents that have a judgement, of whatever grade.
+    """Judged at k: the share of the first k documents that have a judgement (a grade from 0 up).
 
     Of a list that is shorter than k, the share of the list, as in ir_measures. Of an assessor, the
     share that this assessor judged. Under random relevance, the share that is in the pool.
@@ -141,7 +140,7 @@ class Judged(Measure):
 
     def score(self, case: Certain) -> Floats:
         shown = np.minimum(case.ranked.lengths, self.depth)
-        return share(case.hits(LOWEST, self.depth), shown[:, None])
+        return share(case.hits(0, self.depth), shown[:, None])
 
     def expectation(self, case: Random) -> Floats:
         """The share of the first k documents that is in the pool."""

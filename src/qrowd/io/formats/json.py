@@ -17,6 +17,8 @@ from qrowd.io.source import Source
 if TYPE_CHECKING:
     import polars as pl
 
+# nested without end, a number of thousands of digits, letters that are none
+NOT_JSON = (ValueError, RecursionError)
 _NO_OBJECT = "not a JSON object; every line must be one"
 # A name of a topic may start with brackets and quotes, too: so the key and its colon are wanted.
 _OBJECT = rb"\{\s*(\}[ \t\r]*(\n|,|\]|$)|\"([^\"\\\n]|\\.)*\"\s*:)"
@@ -51,7 +53,7 @@ class JsonLines(Format):
         for line, text in _filled_lines(source):
             try:
                 row = json.loads(text)
-            except json.JSONDecodeError:
+            except NOT_JSON:
                 row = None
             if not isinstance(row, dict):
                 raise source.error(_NO_OBJECT, line)
@@ -77,7 +79,7 @@ def _bad_line(source: Source) -> FormatError:
     for number, line in enumerate(source.read().split(b"\n"), 1):
         try:
             json.loads(line or b"0")
-        except (json.JSONDecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             return source.error(_NO_OBJECT, number)
     return source.error("cannot be read as JSON lines; are keys and types alike?")
 
@@ -129,7 +131,7 @@ def _is_lines(source: Source) -> bool:
     """Whether the first line is an object by itself, and others follow."""
     try:
         json.loads(first_line(source))
-    except ValueError:
+    except NOT_JSON:
         return False
     return b"\n" in source.start.strip()
 
@@ -139,3 +141,5 @@ def _loaded(source: Source, content: bytes | str) -> Any:
         return json.loads(content)
     except json.JSONDecodeError as error:
         raise source.error(f"not JSON: {error.msg}", error.lineno) from None
+    except NOT_JSON:
+        raise source.error("not JSON of a table: nested too deep, or too long a number") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ from qrowd.data.runs import RunSet
 from qrowd.quality.assessors import ABOUT
 from qrowd.quality.independence import Independence
 from qrowd.quality.screening import Screened
+from qrowd.rendering import grouped
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Group, Note, Part, Prose, Section, Shown, Table, sentence
 
 _MOST = 500  # rows of a table
 _MARKS = 2000  # in the picture
 _COUPLES = 10
+_CALLED = {"person": "people", "expert": "experts", "machine": "machines", "unknown": "unknown"}
 _SKILLS = ("sensitivity", "specificity")
 _COLUMNS = (
+    "kind",
     "type",
     "judgements",
     "gold",
@@ -31,6 +35,13 @@ _COLUMNS = (
     "says_relevant",
     "seconds",
 )
+
+
+def kinds_said(judgements: Judgements) -> str:
+    """How many assessors are of which kind, in brackets: (37 people, 1 machine); "" if unknown."""
+    counts = judgements.kind_counts.items()
+    words = [f"{grouped(n)} {kind if n == 1 else _CALLED[kind]}" for kind, n in counts]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def data_section(
@@ -43,6 +54,7 @@ def data_section(
         "topics": len(judgements.topics),
         "pairs of a topic and a document": len(judgements.pairs),
         "assessors": len(judgements.assessors),
+        **{f"of them {_CALLED[kind]}": n for kind, n in judgements.kind_counts.items()},
         "judgements": len(judgements),
         "judgements per pair, on average": Shown(f"{votes.mean():.1f}", float(votes.mean())),
         "share of judgements that say relevant": float(relevant.mean()) if len(relevant) else 0.0,
@@ -76,8 +88,8 @@ def data_section(
     return Section("Data", tuple(parts))
 
 
-def screening_section(screened: Screened) -> Section:
-    """The account that screening gives of itself."""
+def screening_section(screened: Screened, command: str = "") -> Section:
+    """The account that screening gives of itself, which `command` prints."""
     verb = "weighed down" if screened.weighed else "left out"
     rules = ", ".join(f"`{rule}`" for rule in screened.rules)
     about = Prose(
@@ -99,7 +111,7 @@ def screening_section(screened: Screened) -> Section:
     words = {"grades changed": "pairs whose merged grade changes without this assessor alone"}
     left = len(screened.left_out) - len(busiest)
     rest = f"; the {len(busiest)} busiest, {left} more are not shown" if left else ""
-    table = Table(f"Assessors who were {verb}{rest}", columns, words=words)
+    table = Table(f"Assessors who were {verb}{rest}", columns, words=words, command=command)
     return Section("Screening", (about, table))
 
 
@@ -108,10 +120,12 @@ def assessor_section(
     method: str = "",
     truth: AssessorTable | None = None,
     independence: Independence | None = None,
+    command: str = "",
 ) -> Section:
     """Sensitivity against specificity, whether they err together, and a table.
 
-    `method` is whose belief the table rests on, `truth` is that about a simulated crowd.
+    `method` is whose belief the estimates rest on, `truth` is that about a simulated crowd;
+    `command` prints the table.
     """
     parts: list[Part] = []
     if "sensitivity" in table.columns:
@@ -133,7 +147,7 @@ def assessor_section(
         parts.append(Prose("Without gold and without a merging method, skills are unknown."))
     if independence is not None:
         parts += _together(independence)
-    parts.append(_assessors_table(table, truth))
+    parts.append(replace(_assessors_table(table, truth), command=command))
     return Section("Assessors", tuple(parts))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,13 @@ _PARAMETER_WORDS = {
 }
 
 
-def label_section(merged: Mapping[str, Merged], labels: Mapping[str, LabelScores]) -> Section:
-    """How the fits went; against gold the table and the reliability diagram."""
+def label_section(
+    merged: Mapping[str, Merged], labels: Mapping[str, LabelScores], command: str = ""
+) -> Section:
+    """How the fits went; against gold the table and the reliability diagram.
+
+    `command` prints the figures against gold.
+    """
     columns: dict[str, list[Any]] = {
         "way of merging": list(merged),
         "share relevant": [float((m.relevant > 0.5).mean()) for m in merged.values()],
@@ -56,7 +62,9 @@ def label_section(merged: Mapping[str, Merged], labels: Mapping[str, LabelScores
     if labels:
         calibrations = {name: scores.calibration for name, scores in labels.items()}
         diagram = figures.reliability(calibrations)
-        parts += [_about_scores(labels), _scores(labels), diagram, _parts_of_brier(calibrations)]
+        against, brier = _scores(labels), _parts_of_brier(calibrations)
+        tables = [replace(table, command=command) for table in (against, brier)]
+        parts += [_about_scores(labels), tables[0], diagram, tables[1]]
     return Section("Merged judgements", tuple(parts))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,12 +43,15 @@ def system_section(
     wide: Intervals | None = None,
     gold: Floats | None = None,
     informed: bool = False,
+    command: str = "",
 ) -> Section:
     """Intervals, the table and the matrix, by the first measure.
 
-    `wide` are intervals over draws and topics; `gold` the systems' means under gold, if known;
-    `informed` if the method was told how the systems rank the documents.
+    `wide` are intervals over draws and topics, and all probabilities are theirs; `gold` the
+    systems' means under gold, if known; `informed` if the method was told how the systems rank the
+    documents. `command` prints the figures.
     """
+    shown = wide or estimate
     parts: list[Part] = [_words(estimate, method, wide)]
     if informed:
         parts.append(Prose(_INFORMED))
@@ -56,7 +59,11 @@ def system_section(
     if gold is not None and estimate.over == "draws":
         parts.append(_covered(estimate, gold))
     held = gold is None or estimate.over != "draws" or Coverage.of(estimate, gold).holds
-    parts += [_table(estimate, gold), _contenders(wide or estimate, held), _matrix(estimate)]
+    parts += [
+        replace(_table(shown, gold), command=command),
+        _contenders(shown, held),
+        replace(_matrix(shown), command=command),
+    ]
     return Section("Systems", tuple(parts))
 
 
@@ -80,8 +87,8 @@ def corrected_section(corrected: Corrected) -> Section:
     return Section("Systems, corrected by human labels", (about, *tables))
 
 
-def ranking_section(comparison: Comparison) -> Section:
-    """One table and one picture per measure."""
+def ranking_section(comparison: Comparison, command: str = "") -> Section:
+    """One table and one picture per measure; `command` prints the tables."""
     about = Prose(
         f"Would the merged judgements have ranked the {len(comparison.runs)} systems as gold does? "
         f"On {len(comparison.topics)} topics, with {percent(comparison.level)} intervals over "
@@ -100,7 +107,7 @@ def ranking_section(comparison: Comparison) -> Section:
             comparison.high[m, :, s],
             f"τ_AP with gold, by {measure}",
         )
-        parts += [picture, _rankings_table(comparison, m)]
+        parts += [picture, replace(_rankings_table(comparison, m), command=command)]
     return Section("Rankings against gold", tuple(parts))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from qrowd.collection.people import workers
@@ -13,6 +13,7 @@ from qrowd.web import access
 from qrowd.web import accounts as web_accounts
 from qrowd.web.access import Administrator, Keeper, Signed, TheSettings, TheStore
 from qrowd.web.accounts import Account, Guest, Session
+from qrowd.web.limits import Caller, entering
 from qrowd.web.problems import RESPONSES
 from qrowd.web.settings import Settings
 
@@ -25,6 +26,13 @@ class Credentials(BaseModel):
 
     login: str = Field(min_length=1, max_length=200)
     password: str = Field(min_length=1, max_length=1000)
+
+
+class PasswordChange(BaseModel):
+    """One's password, and the one to have instead."""
+
+    password: str = Field(min_length=1, max_length=1000)
+    new_password: str = Field(min_length=1, max_length=1000)
 
 
 class FirstAccount(Credentials):
@@ -131,19 +139,34 @@ def _signed_in(response: Response, settings: Settings, session: Session) -> Sign
 
 @router.post("/set-up", status_code=201)
 def set_up(
-    first: FirstAccount, response: Response, store: TheStore, settings: TheSettings
+    first: FirstAccount, request: Request, response: Response, settings: TheSettings
 ) -> SignedIn:
     """Make the first account, an administrator's."""
-    session = web_accounts.set_up(store, settings, first.code, first.login, first.password)
+    caller = Caller.of(request)
+    session = web_accounts.set_up(caller, first.code, first.login, first.password)
     return _signed_in(response, settings, session)
 
 
 @router.post("/sign-in")
 def sign_in(
-    credentials: Credentials, response: Response, store: TheStore, settings: TheSettings
+    credentials: Credentials, request: Request, response: Response, settings: TheSettings
 ) -> SignedIn:
-    """Sign in with a password; at most ten tries a minute for a login."""
-    session = web_accounts.sign_in(store, credentials.login, credentials.password)
+    """Sign in with a password; after ten wrong ones in a minute, one try in five seconds."""
+    session = web_accounts.sign_in(Caller.of(request), credentials.login, credentials.password)
+    return _signed_in(response, settings, session)
+
+
+@router.post("/password")
+def change_password(
+    change: PasswordChange,
+    bearer: Signed,
+    request: Request,
+    response: Response,
+    settings: TheSettings,
+) -> SignedIn:
+    """Choose another password: all other sessions and tokens of the account end."""
+    caller = Caller.of(request)
+    session = web_accounts.change_password(caller, bearer, change.password, change.new_password)
     return _signed_in(response, settings, session)
 
 
@@ -168,7 +191,7 @@ def me(bearer: Signed, store: TheStore, settings: TheSettings) -> dict[str, Any]
     }
 
 
-@router.post("/campaigns/{name}/enter")
+@router.post("/campaigns/{name}/enter", dependencies=[Depends(entering)])
 def enter(
     name: str, entry: Entry, response: Response, store: TheStore, settings: TheSettings
 ) -> Entered:
@@ -233,9 +256,9 @@ def invite(
 
 
 @members.post("/join", status_code=201)
-def join(joining: Joining, response: Response, store: TheStore, settings: TheSettings) -> SignedIn:
+def join(joining: Joining, request: Request, response: Response, settings: TheSettings) -> SignedIn:
     """Make the account of an invitation, and sign in."""
-    session = web_accounts.join(store, settings, joining.invitation, joining.password)
+    session = web_accounts.join(Caller.of(request), joining.invitation, joining.password)
     return _signed_in(response, settings, session)
 
 

@@ -17,7 +17,7 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
 from qrowd.web.access import Administrator, Signed, TheStore, roles_of
-from qrowd.web.files import file_name
+from qrowd.web.files import keep_upload
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=RESPONSES)
@@ -133,7 +133,7 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file in files:
-            (folder / file_name(file.filename or "file")).write_bytes(file.file.read())
+            keep_upload(folder, file.filename, file.file)
         path = folder / "plan.toml"
         if not path.is_file():
             raise RuleError("bad-value", "send a file plan.toml, and the files that it names")

@@ -22,7 +22,7 @@ from qrowd.rendering import plain
 from qrowd.web.access import Expert, Manager, Member, Reader
 from qrowd.web.api.manage import Done
 from qrowd.web.api.own import Made
-from qrowd.web.api.work import HARMLESS
+from qrowd.web.api.work import as_bytes
 from qrowd.web.neighbours import Neighbour, neighbours
 from qrowd.web.problems import RESPONSES
 
@@ -71,7 +71,7 @@ class SampleWanted(BaseModel):
 
 
 class ErrorRate(BaseModel):
-    """How often sampled judgements differ from the experts', with a 95 % interval."""
+    """How often sampled judgements differ from the experts', with a 90 % interval."""
 
     sampled: int
     judged: int
@@ -163,7 +163,7 @@ def document(topic: Topic, doc: Doc, expert: Expert) -> Response:
     """The bytes of a document."""
     with expert.read() as work:
         body = document_of(work, expert_sample.pair_named(work, topic, doc))
-    return Response(body.content, media_type=body.media_type, headers=HARMLESS)
+    return as_bytes(body)
 
 
 # --- deciding -------------------------------------------------------------------------------------

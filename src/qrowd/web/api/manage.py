@@ -258,4 +258,4 @@ def extension_in(folder: pathlib.Path, depth: int) -> CampaignRows:
     """What an upload adds; `folder` has a folder for each kind of file."""
     paths = {kind: sorted((folder / kind).glob("*")) for kind in UPLOADS}
     first = {kind: next(iter(paths[kind]), None) for kind in UPLOADS if kind != "runs"}
-    return read_extension(**first, runs=paths["runs"], depth=depth, within=folder)
+    return read_extension(**first, runs=paths["runs"], depth=depth)

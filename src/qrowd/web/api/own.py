@@ -14,9 +14,11 @@ from qrowd.collection.database.schema import Assignment, assignment
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Departure
-from qrowd.web.access import TheSettings, Worker, forgery_token
+from qrowd.web.access import Member, TheSettings, Worker, forgery_token
 from qrowd.web.api.work import Key
+from qrowd.web.limits import APPEALS, MESSAGES, Caller
 from qrowd.web.problems import RESPONSES
+from qrowd.web.settings import Settings
 
 router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["own page"], responses=RESPONSES)
 
@@ -148,25 +150,36 @@ def _batch(row: Assignment, can_appeal: bool) -> Batch:
     )
 
 
+def _caller(worker: Member, settings: Settings) -> Caller:
+    return Caller(worker.store, settings, f"worker {worker.worker}")
+
+
 @router.post("/messages", status_code=204)
-def write(words: Words, worker: Worker) -> None:
+def write(words: Words, worker: Worker, settings: TheSettings) -> None:
     """Write to the organiser."""
+    _caller(worker, settings).count(MESSAGES)
     with worker.write() as work:
         workers.write_message(work, worker.worker, words.text, from_worker=True)
 
 
 @router.post("/batches/{key}/appeal", status_code=201)
-def appeal(key: Key, words: Words, worker: Worker) -> Made:
+def appeal(key: Key, words: Words, worker: Worker, settings: TheSettings) -> Made:
     """Appeal against the refusal of a batch."""
+    _caller(worker, settings).count(APPEALS)
     with worker.write() as work:
         return Made(number=appeals.appeal_refusal(work, worker.worker, key, words.text))
 
 
 @router.post("/sets/{key}/documents/{position}/disagree", status_code=201)
 def disagree(
-    key: Key, position: Annotated[int, Path(ge=1, le=1000)], words: Words, worker: Worker
+    key: Key,
+    position: Annotated[int, Path(ge=1, le=1000)],
+    words: Words,
+    worker: Worker,
+    settings: TheSettings,
 ) -> Made:
     """Disagree with the expert on a check question that was missed."""
+    _caller(worker, settings).count(APPEALS)
     with worker.write() as work:
         return Made(number=appeals.disagree(work, worker.worker, key, position, words.text))
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from qrowd.collection.judging import events, offer, queue, submission
 from qrowd.collection.judging.events import Said, Saved
-from qrowd.collection.judging.offer import Offer
+from qrowd.collection.judging.offer import Body, Offer
 from qrowd.collection.judging.queue import Nothing
 from qrowd.collection.judging.submission import Ended, Finished
 from qrowd.collection.people import topic_questions, workers
@@ -22,11 +22,11 @@ from qrowd.web.problems import RESPONSES
 router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["work"], responses=RESPONSES)
 
 Key = Annotated[str, Path(min_length=1, max_length=64)]
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 # What a document's bytes may do in a browser: nothing.
 HARMLESS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, max-age=3600",
 }
 
 
@@ -123,10 +123,22 @@ def answer_questions(answers: Answers, worker: Worker) -> Passed:
 
 @router.get("/sets/{key}/documents/{position}", response_class=Response)
 def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Worker) -> Response:
-    """The bytes of a document in one's own batch."""
+    """The bytes of a document in one's own batch; the batch says their media type.
+
+    Browsers are told of pictures and plain text only: no policy keeps a link in a page (nor in a
+    vector picture or a PDF document) from being followed.
+    """
     with in_whole_steps(), worker.read() as work:
         body = offer.body_of(work, worker.worker, key, position)
-    return Response(body.content, media_type=body.media_type, headers=HARMLESS)
+    return as_bytes(body)
+
+
+def as_bytes(body: Body) -> Response:
+    """A document's bytes, with which a browser does nothing."""
+    media = body.media_type.partition(";")[0].strip().lower()
+    shown = media if media in PICTURES else "text/plain"
+    headers = {**HARMLESS, "Cache-Control": "private, max-age=3600"}
+    return Response(body.content, media_type=shown, headers=headers)
 
 
 @router.post("/batches/{key}/finish")

@@ -20,6 +20,7 @@ from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.texts import Text
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
+from qrowd.web.problems import sentence_of
 
 router = page_router()
 LAST = ("passing", "rehearsal", "launch")  # pages after the last step, in `launch`
@@ -199,7 +200,7 @@ def preview(draft: OpenDraft, name: str, visit: AdministratorVisit) -> Response:
         plan = forms.planned(draft, form)
         beside = comes_to(replace(draft, plan=plan), name) | {"plan": plan}
     except QrowdError as error:
-        beside = comes_to(draft, name) | {"plan": draft.plan, "side_problem": str(error)}
+        beside = comes_to(draft, name) | {"plan": draft.plan, "side_problem": sentence_of(error)}
     beside["saved"] = contents.forecast_of(draft)
     return visit.show("organiser/side.html.j2", **beside)
 

@@ -24,6 +24,7 @@ from qrowd.texts import Text, language_of, office_languages
 from qrowd.web import access
 from qrowd.web.access import SAFE_METHODS, Bearer, Member, TheSettings, TheStore
 from qrowd.web.files import CampaignFiles
+from qrowd.web.limits import Caller
 from qrowd.web.pages.templates import templates
 from qrowd.web.problems import sentence_of, status_of
 from qrowd.web.settings import Settings
@@ -78,6 +79,11 @@ class Visit:
         return access.forgery_token(self.settings, self.bearer.token) if self.bearer else ""
 
     @property
+    def caller(self) -> Caller:
+        """Whose tries are counted."""
+        return Caller.of(self.request)
+
+    @property
     def sure(self) -> bool:
         """Whether the question before this act was answered."""
         return self.text("sure") == "yes"
@@ -130,7 +136,7 @@ class Visit:
 
     def with_problem(self, error: QrowdError | Text, status: int) -> Self:
         """The same visit, for the page of a form that is shown again with what is wrong."""
-        problem = error if isinstance(error, Text) else str(error)
+        problem = error if isinstance(error, Text) else sentence_of(error)
         return replace(self, problem=problem, status=status)
 
     def show(self, template: str, **data: Any) -> HTMLResponse:

@@ -28,7 +28,7 @@ from qrowd.texts import Text, language_of, worker_words
 from qrowd.web import pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
-from qrowd.web.api.work import Key, in_whole_steps
+from qrowd.web.api.work import PICTURES, Key, in_whole_steps
 from qrowd.web.pages.templates import templates
 from qrowd.web.problems import status_of
 from qrowd.web.settings import Settings
@@ -39,7 +39,8 @@ Position = Annotated[int, Path(ge=1, le=1000)]
 TICKET_SECONDS = 2 * 86_400
 HTML = ("text/html", "application/xhtml+xml")
 PDF = ("application/pdf", "application/x-pdf")
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml")
+SVG = "image/svg+xml"
+IMAGES = (*PICTURES, SVG)
 ORIGINAL = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
@@ -151,7 +152,7 @@ def reading(
 
 def kind_of(body: Body) -> str:
     """How a document is shown."""
-    media = body.media_type.partition(";")[0].strip().lower()
+    media = _media_of(body)
     if not body.content:
         return "none"
     if media in HTML:
@@ -161,6 +162,10 @@ def kind_of(body: Body) -> str:
     if media in IMAGES:
         return "image" if sanitiser.can_be_shown(body.content) else "none"
     return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
+
+
+def _media_of(body: Body) -> str:
+    return body.media_type.partition(";")[0].strip().lower()
 
 
 def readable(body: Body, address: str, settings: Settings) -> Reading:
@@ -209,7 +214,9 @@ def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> 
 def shown_original(body: Body) -> Response:
     """A document as it is, harmless, for a frame."""
     if kind_of(body) == "image":
-        return Response(body.content, media_type=body.media_type, headers=ORIGINAL)
+        media = _media_of(body)
+        picture = sanitiser.without_links(body.content) if media == SVG else body.content
+        return Response(picture, media_type=media, headers=ORIGINAL)
     page = sanitiser.original_of_html(sanitiser.text_of(body.content, marked_up=True))
     return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
 

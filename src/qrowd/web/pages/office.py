@@ -53,7 +53,7 @@ def make_first(visit: Anybody) -> Response:
     """Make the account; or say why not, and ask again."""
     code, login, password = visit.text("code"), _login(visit), _password(visit)
     try:
-        session = accounts.set_up(visit.store, visit.settings, code, login, password)
+        session = accounts.set_up(visit.caller, code, login, password)
     except RuleError as error:
         return _set_up_page(visit.with_problem(error, status_of(error)), code)
     return _let_in(visit, session, "/campaigns")
@@ -81,7 +81,7 @@ def come_in(visit: Anybody) -> Response:
     try:
         if not login or not password:
             raise RuleError("bad-value", "give a name and a password")
-        session = accounts.sign_in(visit.store, login, password)
+        session = accounts.sign_in(visit.caller, login, password)
     except RuleError as error:
         again = visit.with_problem(error, status_of(error))
         return again.show("organiser/sign_in.html.j2", goal=goal, fresh=False, login=login)
@@ -113,10 +113,29 @@ def join(visit: Anybody) -> Response:
     """Make the account, and sign in."""
     invitation = visit.text("invitation")[:LONGEST_INVITATION]
     try:
-        session = accounts.join(visit.store, visit.settings, invitation, _password(visit))
+        session = accounts.join(visit.caller, invitation, _password(visit))
     except RuleError as error:
         return ask_to_join(visit.with_problem(error, status_of(error)), invitation)
     return _let_in(visit, session, "/campaigns")
+
+
+@router.get("/password")
+def ask_password(visit: Visiting) -> Response:
+    """The form for another password."""
+    return visit.show("organiser/password.html.j2", least=LEAST_PASSWORD)
+
+
+@router.post("/password")
+def change_password(visit: Visiting) -> Response:
+    """Another password; all other sessions of the account end."""
+    new = visit.text("new_password")[:LONGEST_PASSWORD]
+    try:
+        session = accounts.change_password(visit.caller, visit.signed, _password(visit), new)
+    except RuleError as error:
+        return ask_password(visit.with_problem(error, status_of(error)))
+    page = visit.go("/campaigns", Text("office.password.changed"))
+    access.give_cookie(page, visit.settings, session.token, session.role)
+    return page
 
 
 def _login(visit: Visit) -> str:

@@ -10,11 +10,11 @@ from markupsafe import Markup
 from qrowd.collection.drafts import contents, own_gold
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.judging.offer import Body
+from qrowd.collection.plan.files import documents_beside
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.data.documents import Documents
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError
-from qrowd.io.documents import read_documents
 from qrowd.texts import Text
 from qrowd.web.pages.drafts import OpenDraft, address, shared
 from qrowd.web.pages.frame import AdministratorVisit, Visit, page_router
@@ -28,7 +28,7 @@ LONGEST_REASON = 2_000
 
 @lru_cache(maxsize=2)
 def _documents(path: str) -> Documents:
-    return read_documents(path)
+    return documents_beside(path)
 
 
 @router.get("/drafts/{key}/gold/grade")

@@ -104,7 +104,7 @@ def section_of(plan: Plan, rehearsal: Rehearsal) -> Section:
         f"{sum(rehearsal.robots.values())} came, {sum(rehearsal.batches.values())} batches ended, "
         f"{rehearsal.judgements} judgements count; {plan.pay.shown(rehearsal.spent)} were spent in "
         f"{rehearsal.hours:.1f} hours. Merged by `ds`, {percent(accuracy, 1)} of the grades are "
-        f"right (95 % over topics: {percent(low, 1)} to {percent(high, 1)})."
+        f"right (90 % over topics: {percent(low, 1)} to {percent(high, 1)})."
     )
     parts: list[Part] = [summary]
     for caption, column, counts in (

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 from scipy.special import stdtrit
@@ -38,6 +39,8 @@ from qrowd.web.judgements import snapshot
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
+
+_Z90 = NormalDist().inv_cdf(0.95)  # a 90 % interval is so many standard errors to each side
 
 MOST_JUDGEMENTS = 600  # of one dry run of a plan
 TIMES = 4
@@ -78,9 +81,8 @@ class Rehearsal:
     labels: q.LabelScores
 
     def accuracy_interval(self) -> tuple[float, float]:
-        """Where the accuracy would be with other topics, 95 of 100 times; within 0 and 1."""
-        low, high = self.labels.interval("accuracy")
-        return max(low, 0.0), min(high, 1.0)
+        """Where the accuracy would be with other topics, 90 of 100 times."""
+        return self.labels.interval("accuracy")
 
 
 def dry_run(
@@ -150,7 +152,7 @@ def _together(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Span:
-    """An estimate and a 95 % interval."""
+    """An estimate and a 90 % interval."""
 
     middle: float
     low: float
@@ -262,7 +264,7 @@ def _once(
 
 
 def _span(values: Sequence[float]) -> Span:
-    """The typical value, and where another crowd's would be, 95 of 100 times.
+    """The typical value, and where another crowd's would be, 90 of 100 times.
 
     Cost and time are positive and may be several times as large: logarithms have the interval.
     """
@@ -271,7 +273,7 @@ def _span(values: Sequence[float]) -> Span:
     n, logs = len(values), [math.log(value) for value in values]
     mean = sum(logs) / n
     spread = math.sqrt(sum((log - mean) ** 2 for log in logs) / max(1, n - 1) * (1 + 1 / n))
-    reach = float(stdtrit(n - 1, 0.975)) * spread if n > 1 else 0.0
+    reach = float(stdtrit(n - 1, 0.95)) * spread if n > 1 else 0.0
     return Span(math.exp(mean), math.exp(mean - reach), math.exp(mean + reach))
 
 
@@ -280,7 +282,7 @@ def _accuracy(runs: Sequence[Rehearsal]) -> Span:
     values = [run.labels["accuracy"] for run in runs]
     limits = [run.accuracy_interval() for run in runs]
     mean = sum(values) / len(values)
-    topics = sum(((high - low) / 3.92) ** 2 for low, high in limits) / len(limits)
+    topics = sum(((high - low) / (2 * _Z90)) ** 2 for low, high in limits) / len(limits)
     crowds = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
-    reach = 1.96 * math.sqrt(topics + crowds)
+    reach = _Z90 * math.sqrt(topics + crowds)
     return Span(mean, max(0.0, mean - reach), min(1.0, mean + reach))

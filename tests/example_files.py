@@ -1,0 +1,130 @@
+"""The files that examples of commands name, and what an example needs to run."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import qrowd as q
+from qrowd.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+NEED_PICTURES = ("qrowd demo", "qrowd report", "--figures", "qrowd experiment plot")
+GRID = """[experiment]
+name = "grid"
+[data]
+judgements = "crowd.tsv"
+gold = "gold.qrels"
+[runs]
+all = "runs"
+[grid]
+approaches = ["mv", "aware-uni"]
+statistics = ["tau_ap", "rmse"]
+[panels]
+sizes = [2, 3]
+[topics]
+half = [["t01", "t02"], ["t03", "t04"]]
+"""
+
+
+def _save_orders(folder: Path, topics: list[str]) -> None:
+    """Rankings and preferences of the same topics, and the topics themselves."""
+    made = q.simulate(topics=5, documents=30, orders=True, seed=1)
+    assert made.orders is not None
+    q.save(made.orders, folder / "orders.tsv")
+    rows = made.orders.to_polars()
+    firsts, seconds = (rows.filter(rows["place"] == place).rows(named=True) for place in (1, 2))
+    lower = {(row["topic"], row["set"], row["assessor"]): row["doc"] for row in seconds}
+    lines = [
+        "\t".join([one["topic"], one["doc"], lower[key], one["assessor"]])
+        for one in firsts
+        if (key := (one["topic"], one["set"], one["assessor"])) in lower
+    ]
+    header = "topic\tbetter\tworse\tassessor"
+    (folder / "preferences.tsv").write_text("\n".join([header, *lines]) + "\n")
+    q.save(q.Topics.of({topic: f"what is {topic}" for topic in topics}), folder / "topics.xml")
+
+
+def _texts(names: q.Index) -> q.Documents:
+    """A few words for each document."""
+    words = np.random.default_rng(0).choice(
+        ["apple", "pear", "plum", "fig", "lime", "kiwi"], (len(names), 5)
+    )
+    return q.Documents.of({d: " ".join(w) for d, w in zip(names, words, strict=True)})
+
+
+def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
+    """Machine labels, and the labels of a human on pairs that were sampled by weight."""
+    q.save(crowd, folder / "llm.tsv")
+    machine = pl.col("assessor").str.replace("^[aw]0*1", "gpt-1")  # some of them, by their names
+    crowd.to_polars().with_columns(machine).write_csv(folder / "all.tsv", separator="\t")
+    main(
+        [
+            "sample",
+            str(folder / "llm.tsv"),
+            "-n",
+            "60",
+            "--by",
+            "weight",
+            "--runs",
+            str(folder / "runs"),
+            "-o",
+            str(folder / "few.tsv"),
+        ]
+    )
+    chosen = pl.read_csv(folder / "few.tsv", separator="\t", infer_schema=False)
+    graded = chosen.join(gold.to_polars(), on=["topic", "doc"], how="left")
+    graded.write_csv(folder / "few.tsv", separator="\t")
+    q.save(gold.select(np.arange(len(gold)) % 2 == 0), folder / "few.qrels")
+
+
+def save_example_files(folder: Path) -> None:
+    """All of them, into a folder."""
+    main(["simulate", "-q", "-o", str(folder), "--topics", "5", "--documents", "30", "--runs", "4"])
+    gold, crowd = q.read_qrels(folder / "gold.qrels"), q.read_judgements(folder / "crowd.tsv.gz")
+    train, _ = gold.topics.split(0.4, seed=1)
+    for name in ("nist.qrels", "g.qrels"):
+        q.save(gold, folder / name)
+    q.save(gold[train], folder / "some.qrels")
+    (folder / "train.txt").write_text("\n".join(train) + "\n")
+    q.save(crowd, folder / "crowd.tsv")
+    first = next(iter(crowd.assessors))
+    (folder / "people.tsv").write_text(f"assessor\tkind\n{first}\tmachine\nnobody\tperson\n")
+    q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
+    votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
+    votes.write_csv(folder / "votes.csv")
+    merged = q.DawidSkene().fit(crowd)
+    q.save(merged, folder / "merged.tsv")
+    q.save(merged.qrels(), folder / "merged.qrels")
+    runs = q.read_runs(folder / "runs")
+    under = {"nist": gold, "scores": gold, "ds": merged.qrels(), "a": merged.qrels()}
+    under |= dict.fromkeys(("mv", "b"), q.MajorityVote().fit(crowd).qrels())
+    for name, qrels in under.items():
+        q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
+    _save_orders(folder, list(gold.topics))
+    _save_few_labels(folder, crowd, gold)
+    (folder / "grid.toml").write_text(GRID)
+    main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
+    shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)
+    if importlib.util.find_spec("sqlalchemy"):
+        database = str(folder / "campaign.db")
+        main(["campaign", "new", str(folder / "plan.toml"), "-o", database, "--launch"])
+        machine = (folder / "machine.tsv").read_text().replace("judge-a", "earlier")
+        (folder / "earlier.tsv").write_text(machine)
+        main(["campaign", "import", database, str(folder / "earlier.tsv")])
+        main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
+
+
+def skip_without_extras(line: str) -> None:
+    """Skip the test where a command needs an extra that is not installed."""
+    if any(word in line for word in NEED_PICTURES):
+        pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
+    if line.startswith(("qrowd campaign", "qrowd serve")) or "release.zip" in line:
+        pytest.importorskip("sqlalchemy", reason="campaigns need the extra `serve`")
+    if "docs.jsonl" in line and "qrowd check" not in line:
+        pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
