@@ -8,8 +8,8 @@ Beside it stands what `campaign check` says of such a plan.
 The second is about *replies*. A worker who wants to know takes down everything that the server
 sends except the words themselves: names, sizes, headers, the time of every reply.
 
-A classifier learns from half of the workers and of the sets, and is tested on the others, which it
-has not seen. Area under the ROC curve: 0.5 is a guess.
+A classifier learns from half of the campaigns, or of the workers and sets, and is tested on the
+others, which it has not seen. Area under the ROC curve: 0.5 is a guess.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -64,6 +65,7 @@ at_least = 0
 """
 TOPICS, SIZE = 40, 3
 SIZE_OF_SETS = 5  # by default
+CAMPAIGN = 100_000  # sets of a campaign are numbered from a multiple of this on
 Ask = Callable[[str, str, Any], Reply]  # method, path, body
 
 
@@ -186,10 +188,11 @@ class Memory:
 
 
 def seen_in_campaigns(pool: Pool, wanted: int) -> list[Seen]:
-    """What is seen of so many batches, in one campaign after another."""
+    """What is seen of so many batches, in one campaign after another, two at least."""
     plan, rows, seen = parse_plan(pool.plan), pool.rows, list[Seen]()
     done = campaigns = 0
     while done < wanted:
+        most = min(wanted - done, -(-wanted // 2))
         with (
             tempfile.TemporaryDirectory(prefix="qrowd-leak-") as name,
             open_store(f"{name}/qrowd.db", new=True, seed=campaigns) as store,
@@ -198,11 +201,9 @@ def seen_in_campaigns(pool: Pool, wanted: int) -> list[Seen]:
             with store.write(NAME) as work:
                 audit.perform(work, "benchmark", "launch")
             with store.write(NAME) as work:  # one transaction: nothing of it is kept
-                for batch in batches_of(work, plan.people.workers, campaigns):
+                for batch in islice(batches_of(work, plan.people.workers, campaigns), most):
                     seen += batch
                     done += 1
-                    if done == wanted:
-                        break
         campaigns += 1
     return seen
 
@@ -242,7 +243,7 @@ def shape_of(
             *(memory.gold[topic], topic == memory.last_gold, topics[topic] - memory.last[topic]),
         ]
         row = rows[shown.key]
-        number = row.set_id + 100_000 * campaign
+        number = row.set_id + CAMPAIGN * campaign
         yield Seen(worker, shown.key, numbers, row.kind == "gold", number)
     golds = [shown.topic.query for shown in offer.sets if rows[shown.key].kind == "gold"]
     memory.batches += 1
@@ -258,7 +259,9 @@ def by_shape(options: Options) -> None:
     table = Table("pool", *names, title=f"{options.batches:,} batches of each pool: AUC")
     for name, pool in POOLS.items():
         seen = seen_in_campaigns(pool, options.batches)
-        cell = {part: cells(seen, columns) for part, columns in SHAPE.items()}
+        cell = {
+            part: cells(seen, columns, halves_of_campaigns(seen)) for part, columns in SHAPE.items()
+        }
         areas = {
             part: f"{np.mean([each.area() for each in tested]):.3f}"
             for part, tested in cell.items()
@@ -401,29 +404,48 @@ class Cell:
         return float(roc_auc_score(self.gold, self.thought, sample_weight=each))
 
 
-def cells(seen: list[Seen], columns: Sequence[int]) -> list[Cell]:
-    """A classifier for each half of the workers and of the sets, tested on the other half of both.
+Halves: TypeAlias = Iterable[tuple[np.ndarray, np.ndarray]]  # what is learnt from, what is tried
+
+
+def halves_of_campaigns(seen: list[Seen]) -> Halves:
+    """Every second campaign: the others have other workers, and gold and a pool of their own.
+
+    Not halves of one campaign's gold: of a topic that has more of it in one half, the other half
+    has less, and what is learnt would be wrong rather than useless.
+    """
+    side = np.array([shown.set // CAMPAIGN % 2 for shown in seen])
+    return [(side != half, side == half) for half in (0, 1)]
+
+
+def halves_of_workers_and_sets(seen: list[Seen]) -> Halves:
+    """Half of the workers and half of the sets, tried on the other half of both.
 
     Sets of the pool come several times, too: one that is met again is known not to be gold.
     """
-    x = np.array([shown.numbers for shown in seen], dtype=float)[:, list(columns)]
     y = np.array([shown.gold for shown in seen])
     worker = np.array([shown.worker for shown in seen])
     sets = np.array([shown.set for shown in seen])
     chance = np.random.default_rng(1)
     drawn = [chance.permutation(np.unique(sets[role]))[::2] for role in (y, ~y)]
     fold = np.isin(sets, np.concatenate(drawn))  # half of the gold sets, half of the others
-    tested = []
     for side in (0, 1):
         for half in (False, True):
-            train = (worker % 2 != side) & (fold != half)
-            test = (worker % 2 == side) & (fold == half)
-            model = HistGradientBoostingClassifier(
-                max_iter=60, max_depth=3, learning_rate=0.05, min_samples_leaf=40, random_state=1
-            )
-            with threadpool_limits(1):  # faster than several for so little
-                thought = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
-            tested.append(Cell(y[test], thought, worker[test]))
+            yield (worker % 2 != side) & (fold != half), (worker % 2 == side) & (fold == half)
+
+
+def cells(seen: list[Seen], columns: Sequence[int], halves: Halves) -> list[Cell]:
+    """A classifier for each half, tested on the other."""
+    x = np.array([shown.numbers for shown in seen], dtype=float)[:, list(columns)]
+    y = np.array([shown.gold for shown in seen])
+    worker = np.array([shown.worker for shown in seen])
+    tested = []
+    for train, test in halves:
+        model = HistGradientBoostingClassifier(
+            max_iter=60, max_depth=3, learning_rate=0.05, min_samples_leaf=40, random_state=1
+        )
+        with threadpool_limits(1):  # faster than several for so little
+            thought = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
+        tested.append(Cell(y[test], thought, worker[test]))
     return tested
 
 
@@ -474,7 +496,9 @@ def by_replies(options: Options) -> None:
     title = f"{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold"
     table = Table("what the classifier knows", "AUC", "95 % interval", title=title)
     for part, columns in PARTS.items():
-        mean, low, high = area(cells(seen, columns), options.resamples)
+        mean, low, high = area(
+            cells(seen, columns, halves_of_workers_and_sets(seen)), options.resamples
+        )
         table.row(part, f"{mean:.3f}", f"{low:.3f} to {high:.3f}")
 
 
